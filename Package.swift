@@ -1,0 +1,126 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Own targets only: dependencies keep their own settings.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .treatAllWarnings(as: .error),
+]
+
+/// The field tables, embedded in the binary; `Mappings/` holds nothing else than these and its README.
+let mappings = ["answer", "app-receipt", "in-app", "transaction-receipt"]
+
+let package = Package(
+    name: "receipt-bridge",
+    platforms: [.macOS(.v15)],
+    products: [.executable(name: "receipt-bridge", targets: ["receipt-bridge"])],
+    dependencies: [
+        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
+    ],
+    targets: [
+        // C surface: module maps and typed wrappers for variadic calls, nothing else.
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+
+        // Leaves: know nothing of the walk.
+        .target(name: "StoreTypes", swiftSettings: strict),
+        .target(
+            name: "Cryptography", dependencies: ["COpenSSL"],
+            resources: [
+                .embedInCode("Roots/AppleIncRootCertificate.cer"),
+                .embedInCode("Roots/AppleRootCAG2.cer"),
+                .embedInCode("Roots/AppleRootCAG3.cer"),
+                .embedInCode("Intermediates/AppleiTunesStoreCA2009.cer"),
+                .embedInCode("Intermediates/WWDR2008.cer"),
+                .embedInCode("Intermediates/WWDR2013.cer"),
+                .embedInCode("Intermediates/WWDRG5.cer"),
+                .embedInCode("Intermediates/WWDRG7.cer"),
+            ],
+            swiftSettings: strict),
+        .target(name: "Transport", dependencies: ["CCurl"], swiftSettings: strict),
+
+        // Stages of the walk, in its order.
+        .target(name: "ReceiptDecoding", dependencies: ["StoreTypes", "Cryptography"], swiftSettings: strict),
+        .target(name: "AppStore", dependencies: ["StoreTypes", "Cryptography", "Transport"], swiftSettings: strict),
+        .target(
+            name: "Purchases", dependencies: ["StoreTypes", "ReceiptDecoding", "AppStore"], swiftSettings: strict),
+        .target(
+            name: "Rendering", dependencies: ["StoreTypes", "ReceiptDecoding", "Purchases"],
+            resources: mappings.map { .embedInCode("../../Mappings/\($0).json") },
+            swiftSettings: strict),
+
+        // Assembly, doors and the stand-in App Store.
+        .target(
+            name: "Pipeline",
+            dependencies: [
+                "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases", "Rendering",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Yams", package: "Yams"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Server",
+            dependencies: [
+                "StoreTypes", "Pipeline", "Rendering",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Simulator",
+            dependencies: [
+                "StoreTypes", "Cryptography",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "receipt-bridge",
+            dependencies: [
+                "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "Rendering", "Pipeline", "Server",
+                "Simulator",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+
+        // Tests: one per target, and the doors together.
+        .target(
+            name: "TestSupport", dependencies: ["StoreTypes", "Cryptography", "ReceiptDecoding", "Simulator"],
+            path: "Tests/TestSupport", swiftSettings: strict),
+        .testTarget(name: "StoreTypesTests", dependencies: ["StoreTypes"], swiftSettings: strict),
+        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "TransportTests", dependencies: ["Transport"], swiftSettings: strict),
+        .testTarget(
+            name: "ReceiptDecodingTests", dependencies: ["ReceiptDecoding", "Cryptography", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "AppStoreTests", dependencies: ["AppStore", "Transport", "StoreTypes"], swiftSettings: strict),
+        .testTarget(
+            name: "RenderingTests", dependencies: ["Rendering", "ReceiptDecoding", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PipelineTests", dependencies: ["Pipeline", "Transport", "TestSupport"], swiftSettings: strict),
+        .testTarget(name: "ServerTests", dependencies: ["Server", "Pipeline", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "SimulatorTests", dependencies: ["Simulator", "Cryptography", "StoreTypes"], swiftSettings: strict),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["receipt-bridge", "TestSupport", "Transport"],
+            swiftSettings: strict),
+    ]
+)

@@ -1,0 +1,1 @@
+// Placeholder so that the target has a source; goes with its first file.

@@ -1,0 +1,60 @@
+package import StoreTypes
+
+/// What a receipt says, in either style; whether it is authentic is another matter.
+package enum ReceiptContents: Sendable, Hashable {
+    case app(AppReceipt)
+    case transaction(TransactionReceipt)
+
+    /// Nil where an App Receipt's type is unheard of.
+    package var environment: AppStoreEnvironment? {
+        switch self {
+        case .app(let receipt): receipt.environment
+        case .transaction(let receipt): receipt.environment
+        }
+    }
+
+    package var bundleId: String? {
+        switch self {
+        case .app(let receipt): receipt.bundleId
+        case .transaction(let receipt): receipt.bundleId
+        }
+    }
+
+    package var lookupKeys: LookupKeys {
+        switch self {
+        case .app(let receipt):
+            LookupKeys(
+                originalTransactionIds: receipt.purchases.lazy.map(\.originalTransactionId),
+                transactionIds: receipt.purchases.lazy.map(\.transactionId))
+        case .transaction(let receipt):
+            LookupKeys(
+                originalTransactionIds: [receipt.originalTransactionId], transactionIds: [receipt.transactionId])
+        }
+    }
+
+    package var hasAutoRenewable: Bool {
+        switch self {
+        case .app(let receipt): receipt.purchases.contains(where: \.isAutoRenewable)
+        case .transaction(let receipt): receipt.isAutoRenewable
+        }
+    }
+}
+
+/// An authentic receipt: only ``ReceiptDecoder`` makes one, after the signature held.
+package struct Receipt: Sendable {
+    package let contents: ReceiptContents
+    /// The consumed bytes of the blob, in base64 as Apple writes it: standard alphabet, padded, no line breaks.
+    package let canonicalText: Redacted<String>
+    package let environment: AppStoreEnvironment
+    package let bundleId: BundleIdentifier
+
+    init(
+        contents: ReceiptContents, canonicalText: Redacted<String>, environment: AppStoreEnvironment,
+        bundleId: BundleIdentifier
+    ) {
+        self.contents = contents
+        self.canonicalText = canonicalText
+        self.environment = environment
+        self.bundleId = bundleId
+    }
+}

@@ -1,0 +1,24 @@
+/// An instant, in milliseconds since 1970-01-01T00:00:00Z.
+package struct Timestamp: Sendable, Hashable, Comparable {
+    package let milliseconds: Int64
+
+    package init(milliseconds: Int64) {
+        self.milliseconds = milliseconds
+    }
+
+    package init(seconds: Int64) {
+        self.milliseconds = seconds * 1000
+    }
+
+    package static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
+
+    /// Whole seconds, rounded down: what Apple's date texts show.
+    package var seconds: Int64 {
+        let quotient = milliseconds / 1000
+        return milliseconds % 1000 < 0 ? quotient - 1 : quotient
+    }
+
+    package func advanced(byMilliseconds amount: Int64) -> Timestamp {
+        Timestamp(milliseconds: milliseconds + amount)
+    }
+}
