@@ -107,7 +107,7 @@ let package = Package(
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "TransportTests", dependencies: ["Transport"], swiftSettings: strict),
         .testTarget(
-            name: "ReceiptDecodingTests", dependencies: ["ReceiptDecoding", "Cryptography", "TestSupport"],
+            name: "ReceiptDecodingTests", dependencies: ["ReceiptDecoding", "Cryptography", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "AppStoreTests", dependencies: ["AppStore", "Transport", "StoreTypes"], swiftSettings: strict),

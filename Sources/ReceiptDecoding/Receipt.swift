@@ -44,12 +44,12 @@ package enum ReceiptContents: Sendable, Hashable {
 package struct Receipt: Sendable {
     package let contents: ReceiptContents
     /// The consumed bytes of the blob, in base64 as Apple writes it: standard alphabet, padded, no line breaks.
-    package let canonicalText: Redacted<String>
+    package let canonicalText: Redacted<[UInt8]>
     package let environment: AppStoreEnvironment
     package let bundleId: BundleIdentifier
 
     init(
-        contents: ReceiptContents, canonicalText: Redacted<String>, environment: AppStoreEnvironment,
+        contents: ReceiptContents, canonicalText: Redacted<[UInt8]>, environment: AppStoreEnvironment,
         bundleId: BundleIdentifier
     ) {
         self.contents = contents

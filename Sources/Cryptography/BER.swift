@@ -1,0 +1,210 @@
+/// Why bytes are not the BER they should be.
+package struct BERError: Error, Sendable, Hashable, CustomStringConvertible {
+    package enum Code: String, Sendable, Hashable {
+        /// The element says it is longer than what holds it.
+        case truncated
+        /// A length of more than eight bytes, or beyond what memory could hold.
+        case lengthTooLarge
+        /// A tag number above 30; none occurs in receipts or certificates.
+        case unsupportedTag
+        /// Indefinite lengths inside one another, deeper than ``BERCursor/maximumDepth``.
+        case tooDeep
+        /// Another type stands where the grammar wants a certain one.
+        case unexpectedTag
+        /// Something follows the last field.
+        case trailingBytes
+        /// An INTEGER that is empty or wider than 64 bits.
+        case integerOutOfRange
+    }
+
+    package let code: Code
+    /// Bytes from the start of the buffer that was read.
+    package let offset: Int
+
+    @inlinable
+    package init(_ code: Code, at offset: Int) {
+        self.code = code
+        self.offset = offset
+    }
+
+    package var description: String { "\(code.rawValue) at byte \(offset)" }
+}
+
+/// The tags that receipts and certificates use.
+package enum BERTag {
+    @inlinable package static var integer: UInt8 { 0x02 }
+    @inlinable package static var bitString: UInt8 { 0x03 }
+    @inlinable package static var octetString: UInt8 { 0x04 }
+    @inlinable package static var constructedOctetString: UInt8 { 0x24 }
+    @inlinable package static var objectIdentifier: UInt8 { 0x06 }
+    @inlinable package static var utf8String: UInt8 { 0x0C }
+    @inlinable package static var ia5String: UInt8 { 0x16 }
+    @inlinable package static var sequence: UInt8 { 0x30 }
+    @inlinable package static var set: UInt8 { 0x31 }
+    /// `[number]`, constructed.
+    @inlinable package static func context(_ number: UInt8) -> UInt8 { 0xA0 | number }
+}
+
+/// One element: its tag and where its parts lie in the buffer.
+package struct BERElement: Sendable, Hashable {
+    package let tag: UInt8
+    /// Of the tag byte.
+    package let start: Int
+    package let contentStart: Int
+    package let contentEnd: Int
+    /// Behind the content, and behind the end-of-contents marker of an indefinite length.
+    package let end: Int
+
+    @inlinable
+    package init(tag: UInt8, start: Int, contentStart: Int, contentEnd: Int, end: Int) {
+        self.tag = tag
+        self.start = start
+        self.contentStart = contentStart
+        self.contentEnd = contentEnd
+        self.end = end
+    }
+
+    @inlinable package var content: Range<Int> { contentStart..<contentEnd }
+    /// Tag and length included.
+    @inlinable package var whole: Range<Int> { start..<end }
+    @inlinable package var isConstructed: Bool { tag & 0x20 != 0 }
+    /// A cursor over the elements inside.
+    @inlinable package var inside: BERCursor { BERCursor(contentStart..<contentEnd) }
+}
+
+/// Reads one BER element after the other (ITU-T X.690), without copying and without recursion but for indefinite
+/// lengths, which Xcode's receipts use: those nest at most ``maximumDepth`` deep.
+///
+/// Every read is checked against the buffer; nothing traps.
+package struct BERCursor: Sendable {
+    @inlinable package static var maximumDepth: Int { 16 }
+
+    package var position: Int
+    package let end: Int
+
+    @inlinable
+    package init(_ range: Range<Int>) {
+        self.position = range.lowerBound
+        self.end = range.upperBound
+    }
+
+    @inlinable package var isAtEnd: Bool { position >= end }
+
+    /// The next element, whatever it is.
+    @inlinable
+    package mutating func next(in bytes: borrowing Span<UInt8>) throws(BERError) -> BERElement {
+        let element = try Self.element(in: bytes, at: position, end: end, depth: 0)
+        position = element.end
+        return element
+    }
+
+    /// The next element, which must have this tag.
+    @inlinable
+    package mutating func next(_ tag: UInt8, in bytes: borrowing Span<UInt8>) throws(BERError) -> BERElement {
+        let element = try next(in: bytes)
+        guard element.tag == tag else { throw BERError(.unexpectedTag, at: element.start) }
+        return element
+    }
+
+    /// The next element if it has this tag; nothing is consumed otherwise.
+    @inlinable
+    package mutating func nextIfPresent(
+        _ tag: UInt8, in bytes: borrowing Span<UInt8>
+    ) throws(BERError) -> BERElement? {
+        guard position < end, bytes[position] == tag else { return nil }
+        return try next(in: bytes)
+    }
+
+    /// Throws unless everything was read.
+    @inlinable
+    package func finish() throws(BERError) {
+        guard isAtEnd else { throw BERError(.trailingBytes, at: position) }
+    }
+
+    @inlinable
+    static func element(
+        in bytes: borrowing Span<UInt8>, at start: Int, end: Int, depth: Int
+    ) throws(BERError) -> BERElement {
+        guard end <= bytes.count, start >= 0, end - start >= 2 else { throw BERError(.truncated, at: start) }
+        let tag = bytes[start]
+        guard tag & 0x1F != 0x1F else { throw BERError(.unsupportedTag, at: start) }
+        let first = bytes[start + 1]
+        if first < 0x80 {
+            let contentStart = start + 2
+            guard Int(first) <= end - contentStart else { throw BERError(.truncated, at: start) }
+            let contentEnd = contentStart + Int(first)
+            return BERElement(
+                tag: tag, start: start, contentStart: contentStart, contentEnd: contentEnd, end: contentEnd)
+        }
+        return try longElement(in: bytes, tag: tag, at: start, end: end, depth: depth)
+    }
+
+    @inlinable
+    static func longElement(
+        in bytes: borrowing Span<UInt8>, tag: UInt8, at start: Int, end: Int, depth: Int
+    ) throws(BERError) -> BERElement {
+        let lengthBytes = Int(bytes[start + 1] & 0x7F)
+        let contentStart = start + 2 + lengthBytes
+        guard lengthBytes > 0 else {
+            return try indefiniteElement(in: bytes, tag: tag, at: start, end: end, depth: depth)
+        }
+        guard lengthBytes <= 8 else { throw BERError(.lengthTooLarge, at: start) }
+        guard contentStart <= end else { throw BERError(.truncated, at: start) }
+        var length: UInt64 = 0
+        for offset in 0..<lengthBytes {
+            length = length << 8 | UInt64(bytes[start + 2 + offset])
+        }
+        guard length <= UInt64(Int32.max) else { throw BERError(.lengthTooLarge, at: start) }
+        guard Int(length) <= end - contentStart else { throw BERError(.truncated, at: start) }
+        let contentEnd = contentStart + Int(length)
+        return BERElement(tag: tag, start: start, contentStart: contentStart, contentEnd: contentEnd, end: contentEnd)
+    }
+
+    @usableFromInline
+    static func indefiniteElement(
+        in bytes: borrowing Span<UInt8>, tag: UInt8, at start: Int, end: Int, depth: Int
+    ) throws(BERError) -> BERElement {
+        guard tag & 0x20 != 0 else { throw BERError(.unexpectedTag, at: start) }
+        guard depth < maximumDepth else { throw BERError(.tooDeep, at: start) }
+        var position = start + 2
+        while true {
+            guard end - position >= 2 else { throw BERError(.truncated, at: start) }
+            if bytes[position] == 0, bytes[position + 1] == 0 {
+                return BERElement(
+                    tag: tag, start: start, contentStart: start + 2, contentEnd: position, end: position + 2)
+            }
+            position = try element(in: bytes, at: position, end: end, depth: depth + 1).end
+        }
+    }
+}
+
+extension BERElement {
+    /// The value of an INTEGER of at most 64 bits, two's complement.
+    @inlinable
+    package func integer(in bytes: borrowing Span<UInt8>) throws(BERError) -> Int64 {
+        let count = contentEnd - contentStart
+        guard count >= 1, count <= 8 else { throw BERError(.integerOutOfRange, at: start) }
+        var value: Int64 = bytes[contentStart] & 0x80 == 0 ? 0 : -1
+        for offset in contentStart..<contentEnd {
+            value = value << 8 | Int64(bytes[offset])
+        }
+        return value
+    }
+
+    /// Whether the content is exactly these bytes.
+    @inlinable
+    package func holds(_ expected: borrowing [UInt8], in bytes: borrowing Span<UInt8>) -> Bool {
+        BERElement.equal(content, in: bytes, expected[...])
+    }
+
+    @inlinable
+    static func equal(_ range: Range<Int>, in bytes: borrowing Span<UInt8>, _ expected: ArraySlice<UInt8>) -> Bool {
+        guard range.count == expected.count else { return false }
+        var position = range.lowerBound
+        for byte in expected {
+            guard bytes[position] == byte else { return false }
+            position += 1
+        }
+        return true
+    }
+}

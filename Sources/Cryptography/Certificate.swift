@@ -1,0 +1,94 @@
+import COpenSSL
+
+/// An X.509 certificate whose key was judged acceptable before OpenSSL saw it.
+///
+/// `@unchecked Sendable`: the X509 is never changed after `init`; OpenSSL caches its extensions under its own lock.
+package final class Certificate: @unchecked Sendable {
+    /// Bytes; the longest that Apple signs with is 1,482.
+    package static let maximumSize = 16_384
+
+    let x509: OpaquePointer
+    package let der: [UInt8]
+    package let issuer: [UInt8]
+    package let subject: [UInt8]
+    /// Seconds since 1970, both inclusive.
+    package let validity: ClosedRange<Int64>
+
+    package init(der bytes: borrowing Span<UInt8>) throws(CryptographyError) {
+        guard bytes.count <= Self.maximumSize else {
+            throw CryptographyError(.malformed, "a certificate of \(bytes.count) bytes")
+        }
+        let outline: CertificateOutline
+        do throws(BERError) {
+            var cursor = BERCursor(0..<bytes.count)
+            outline = try CertificateOutline(cursor.next(in: bytes), in: bytes)
+            try cursor.finish()
+        } catch {
+            throw CryptographyError(.malformed, "certificate: \(error)")
+        }
+        try PublicKeyPolicy.judge(outline.publicKeyInfo, in: bytes)
+        let parsed = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            var start = buffer.baseAddress
+            return d2i_X509(nil, &start, buffer.count)
+        }
+        guard let parsed else { throw .openSSL(.malformed, "certificate") }
+        guard let validity = Self.validity(of: parsed), X509_get0_pubkey(parsed) != nil else {
+            X509_free(parsed)
+            throw .openSSL(.malformed, "validity or key of a certificate")
+        }
+        self.x509 = parsed
+        self.validity = validity
+        self.der = Self.copy(0..<bytes.count, of: bytes)
+        self.issuer = Self.copy(outline.issuer, of: bytes)
+        self.subject = Self.copy(outline.subject, of: bytes)
+    }
+
+    deinit {
+        X509_free(x509)
+    }
+
+    package var isSelfIssued: Bool { issuer == subject }
+
+    /// The certificate's key, usable after the certificate is gone.
+    package func publicKey() throws(CryptographyError) -> VerifyingKey {
+        guard let key = X509_get_pubkey(x509) else { throw .openSSL(.malformed, "key of a certificate") }
+        return VerifyingKey(owning: key)
+    }
+
+    /// basicConstraints says CA.
+    var isAuthority: Bool { X509_get_extension_flags(x509) & UInt32(EXFLAG_CA) != 0 }
+
+    /// Whether an extension of this dotted name is there, whatever its value.
+    package func carries(_ marker: String) -> Bool {
+        guard let object = OBJ_txt2obj(marker, 1) else { return false }
+        defer { ASN1_OBJECT_free(object) }
+        return X509_get_ext_by_OBJ(x509, object, -1) >= 0
+    }
+
+    /// SHA-1 is what Apple signed with until 2023; MD5 and its like are refused.
+    var hasAcceptedSignatureAlgorithm: Bool {
+        [
+            NID_sha1WithRSAEncryption, NID_sha256WithRSAEncryption, NID_sha384WithRSAEncryption,
+            NID_sha512WithRSAEncryption, NID_ecdsa_with_SHA256, NID_ecdsa_with_SHA384,
+        ].contains(X509_get_signature_nid(x509))
+    }
+
+    private static func copy(_ range: Range<Int>, of bytes: borrowing Span<UInt8>) -> [UInt8] {
+        bytes.withUnsafeBufferPointer { [UInt8]($0[range]) }
+    }
+
+    private static func validity(of x509: OpaquePointer) -> ClosedRange<Int64>? {
+        guard let from = seconds(X509_get0_notBefore(x509)), let to = seconds(X509_get0_notAfter(x509)), from <= to
+        else { return nil }
+        return from...to
+    }
+
+    private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64? {
+        guard let epoch = ASN1_TIME_set(nil, 0) else { return nil }
+        defer { ASN1_TIME_free(epoch) }
+        var days: CInt = 0
+        var seconds: CInt = 0
+        guard ASN1_TIME_diff(&days, &seconds, epoch, time) == 1 else { return nil }
+        return Int64(days) * 86_400 + Int64(seconds)
+    }
+}

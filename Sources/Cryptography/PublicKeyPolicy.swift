@@ -1,0 +1,75 @@
+/// Which keys are looked at at all. Judged on the encoding, before any arithmetic: a key of a million bits, or a curve
+/// of the sender's own making, costs nothing.
+enum PublicKeyPolicy {
+    /// rsaEncryption, 1.2.840.113549.1.1.1
+    private static let rsa: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
+    /// id-ecPublicKey, 1.2.840.10045.2.1
+    private static let ellipticCurve: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01]
+    /// prime256v1, 1.2.840.10045.3.1.7
+    private static let p256: [UInt8] = [0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07]
+    /// secp384r1, 1.3.132.0.34
+    private static let p384: [UInt8] = [0x2B, 0x81, 0x04, 0x00, 0x22]
+
+    private typealias Verdict = Result<Void, CryptographyError>
+
+    /// - Throws: `keyRefused`, or `malformed` where it is no key at all.
+    static func judge(_ info: BERElement, in bytes: borrowing Span<UInt8>) throws(CryptographyError) {
+        let verdict: Verdict
+        do throws(BERError) {
+            verdict = try self.verdict(on: info, in: bytes)
+        } catch {
+            throw CryptographyError(.malformed, "public key: \(error)")
+        }
+        try verdict.get()
+    }
+
+    /// ```
+    /// SubjectPublicKeyInfo ::= SEQUENCE { algorithm AlgorithmIdentifier, subjectPublicKey BIT STRING }
+    /// AlgorithmIdentifier  ::= SEQUENCE { algorithm OBJECT IDENTIFIER, parameters ANY OPTIONAL }
+    /// RSAPublicKey         ::= SEQUENCE { modulus INTEGER, publicExponent INTEGER }
+    /// ```
+    private static func verdict(on info: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) -> Verdict {
+        var fields = info.inside
+        var algorithm = try fields.next(BERTag.sequence, in: bytes).inside
+        let key = try fields.next(BERTag.bitString, in: bytes)
+        let name = try algorithm.next(BERTag.objectIdentifier, in: bytes)
+        if name.holds(rsa, in: bytes) {
+            return try judgeRSA(key, in: bytes)
+        }
+        if name.holds(ellipticCurve, in: bytes) {
+            let curve = try algorithm.next(BERTag.objectIdentifier, in: bytes)
+            let known = curve.holds(p256, in: bytes) || curve.holds(p384, in: bytes)
+            return known ? .success(()) : refused("a curve other than P-256 and P-384")
+        }
+        return refused("neither an RSA nor an elliptic curve key")
+    }
+
+    private static func judgeRSA(_ key: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) -> Verdict {
+        guard key.content.count > 1, bytes[key.contentStart] == 0 else {
+            throw BERError(.unexpectedTag, at: key.contentStart)
+        }
+        var outer = BERCursor(key.contentStart + 1..<key.contentEnd)
+        var fields = try outer.next(BERTag.sequence, in: bytes).inside
+        let modulus = bitWidth(try fields.next(BERTag.integer, in: bytes), in: bytes)
+        let exponent = try fields.next(BERTag.integer, in: bytes)
+        guard (1024...4096).contains(modulus) else { return refused("an RSA key of \(modulus) bits") }
+        let exponentBits = bitWidth(exponent, in: bytes)
+        guard (2...32).contains(exponentBits), bytes[exponent.contentEnd - 1] & 1 == 1 else {
+            return refused("an RSA public exponent of \(exponentBits) bits, or an even one")
+        }
+        return .success(())
+    }
+
+    /// Bits of a positive INTEGER without leading zeros; 0 for a negative or empty one.
+    private static func bitWidth(_ integer: BERElement, in bytes: borrowing Span<UInt8>) -> Int {
+        var position = integer.contentStart
+        guard position < integer.contentEnd, bytes[position] & 0x80 == 0 else { return 0 }
+        while position < integer.contentEnd, bytes[position] == 0 { position += 1 }
+        guard position < integer.contentEnd else { return 0 }
+        return (integer.contentEnd - position) * 8 - bytes[position].leadingZeroBitCount
+    }
+
+    private static func refused(_ what: String) -> Verdict {
+        .failure(CryptographyError(.keyRefused, what))
+    }
+}

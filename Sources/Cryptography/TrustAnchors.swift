@@ -1,0 +1,39 @@
+/// What is trusted, and what helps to get there.
+package struct TrustAnchors: Sendable {
+    /// Pinned: a chain counts only if it ends in one of these.
+    package let roots: [Certificate]
+    /// Known authorities for signers that travel without theirs (transactionReceipts). Not trusted for being here:
+    /// each must itself be issued by a root.
+    package let intermediates: [Certificate]
+
+    package init(roots: [Certificate], intermediates: [Certificate]) {
+        self.roots = roots
+        self.intermediates = intermediates
+    }
+
+    /// Apple's roots and the RSA authorities Apple has published, from https://www.apple.com/certificateauthority/.
+    package static func apple() throws(CryptographyError) -> TrustAnchors {
+        TrustAnchors(
+            roots: try certificates(
+                PackageResources.AppleIncRootCertificate_cer,
+                PackageResources.AppleRootCAG2_cer,
+                PackageResources.AppleRootCAG3_cer),
+            intermediates: try certificates(
+                PackageResources.AppleiTunesStoreCA2009_cer,
+                PackageResources.WWDR2008_cer,
+                PackageResources.WWDR2013_cer,
+                PackageResources.WWDRG5_cer,
+                PackageResources.WWDRG7_cer))
+    }
+
+    /// The same with more of either: test roots, authorities that are newer than this program.
+    package func adding(roots: [Certificate], intermediates: [Certificate]) -> TrustAnchors {
+        TrustAnchors(roots: self.roots + roots, intermediates: self.intermediates + intermediates)
+    }
+
+    private static func certificates(_ encodings: [UInt8]...) throws(CryptographyError) -> [Certificate] {
+        var certificates: [Certificate] = []
+        for encoding in encodings { certificates.append(try Certificate(der: encoding.span)) }
+        return certificates
+    }
+}

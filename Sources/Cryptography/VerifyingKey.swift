@@ -1,0 +1,62 @@
+import COpenSSL
+
+/// A public key that was judged acceptable: RSA of 1024 to 4096 bits, P-256 or P-384.
+///
+/// `@unchecked Sendable`: the EVP_PKEY is never changed after `init`, and OpenSSL allows one key to be used by many
+/// threads as long as each has its own context (EVP_PKEY(7)).
+package final class VerifyingKey: @unchecked Sendable {
+    private let key: OpaquePointer
+
+    /// Takes over the reference.
+    init(owning key: OpaquePointer) {
+        self.key = key
+    }
+
+    /// From a DER SubjectPublicKeyInfo (RFC 5280, 4.1).
+    package convenience init(publicKeyInfo: borrowing Span<UInt8>) throws(CryptographyError) {
+        let info: BERElement
+        do throws(BERError) {
+            var cursor = BERCursor(0..<publicKeyInfo.count)
+            info = try cursor.next(BERTag.sequence, in: publicKeyInfo)
+            try cursor.finish()
+        } catch {
+            throw CryptographyError(.malformed, "public key: \(error)")
+        }
+        try PublicKeyPolicy.judge(info, in: publicKeyInfo)
+        let parsed = publicKeyInfo.withUnsafeBufferPointer { buffer -> OpaquePointer? in
+            var start = buffer.baseAddress
+            return d2i_PUBKEY(nil, &start, buffer.count)
+        }
+        guard let parsed else { throw .openSSL(.malformed, "public key") }
+        self.init(owning: parsed)
+    }
+
+    deinit {
+        EVP_PKEY_free(key)
+    }
+
+    /// Throws unless `signature` is this key's over `message`: PKCS#1 v1.5 for RSA, a DER ECDSA-Sig-Value for P-256
+    /// and P-384.
+    package func verify(
+        _ signature: borrowing Span<UInt8>, over message: borrowing Span<UInt8>, digest: DigestAlgorithm
+    ) throws(CryptographyError) {
+        guard let implementation = digest.implementation else {
+            throw .openSSL(.unavailable, "\(digest)")
+        }
+        guard let context = EVP_MD_CTX_new() else { throw .openSSL(.unavailable, "no memory for a digest") }
+        defer { EVP_MD_CTX_free(context) }
+        guard EVP_DigestVerifyInit(context, nil, implementation, nil, key) == 1 else {
+            throw .openSSL(.unavailable, "this system's OpenSSL does not verify \(digest) signatures")
+        }
+        let verdict = signature.withUnsafeBufferPointer { signature in
+            message.withUnsafeBufferPointer { message in
+                EVP_DigestVerify(
+                    context, signature.baseAddress, signature.count, message.baseAddress, message.count)
+            }
+        }
+        guard verdict == 1 else {
+            ERR_clear_error()
+            throw CryptographyError(.badSignature, "the signature is not this key's over the signed bytes")
+        }
+    }
+}

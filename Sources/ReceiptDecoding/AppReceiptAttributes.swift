@@ -1,0 +1,151 @@
+import Cryptography
+import StoreTypes
+
+/// The payload of an App Receipt: `SET OF ReceiptAttribute`, sometimes wrapped once more in an OCTET STRING.
+///
+/// Where a single-valued attribute repeats, the last one counts, here and in ``Outline`` alike.
+enum AppReceiptAttributes {
+    /// The three attributes that are read before the signature was checked: the date it is judged at, and what chooses
+    /// the way of a receipt that will not be trusted.
+    struct Outline: Sendable {
+        var receiptType: String?
+        var bundleId: String?
+        var receiptCreationDate: Timestamp?
+    }
+
+    static func cursor(over bytes: borrowing Span<UInt8>) throws(BERError) -> BERCursor {
+        var outer = BERCursor(0..<bytes.count)
+        let payload = try outer.next(in: bytes)
+        if payload.tag == BERTag.octetString {
+            var inner = payload.inside
+            return try inner.next(BERTag.set, in: bytes).inside
+        }
+        guard payload.tag == BERTag.set else { throw BERError(.unexpectedTag, at: payload.start) }
+        return payload.inside
+    }
+
+    static func outline(of bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> Outline {
+        var outline = Outline()
+        do throws(BERError) {
+            var attributes = try cursor(over: bytes)
+            while !attributes.isAtEnd {
+                let attribute = try ReceiptAttribute(attributes.next(in: bytes), in: bytes)
+                switch attribute.type {
+                case 0: outline.receiptType = try attribute.text(in: bytes)
+                case 2: outline.bundleId = try attribute.text(in: bytes)
+                case 12: outline.receiptCreationDate = try attribute.date(in: bytes)
+                default: break
+                }
+            }
+        } catch {
+            throw ReceiptDecodingError(error, at: "attributes")
+        }
+        return outline
+    }
+}
+
+extension AppReceipt {
+    /// Far above what Apple ever put into one.
+    static let maximumPurchases = 20_000
+    static let maximumUnknownAttributes = 4_096
+
+    init(attributes bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
+        self.init()
+        var cursor: BERCursor
+        do throws(BERError) { cursor = try AppReceiptAttributes.cursor(over: bytes) } catch {
+            throw ReceiptDecodingError(error, at: "attributes")
+        }
+        while !cursor.isAtEnd {
+            let attribute: ReceiptAttribute
+            do throws(BERError) { attribute = try ReceiptAttribute(cursor.next(in: bytes), in: bytes) } catch {
+                throw ReceiptDecodingError(error, at: "attributes")
+            }
+            if attribute.type == 17 {
+                guard purchases.count < Self.maximumPurchases else {
+                    throw ReceiptDecodingError(.tooMany, at: "attribute 17", "over \(Self.maximumPurchases) purchases")
+                }
+                purchases.append(try InAppPurchase(attribute, number: purchases.count, in: bytes))
+            } else {
+                do throws(BERError) { try read(attribute, in: bytes) } catch {
+                    throw ReceiptDecodingError(error, at: "attribute \(attribute.type)")
+                }
+                guard unknownAttributes.count <= Self.maximumUnknownAttributes else {
+                    throw ReceiptDecodingError(
+                        .tooMany, at: "attributes", "over \(Self.maximumUnknownAttributes) unknown ones")
+                }
+            }
+        }
+    }
+
+    private mutating func read(_ attribute: ReceiptAttribute, in bytes: borrowing Span<UInt8>) throws(BERError) {
+        switch attribute.type {
+        case 0: receiptType = try attribute.text(in: bytes)
+        case 1: appAppleId = try attribute.number(in: bytes)
+        case 2: bundleId = try attribute.text(in: bytes)
+        case 3: applicationVersion = try attribute.text(in: bytes)
+        case 4: opaqueValue = attribute.raw(in: bytes)
+        case 5: sha1Hash = attribute.raw(in: bytes)
+        case 8: deviceReceiptDate = try attribute.date(in: bytes)
+        case 10: ageRating = try attribute.text(in: bytes)
+        case 12: receiptCreationDate = try attribute.date(in: bytes)
+        case 13: clientSystemVersion = try attribute.number(in: bytes)
+        case 15: downloadId = try attribute.number(in: bytes)
+        case 16: versionExternalIdentifier = try attribute.number(in: bytes)
+        case 18: originalPurchaseDate = try attribute.date(in: bytes)
+        case 19: originalApplicationVersion = try attribute.text(in: bytes)
+        case 21: expirationDate = try attribute.date(in: bytes)
+        case 25: platform = try attribute.number(in: bytes)
+        default:
+            guard !attribute.isEmptyText(in: bytes) else { return }
+            unknownAttributes.append(UnknownAttribute(type: attribute.type, value: bytes.copy(attribute.value.content)))
+        }
+    }
+}
+
+extension InAppPurchase {
+    /// Reads the value of an attribute 17: again `SET OF ReceiptAttribute`.
+    fileprivate init(
+        _ attribute: ReceiptAttribute, number: Int, in bytes: borrowing Span<UInt8>
+    ) throws(ReceiptDecodingError) {
+        self.init()
+        var type: Int64?
+        do throws(BERError) {
+            var outer = attribute.value.inside
+            var cursor = try outer.next(BERTag.set, in: bytes).inside
+            while !cursor.isAtEnd {
+                type = nil
+                let attribute = try ReceiptAttribute(cursor.next(in: bytes), in: bytes)
+                type = attribute.type
+                try read(attribute, in: bytes)
+            }
+        } catch {
+            throw ReceiptDecodingError(error, at: "attribute 17[\(number)]\(type.map { " › \($0)" } ?? "")")
+        }
+        guard unknownAttributes.count <= AppReceipt.maximumUnknownAttributes else {
+            throw ReceiptDecodingError(.tooMany, at: "attribute 17[\(number)]", "too many unknown attributes")
+        }
+    }
+
+    private mutating func read(_ attribute: ReceiptAttribute, in bytes: borrowing Span<UInt8>) throws(BERError) {
+        switch attribute.type {
+        case 1701: quantity = try attribute.number(in: bytes)
+        case 1702: productId = try attribute.text(in: bytes)
+        case 1703: transactionId = try attribute.text(in: bytes)
+        case 1704: purchaseDate = try attribute.date(in: bytes)
+        case 1705: originalTransactionId = try attribute.text(in: bytes)
+        case 1706: originalPurchaseDate = try attribute.date(in: bytes)
+        case 1707: productType = try attribute.number(in: bytes).map(ProductType.init(rawValue:))
+        case 1708: expiresDate = try attribute.date(in: bytes)
+        case 1710: productAppleId = try attribute.number(in: bytes)
+        case 1711: webOrderLineItemId = try attribute.number(in: bytes)
+        case 1712: cancellationDate = try attribute.date(in: bytes)
+        case 1713: isTrialPeriod = try attribute.number(in: bytes)
+        case 1719: isInIntroOfferPeriod = try attribute.number(in: bytes)
+        case 1721: promotionalOfferId = try attribute.text(in: bytes)
+        case 1722: ownershipType = try attribute.number(in: bytes)
+        default:
+            guard !attribute.isEmptyText(in: bytes) else { return }
+            unknownAttributes.append(UnknownAttribute(type: attribute.type, value: bytes.copy(attribute.value.content)))
+        }
+    }
+}

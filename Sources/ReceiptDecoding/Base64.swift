@@ -1,0 +1,28 @@
+import Foundation
+
+/// Base64 as Apple's endpoint takes it: standard alphabet, exactly canonical `=`, no other byte. The unused low bits of
+/// the last character may be set. (RFC 4648, section 4.)
+enum Base64 {
+    /// Nil where the text is anything else. Empty text gives no bytes.
+    static func decode(_ text: borrowing Span<UInt8>) -> [UInt8]? {
+        guard text.count % 4 == 0 else { return nil }
+        return text.withUnsafeBufferPointer { buffer in
+            guard let start = buffer.baseAddress, !buffer.isEmpty else { return [] }
+            let input = Data(
+                bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: buffer.count, deallocator: .none)
+            return Data(base64Encoded: input).map { [UInt8]($0) }
+        }
+    }
+
+    static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        [UInt8](Data(bytes).base64EncodedData())
+    }
+
+    /// Whether the text is the one that `encode` would write for its bytes: the unused low bits are zero.
+    static func isCanonical(_ text: borrowing Span<UInt8>) -> Bool {
+        guard text.count >= 4, text[text.count - 1] == UInt8(ascii: "=") else { return true }
+        let two = text[text.count - 2] == UInt8(ascii: "=")
+        let last = text[text.count - (two ? 3 : 2)]
+        return two ? "AQgw".utf8.contains(last) : "AEIMQUYcgkosw048".utf8.contains(last)
+    }
+}

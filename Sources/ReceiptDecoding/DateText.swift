@@ -1,0 +1,73 @@
+import StoreTypes
+
+/// Reads the dates of App Receipts: `YYYY-MM-DDTHH:MM:SS`, optionally a fraction, then `Z` or an offset (`+0300`,
+/// `+03:00`: Xcode 12). RFC 3339; Apple's own are always UTC and whole seconds.
+enum DateText {
+    /// Nil where the text is no such date. Proleptic Gregorian, so that `4001-01-01T00:00:00Z` is one.
+    static func timestamp(of range: Range<Int>, in bytes: borrowing Span<UInt8>) -> Timestamp? {
+        guard range.count >= 20 else { return nil }
+        let start = range.lowerBound
+        guard let year = number(start, 4, in: bytes), bytes[start + 4] == UInt8(ascii: "-"),
+            let month = number(start + 5, 2, in: bytes), bytes[start + 7] == UInt8(ascii: "-"),
+            let day = number(start + 8, 2, in: bytes), bytes[start + 10] == UInt8(ascii: "T"),
+            let hour = number(start + 11, 2, in: bytes), bytes[start + 13] == UInt8(ascii: ":"),
+            let minute = number(start + 14, 2, in: bytes), bytes[start + 16] == UInt8(ascii: ":"),
+            let second = number(start + 17, 2, in: bytes),
+            (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61
+        else { return nil }
+        var position = start + 19
+        guard let fraction = milliseconds(&position, end: range.upperBound, in: bytes),
+            let offset = offsetSeconds(position, end: range.upperBound, in: bytes)
+        else { return nil }
+        let seconds = daysSinceEpoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second - offset
+        return Timestamp(milliseconds: seconds * 1000 + fraction)
+    }
+
+    private static func number(_ start: Int, _ count: Int, in bytes: borrowing Span<UInt8>) -> Int64? {
+        var value: Int64 = 0
+        for position in start..<start + count {
+            let digit = bytes[position] &- 0x30
+            guard digit < 10 else { return nil }
+            value = value * 10 + Int64(digit)
+        }
+        return value
+    }
+
+    /// Behind the seconds: `.` and digits, of which three count.
+    private static func milliseconds(
+        _ position: inout Int, end: Int, in bytes: borrowing Span<UInt8>
+    ) -> Int64? {
+        guard bytes[position] == UInt8(ascii: ".") else { return 0 }
+        position += 1
+        var value: Int64 = 0
+        var weight: Int64 = 100
+        let first = position
+        while position < end, case let digit = bytes[position] &- 0x30, digit < 10 {
+            value += Int64(digit) * weight
+            weight /= 10
+            position += 1
+        }
+        return position > first && position < end ? value : nil
+    }
+
+    private static func offsetSeconds(_ position: Int, end: Int, in bytes: borrowing Span<UInt8>) -> Int64? {
+        let sign = bytes[position]
+        let rest = end - position - 1
+        if sign == UInt8(ascii: "Z") { return rest == 0 ? 0 : nil }
+        guard sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-"), rest == 4 || rest == 5,
+            let hours = number(position + 1, 2, in: bytes), hours < 24
+        else { return nil }
+        if rest == 5, bytes[position + 3] != UInt8(ascii: ":") { return nil }
+        guard let minutes = number(end - 2, 2, in: bytes), minutes < 60 else { return nil }
+        return (sign == UInt8(ascii: "-") ? -1 : 1) * (hours * 3600 + minutes * 60)
+    }
+
+    /// Days from 1970-01-01, counted in years that begin in March (so that a leap day is the last of its year).
+    private static func daysSinceEpoch(_ year: Int64, _ month: Int64, _ day: Int64) -> Int64 {
+        let shifted = month > 2 ? year : year - 1
+        let era = (shifted >= 0 ? shifted : shifted - 399) / 400
+        let yearOfEra = shifted - era * 400
+        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
+    }
+}

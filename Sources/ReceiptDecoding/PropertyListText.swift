@@ -1,0 +1,149 @@
+/// Reads old-style (NeXTSTEP) property lists as iOS 6 receipts hold them: one dictionary of texts.
+///
+/// ```
+/// {
+/// 	"key" = "value";
+/// 	key = value;
+/// }
+/// ```
+/// - Keys and values are quoted, or words of letters, digits and `_ - . / : $ +`.
+/// - In quotes `\"`, `\\`, `\n`, `\r`, `\t` and `\ooo` (octal, below 128) stand for one byte.
+/// - White space between tokens does not matter; Apple puts an entry on a line behind a tab, some clients put all on one.
+/// - The last `;` may be missing. Comments, nested dictionaries, arrays and data do not occur and are refused.
+/// - A key that repeats is refused: which of the two was meant cannot be told.
+struct PropertyListText {
+    struct Entry {
+        let key: String
+        /// UTF-8, escapes undone.
+        let value: [UInt8]
+    }
+
+    static let maximumEntries = 256
+
+    private(set) var entries: [Entry] = []
+
+    init(_ bytes: borrowing Span<UInt8>, at place: String) throws(ReceiptDecodingError) {
+        var parser = Parser(place: place)
+        try parser.expect(UInt8(ascii: "{"), in: bytes)
+        while try parser.peek(in: bytes) != UInt8(ascii: "}") {
+            let key = try parser.text(in: bytes)
+            try parser.expect(UInt8(ascii: "="), in: bytes)
+            let value = try parser.token(in: bytes)
+            if try parser.peek(in: bytes) != UInt8(ascii: "}") { try parser.expect(UInt8(ascii: ";"), in: bytes) }
+            guard entries.count < Self.maximumEntries else {
+                throw ReceiptDecodingError(.tooMany, at: place, "over \(Self.maximumEntries) entries")
+            }
+            guard !entries.contains(where: { $0.key == key }) else { throw parser.failure("a key that repeats") }
+            entries.append(Entry(key: key, value: value))
+        }
+        try parser.expect(UInt8(ascii: "}"), in: bytes)
+        parser.skipWhiteSpace(in: bytes)
+        guard parser.position == bytes.count else {
+            throw ReceiptDecodingError(.trailingBytes, at: place, "something follows the list")
+        }
+    }
+
+    subscript(key: String) -> [UInt8]? {
+        entries.first { $0.key == key }?.value
+    }
+
+    private struct Parser {
+        let place: String
+        var position = 0
+
+        init(place: String) {
+            self.place = place
+        }
+
+        func failure(_ reason: String) -> ReceiptDecodingError {
+            ReceiptDecodingError(.malformed, at: place, "\(reason) at byte \(position)")
+        }
+
+        mutating func skipWhiteSpace(in bytes: borrowing Span<UInt8>) {
+            while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
+        }
+
+        /// The next byte that is not white space; it stays.
+        mutating func peek(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
+            skipWhiteSpace(in: bytes)
+            guard position < bytes.count else { throw failure("the list ends early") }
+            return bytes[position]
+        }
+
+        mutating func expect(_ byte: UInt8, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
+            guard try peek(in: bytes) == byte else {
+                throw failure("expected \(Character(UnicodeScalar(byte)))")
+            }
+            position += 1
+        }
+
+        mutating func text(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> String {
+            guard let text = String(validating: try token(in: bytes), as: UTF8.self) else {
+                throw failure("text that is not UTF-8")
+            }
+            return text
+        }
+
+        mutating func token(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> [UInt8] {
+            try peek(in: bytes) == UInt8(ascii: "\"") ? quoted(in: bytes) : word(in: bytes)
+        }
+
+        private mutating func word(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> [UInt8] {
+            let start = position
+            while position < bytes.count, Self.isWordByte(bytes[position]) { position += 1 }
+            guard position > start else { throw failure("expected a text") }
+            return bytes.copy(start..<position)
+        }
+
+        private static func isWordByte(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "/"), UInt8(ascii: ":"), UInt8(ascii: "$"), UInt8(ascii: "+"):
+                true
+            default: false
+            }
+        }
+
+        private mutating func quoted(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> [UInt8] {
+            position += 1
+            let start = position
+            while position < bytes.count, bytes[position] != UInt8(ascii: "\""), bytes[position] != UInt8(ascii: "\\") {
+                position += 1
+            }
+            guard position < bytes.count else { throw failure("a text without its closing quote") }
+            var value = bytes.copy(start..<position)
+            while bytes[position] != UInt8(ascii: "\"") {
+                if bytes[position] == UInt8(ascii: "\\") {
+                    position += 1
+                    value.append(try escaped(in: bytes))
+                } else {
+                    value.append(bytes[position])
+                    position += 1
+                }
+                guard position < bytes.count else { throw failure("a text without its closing quote") }
+            }
+            position += 1
+            return value
+        }
+
+        private mutating func escaped(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
+            guard position < bytes.count else { throw failure("a text without its closing quote") }
+            let byte = bytes[position]
+            position += 1
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): return byte
+            case UInt8(ascii: "n"): return 0x0A
+            case UInt8(ascii: "r"): return 0x0D
+            case UInt8(ascii: "t"): return 0x09
+            case UInt8(ascii: "0"), UInt8(ascii: "1"):
+                guard position + 1 < bytes.count, case let high = bytes[position] &- 0x30, high < 8,
+                    case let low = bytes[position + 1] &- 0x30, low < 8
+                else { throw failure("an escape that is not octal") }
+                position += 2
+                return (byte - 0x30) * 64 + high * 8 + low
+            default: throw failure("an unknown escape")
+            }
+        }
+    }
+}

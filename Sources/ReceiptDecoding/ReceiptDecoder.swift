@@ -1,0 +1,157 @@
+package import Cryptography
+import StoreTypes
+
+/// Base64 text in, an authentic ``Receipt`` out: synchronous, no input or output, no clock.
+///
+/// The order is: slice the container, judge the signer's chain at the time of signing, check the signature, and only
+/// then read the purchases.
+package struct ReceiptDecoder: Sendable {
+    package let trust: TrustStore
+    package let profile: ReceiptProfile
+
+    package init(trust: TrustStore, profile: ReceiptProfile) {
+        self.trust = trust
+        self.profile = profile
+    }
+
+    /// The receipt, if it is one and authentic.
+    package func decode(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> Receipt {
+        var intake = try ReceiptIntake(text, profile: profile)
+        let contents = try authenticatedContents(of: &intake)
+        guard let environment = contents.environment, environment != .xcode else {
+            throw ReceiptDecodingError(.malformed, at: "attribute 0", "a receipt type unheard of")
+        }
+        guard let bundleId = contents.bundleId.flatMap(BundleIdentifier.init(rawValue:)) else {
+            throw ReceiptDecodingError(.missingAttribute, at: "receipt", "no bundle id")
+        }
+        return Receipt(
+            contents: contents,
+            canonicalText: Redacted(intake.isCanonicalText ? text.copy(0..<text.count) : Base64.encode(intake.bytes)),
+            environment: environment, bundleId: bundleId)
+    }
+
+    private func authenticatedContents(
+        of intake: inout ReceiptIntake
+    ) throws(ReceiptDecodingError) -> ReceiptContents {
+        switch intake.kind {
+        case .appReceipt:
+            let container = try SignedData(ber: intake.bytes.span)
+            try consume(container.consumed, of: &intake)
+            try authenticate(container, in: intake.bytes.span)
+            return .app(try AppReceipt(attributes: container.content.span))
+        case .transactionReceipt:
+            let blob = try TransactionReceiptBlob(intake.bytes.span)
+            try authenticate(blob)
+            return .transaction(blob.receipt)
+        case .jws:
+            throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction in place of a receipt")
+        case .unknown:
+            throw ReceiptDecodingError(.notAReceipt, at: "bytes", "neither a PKCS#7 container nor a property list")
+        }
+    }
+
+    /// Cuts off what follows the container, where the profile allows.
+    private func consume(_ count: Int, of intake: inout ReceiptIntake) throws(ReceiptDecodingError) {
+        let surplus = intake.bytes.count - count
+        guard surplus > 0 else { return }
+        guard profile == .tolerant else {
+            throw ReceiptDecodingError(.trailingBytes, at: "SignedData", "\(surplus) bytes follow the container")
+        }
+        intake.bytes.removeLast(surplus)
+        intake.isCanonicalText = false
+        intake.repairs.append(.trailingBytes)
+    }
+
+    private func authenticate(
+        _ container: SignedData, in bytes: borrowing Span<UInt8>
+    ) throws(ReceiptDecodingError) {
+        let outline = try AppReceiptAttributes.outline(of: container.content.span)
+        guard outline.receiptType != "Xcode" else {
+            throw ReceiptDecodingError(.xcodeReceipt, at: "attribute 0", "signed by StoreKit Testing, not by Apple")
+        }
+        guard let created = outline.receiptCreationDate else {
+            throw ReceiptDecodingError(.missingAttribute, at: "attribute 12", "no creation date to judge the signer at")
+        }
+        let signature = try container.signature.get()
+        guard let leaf = signature.signerCertificate(in: bytes) else {
+            throw ReceiptDecodingError(
+                .signerCertificateMissing, at: "SignedData.certificates", "none is the one that SignerInfo names")
+        }
+        do throws(CryptographyError) {
+            let key = try trust.key(
+                leaf: bytes.extracting(leaf.whole), authorities: signature.authorities(over: leaf, in: bytes),
+                role: .storeReceipt, time: .at(created.seconds))
+            try key.verify(
+                bytes.extracting(signature.signer.signature), over: container.content.span,
+                digest: signature.signer.digest)
+        } catch {
+            throw ReceiptDecodingError(error, at: error.code == .badSignature ? "SignerInfo.signature" : "signer")
+        }
+    }
+
+    private func authenticate(_ blob: TransactionReceiptBlob) throws(ReceiptDecodingError) {
+        let signature = try blob.signature.get()
+        guard let purchased = blob.receipt.purchaseDate else {
+            throw ReceiptDecodingError(
+                .missingAttribute, at: "purchase-date-ms", "no purchase date to judge the signer at")
+        }
+        do throws(CryptographyError) {
+            let key = try trust.key(
+                leaf: signature.certificate.span, authorities: [], role: signature.role,
+                time: .notBefore(purchased.seconds))
+            try key.verify(signature.value.span, over: signature.message.span, digest: .sha1)
+        } catch {
+            throw ReceiptDecodingError(error, at: error.code == .badSignature ? "signature" : "signer")
+        }
+    }
+}
+
+extension ReceiptDecoder {
+    /// What could be read, and why it is not trusted, for people and for choosing a way: never for an answer.
+    package struct Inspection: Sendable {
+        package var kind: ReceiptKind
+        package var repairs: [ReceiptRepair]
+        /// Nil exactly when the receipt is authentic.
+        package var failure: ReceiptDecodingError?
+        /// Also of a receipt that is not authentic, as far as it could be read.
+        package var contents: ReceiptContents?
+
+        package var isVerified: Bool { failure == nil }
+    }
+
+    /// Reads as much as possible, authentic or not.
+    package func inspect(_ text: borrowing Span<UInt8>) -> Inspection {
+        var intake: ReceiptIntake
+        do throws(ReceiptDecodingError) {
+            intake = try ReceiptIntake(text, profile: profile)
+        } catch {
+            let kind: ReceiptKind = error.code == .signedTransaction ? .jws : .unknown
+            return Inspection(kind: kind, repairs: [], failure: error, contents: nil)
+        }
+        var inspection = Inspection(kind: intake.kind, repairs: intake.repairs, failure: nil, contents: nil)
+        do throws(ReceiptDecodingError) {
+            inspection.contents = try authenticatedContents(of: &intake)
+            if inspection.contents?.environment == nil {
+                throw ReceiptDecodingError(.malformed, at: "attribute 0", "a receipt type unheard of")
+            }
+        } catch {
+            inspection.failure = error
+            inspection.contents = inspection.contents ?? unauthenticatedContents(of: intake)
+        }
+        inspection.repairs = intake.repairs
+        if inspection.contents == nil, inspection.failure?.code == .purchaseInfoOnly { inspection.kind = .unknown }
+        return inspection
+    }
+
+    private func unauthenticatedContents(of intake: ReceiptIntake) -> ReceiptContents? {
+        switch intake.kind {
+        case .appReceipt:
+            guard let container = try? SignedData(ber: intake.bytes.span) else { return nil }
+            return (try? AppReceipt(attributes: container.content.span)).map(ReceiptContents.app)
+        case .transactionReceipt:
+            return (try? TransactionReceiptBlob(intake.bytes.span)).map { .transaction($0.receipt) }
+        case .jws, .unknown:
+            return nil
+        }
+    }
+}

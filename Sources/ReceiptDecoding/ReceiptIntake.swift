@@ -1,0 +1,79 @@
+import Foundation
+import StoreTypes
+
+/// The bytes of a receipt, out of the text that holds them, and what had to be undone.
+struct ReceiptIntake: Sendable {
+    var kind: ReceiptKind
+    /// Of a JWS: its text.
+    var bytes: [UInt8]
+    var repairs: [ReceiptRepair]
+    /// The text is what ``Base64/encode(_:)`` would write for the bytes.
+    var isCanonicalText: Bool
+
+    /// Bytes; above Apple's 3,145,728 so that what they refuse can still be looked at.
+    static let maximumTextSize = 8 << 20
+
+    init(_ text: borrowing Span<UInt8>, profile: ReceiptProfile) throws(ReceiptDecodingError) {
+        guard text.count <= Self.maximumTextSize else {
+            throw ReceiptDecodingError(.tooLarge, at: "text", "over \(Self.maximumTextSize) bytes")
+        }
+        if !text.isEmpty, let bytes = Base64.decode(text), !bytes.isEmpty {
+            let kind = Self.kind(of: bytes)
+            if kind != .unknown || profile == .apple {
+                self.init(kind: kind, bytes: bytes, repairs: [], isCanonicalText: Base64.isCanonical(text))
+                return
+            }
+        }
+        switch profile {
+        case .apple: self = try Self.appleLenience(text)
+        case .tolerant: self = try ReceiptRepairShop.repair(text.copy(0..<text.count))
+        }
+    }
+
+    init(kind: ReceiptKind, bytes: [UInt8], repairs: [ReceiptRepair], isCanonicalText: Bool) {
+        self.kind = kind
+        self.bytes = bytes
+        self.repairs = repairs
+        self.isCanonicalText = isCanonicalText
+    }
+
+    /// Apple's endpoint refuses App Receipts with line breaks, and takes transactionReceipts with them.
+    private static func appleLenience(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> ReceiptIntake {
+        guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "no receipt") }
+        let stripped = text.copy(0..<text.count).filter { !ReceiptRepairShop.isWhiteSpace($0) }
+        if let bytes = Base64.decode(stripped.span), kind(of: bytes) == .transactionReceipt {
+            return ReceiptIntake(
+                kind: .transactionReceipt, bytes: bytes, repairs: [.whitespace], isCanonicalText: false)
+        }
+        if isCompactJWS(stripped) {
+            throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction in place of a receipt")
+        }
+        throw ReceiptDecodingError(.notBase64, at: "text", "not base64 as Apple's endpoint takes it")
+    }
+
+    /// By the first byte that counts: a SEQUENCE, or the brace of a list.
+    static func kind(of bytes: [UInt8]) -> ReceiptKind {
+        guard let first = bytes.first(where: { !ReceiptRepairShop.isWhiteSpace($0) }) else { return .unknown }
+        if bytes[0] == 0x30, bytes.count > 1, bytes[1] & 0x80 != 0 { return .appReceipt }
+        if first == UInt8(ascii: "{"), !looksLikeJSON(bytes) { return .transactionReceipt }
+        return .unknown
+    }
+
+    /// `{"key":` where a property list has `{"key" =`.
+    private static func looksLikeJSON(_ bytes: [UInt8]) -> Bool {
+        var quotes = 0
+        for byte in bytes.prefix(512) {
+            if byte == UInt8(ascii: "\"") { quotes += 1 }
+            if quotes >= 2 || quotes == 0 {
+                if byte == UInt8(ascii: "=") { return false }
+                if byte == UInt8(ascii: ":") { return true }
+            }
+        }
+        return false
+    }
+
+    /// Three runs of base64url between two dots, the first of them a JSON object.
+    static func isCompactJWS(_ text: some BidirectionalCollection<UInt8>) -> Bool {
+        text.starts(with: "eyJ".utf8) && text.filter { $0 == UInt8(ascii: ".") }.count == 2
+    }
+}

@@ -1,0 +1,123 @@
+import Cryptography
+
+/// The PKCS#7 container of an App Receipt, sliced: nothing in it is decoded that is not on the way to the signature.
+///
+/// ```
+/// ContentInfo      ::= SEQUENCE { contentType 1.2.840.113549.1.7.2, content [0] EXPLICIT SignedData }
+/// SignedData       ::= SEQUENCE { version INTEGER, digestAlgorithms SET, encapContentInfo EncapsulatedContentInfo,
+///                                 certificates [0] IMPLICIT SET OPTIONAL, crls [1] OPTIONAL, signerInfos SET }
+/// EncapsulatedContentInfo ::= SEQUENCE { eContentType 1.2.840.113549.1.7.1, eContent [0] EXPLICIT OCTET STRING }
+/// ```
+/// RFC 5652, 5.1. Apple writes DER; Xcode writes indefinite lengths and a constructed OCTET STRING.
+struct SignedData: Sendable {
+    /// The signed bytes: the content of eContent, joined where it comes in pieces.
+    let content: [UInt8]
+    /// What vouches for the content; a failure here leaves the content readable.
+    let signature: Result<Signature, ReceiptDecodingError>
+    /// Bytes of the container; what follows is not part of the receipt.
+    let consumed: Int
+
+    private static let signedDataType: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x02]
+    private static let dataType: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x07, 0x01]
+    /// Genuine receipts hold one or three.
+    private static let maximumCertificates = 16
+
+    init(ber bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
+        var fields: BERCursor
+        do throws(BERError) {
+            var outer = BERCursor(0..<bytes.count)
+            let contentInfo = try outer.next(BERTag.sequence, in: bytes)
+            consumed = contentInfo.end
+            var inner = contentInfo.inside
+            let type = try inner.next(BERTag.objectIdentifier, in: bytes)
+            guard type.holds(Self.signedDataType, in: bytes) else { throw BERError(.unexpectedTag, at: type.start) }
+            var explicit = try inner.next(BERTag.context(0), in: bytes).inside
+            fields = try explicit.next(BERTag.sequence, in: bytes).inside
+            _ = try fields.next(BERTag.integer, in: bytes)
+            _ = try fields.next(BERTag.set, in: bytes)
+            content = try Self.content(of: fields.next(BERTag.sequence, in: bytes), in: bytes)
+        } catch {
+            throw ReceiptDecodingError(error, at: "SignedData")
+        }
+        do throws(ReceiptDecodingError) {
+            signature = .success(try Signature(&fields, in: bytes))
+        } catch {
+            signature = .failure(error)
+        }
+    }
+
+    private static func content(
+        of encapsulated: BERElement, in bytes: borrowing Span<UInt8>
+    ) throws(BERError) -> [UInt8] {
+        var fields = encapsulated.inside
+        let type = try fields.next(BERTag.objectIdentifier, in: bytes)
+        guard type.holds(dataType, in: bytes) else { throw BERError(.unexpectedTag, at: type.start) }
+        var explicit = try fields.next(BERTag.context(0), in: bytes).inside
+        return try octets(of: explicit.next(in: bytes), in: bytes, depth: 0)
+    }
+
+    /// An OCTET STRING whole, or a constructed one's pieces joined.
+    private static func octets(
+        of element: BERElement, in bytes: borrowing Span<UInt8>, depth: Int
+    ) throws(BERError) -> [UInt8] {
+        switch element.tag {
+        case BERTag.octetString:
+            return bytes.copy(element.content)
+        case BERTag.constructedOctetString where depth < 4:
+            var joined: [UInt8] = []
+            var pieces = element.inside
+            while !pieces.isAtEnd {
+                joined += try octets(of: pieces.next(in: bytes), in: bytes, depth: depth + 1)
+            }
+            return joined
+        default:
+            throw BERError(.unexpectedTag, at: element.start)
+        }
+    }
+}
+
+extension SignedData {
+    /// The certificates that travelled along, and the one SignerInfo.
+    struct Signature: Sendable {
+        let certificates: [CertificateOutline]
+        let signer: SignerInfo
+
+        fileprivate init(_ fields: inout BERCursor, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
+            do throws(BERError) {
+                var certificates: [CertificateOutline] = []
+                if let bag = try fields.nextIfPresent(BERTag.context(0), in: bytes) {
+                    var cursor = bag.inside
+                    while !cursor.isAtEnd, certificates.count < SignedData.maximumCertificates {
+                        certificates.append(try CertificateOutline(cursor.next(in: bytes), in: bytes))
+                    }
+                }
+                self.certificates = certificates
+                _ = try fields.nextIfPresent(BERTag.context(1), in: bytes)
+            } catch {
+                throw ReceiptDecodingError(.malformedCertificate, at: "SignedData.certificates", "\(error)")
+            }
+            signer = try SignerInfo(only: &fields, in: bytes)
+        }
+
+        /// The certificate that SignerInfo names.
+        func signerCertificate(in bytes: borrowing Span<UInt8>) -> CertificateOutline? {
+            for certificate in certificates
+            where bytes.equal(certificate.serialNumber, signer.serialNumber)
+                && bytes.equal(certificate.issuer, signer.issuer)
+            {
+                return certificate
+            }
+            return nil
+        }
+
+        /// The certificates whose subject is the issuer of the signer's.
+        func authorities(over leaf: CertificateOutline, in bytes: borrowing Span<UInt8>) -> [[UInt8]] {
+            var found: [[UInt8]] = []
+            for certificate in certificates
+            where certificate.whole != leaf.whole && bytes.equal(certificate.subject, leaf.issuer) {
+                found.append(bytes.copy(certificate.whole))
+            }
+            return found
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Cryptography
+
+/// Who signed, how, and the signature.
+///
+/// ```
+/// SignerInfo ::= SEQUENCE { version INTEGER, sid IssuerAndSerialNumber, digestAlgorithm AlgorithmIdentifier,
+///                           signedAttrs [0] OPTIONAL, signatureAlgorithm AlgorithmIdentifier,
+///                           signature OCTET STRING, unsignedAttrs [1] OPTIONAL }
+/// ```
+/// RFC 5652, 5.3. Apple's receipts have exactly one and no signedAttrs, so the signature covers the content directly.
+struct SignerInfo: Sendable {
+    /// Name, tag and length included.
+    let issuer: Range<Int>
+    /// The content of the serial number.
+    let serialNumber: Range<Int>
+    let digest: DigestAlgorithm
+    let signature: Range<Int>
+
+    private static let sha1: [UInt8] = [0x2B, 0x0E, 0x03, 0x02, 0x1A]
+    private static let sha256: [UInt8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]
+    private static let rsaEncryption: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x01]
+    private static let sha1WithRSA: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x05]
+    private static let sha256WithRSA: [UInt8] = [0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x01, 0x01, 0x0B]
+
+    /// Reads the SET of signers, which must hold one.
+    init(only fields: inout BERCursor, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
+        let first: BERElement?
+        let hasMore: Bool
+        do throws(BERError) {
+            var signers = try fields.next(BERTag.set, in: bytes).inside
+            first = signers.isAtEnd ? nil : try signers.next(BERTag.sequence, in: bytes)
+            hasMore = !signers.isAtEnd
+        } catch {
+            throw ReceiptDecodingError(error, at: "SignedData.signerInfos")
+        }
+        guard let first else {
+            throw ReceiptDecodingError(.unsigned, at: "SignedData.signerInfos", "nobody signed")
+        }
+        guard !hasMore else {
+            throw ReceiptDecodingError(.severalSigners, at: "SignedData.signerInfos", "more than one signer")
+        }
+        try self.init(first, in: bytes)
+    }
+
+    private init(_ element: BERElement, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
+        let digestName: BERElement
+        let signatureName: BERElement
+        let hasSignedAttributes: Bool
+        do throws(BERError) {
+            var fields = element.inside
+            _ = try fields.next(BERTag.integer, in: bytes)
+            var identifier = try fields.next(BERTag.sequence, in: bytes).inside
+            issuer = try identifier.next(BERTag.sequence, in: bytes).whole
+            serialNumber = try identifier.next(BERTag.integer, in: bytes).content
+            digestName = try Self.algorithmName(&fields, in: bytes)
+            hasSignedAttributes = try fields.nextIfPresent(BERTag.context(0), in: bytes) != nil
+            signatureName = try Self.algorithmName(&fields, in: bytes)
+            signature = try fields.next(BERTag.octetString, in: bytes).content
+        } catch {
+            throw ReceiptDecodingError(error, at: "SignerInfo")
+        }
+        guard !hasSignedAttributes else {
+            throw ReceiptDecodingError(
+                .unsupportedAlgorithm, at: "SignerInfo.signedAttrs", "no receipt of Apple's has signed attributes")
+        }
+        let sha1 = digestName.holds(Self.sha1, in: bytes)
+        guard sha1 || digestName.holds(Self.sha256, in: bytes) else {
+            throw ReceiptDecodingError(
+                .unsupportedAlgorithm, at: "SignerInfo.digestAlgorithm", "neither SHA-1 nor SHA-256")
+        }
+        digest = sha1 ? .sha1 : .sha256
+        guard
+            signatureName.holds(Self.rsaEncryption, in: bytes)
+                || signatureName.holds(sha1 ? Self.sha1WithRSA : Self.sha256WithRSA, in: bytes)
+        else {
+            throw ReceiptDecodingError(
+                .unsupportedAlgorithm, at: "SignerInfo.signatureAlgorithm", "not RSA with the digest named before")
+        }
+    }
+
+    private static func algorithmName(
+        _ fields: inout BERCursor, in bytes: borrowing Span<UInt8>
+    ) throws(BERError) -> BERElement {
+        var algorithm = try fields.next(BERTag.sequence, in: bytes).inside
+        return try algorithm.next(BERTag.objectIdentifier, in: bytes)
+    }
+}

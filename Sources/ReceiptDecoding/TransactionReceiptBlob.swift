@@ -1,0 +1,93 @@
+import Cryptography
+import StoreTypes
+
+/// An iOS 6 transactionReceipt taken apart: the outer list, the signature, the signed list.
+///
+/// The `signature` of the outer list is, after base64:
+/// ```
+/// version (1 byte: 2 or 3) ‖ RSA signature (128 bytes, or 256) ‖ length (4 bytes, big-endian) ‖ certificate (DER)
+/// ```
+/// and signs, with RSA PKCS#1 v1.5 and SHA-1 in both versions, the version byte and the raw bytes of `purchase-info`.
+/// Undocumented by Apple; proven on genuine receipts of 2012 to 2019.
+struct TransactionReceiptBlob: Sendable {
+    let receipt: TransactionReceipt
+    let signature: Result<Signature, ReceiptDecodingError>
+
+    struct Signature: Sendable {
+        let role: SignerRole
+        /// version ‖ purchase-info
+        let message: [UInt8]
+        let value: [UInt8]
+        let certificate: [UInt8]
+    }
+
+    init(_ bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
+        let outer = try PropertyListText(bytes, at: "transactionReceipt")
+        guard let encodedInfo = outer["purchase-info"] else {
+            if outer["transaction-id"] != nil {
+                throw ReceiptDecodingError(
+                    .purchaseInfoOnly, at: "transactionReceipt", "the signed list alone, without its signature")
+            }
+            throw ReceiptDecodingError(.missingAttribute, at: "transactionReceipt", "no purchase-info")
+        }
+        guard let info = Base64.decode(encodedInfo.span) else {
+            throw ReceiptDecodingError(.notBase64, at: "purchase-info", "not base64")
+        }
+        let list = try PropertyListText(info.span, at: "purchase-info")
+        var entries: [TransactionReceipt.Entry] = []
+        for entry in list.entries {
+            guard let value = String(validating: entry.value, as: UTF8.self) else {
+                throw ReceiptDecodingError(.malformed, at: "purchase-info", "text that is not UTF-8")
+            }
+            entries.append(TransactionReceipt.Entry(key: entry.key, value: value))
+        }
+        func text(_ key: String) -> String? {
+            outer[key].flatMap { String(validating: $0, as: UTF8.self) }
+        }
+        receipt = TransactionReceipt(
+            purchaseInfo: entries, claimedEnvironment: text("environment"), pod: text("pod"),
+            signingStatus: text("signing-status"))
+        signature = Self.signature(outer["signature"], over: info)
+    }
+
+    private static func signature(
+        _ encoded: [UInt8]?, over info: [UInt8]
+    ) -> Result<Signature, ReceiptDecodingError> {
+        do throws(ReceiptDecodingError) {
+            guard let encoded, !encoded.isEmpty else {
+                throw ReceiptDecodingError(.unsigned, at: "transactionReceipt", "no signature")
+            }
+            guard let blob = Base64.decode(encoded.span) else {
+                throw ReceiptDecodingError(.badSignature, at: "signature", "not base64")
+            }
+            return .success(try Signature(blob, over: info))
+        } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension TransactionReceiptBlob.Signature {
+    fileprivate init(_ blob: [UInt8], over info: [UInt8]) throws(ReceiptDecodingError) {
+        let length: Int
+        switch blob.first {
+        case 2: (role, length) = (.purchaseReceipt, 128)
+        case 3: (role, length) = (.storeReceipt, 256)
+        default:
+            throw ReceiptDecodingError(
+                .unsupportedAlgorithm, at: "signature", "signature version \(blob.first ?? 0), not 2 or 3")
+        }
+        let certificateStart = 1 + length + 4
+        guard blob.count > certificateStart else {
+            throw ReceiptDecodingError(.badSignature, at: "signature", "\(blob.count) bytes are too few")
+        }
+        let declared = blob[1 + length..<certificateStart].reduce(0) { $0 << 8 | Int($1) }
+        guard declared == blob.count - certificateStart else {
+            throw ReceiptDecodingError(
+                .badSignature, at: "signature", "a certificate of \(declared) bytes is announced, another one follows")
+        }
+        message = blob[0..<1] + info
+        value = Array(blob[1..<1 + length])
+        certificate = Array(blob[certificateStart...])
+    }
+}
