@@ -1,0 +1,112 @@
+package import StoreTypes
+
+/// Everything that can be configured, resolved: secrets read, paths absolute, defaults filled in.
+///
+/// ``SettingsFile`` and ``SettingsEnvironment`` make one; `serve` without any configuration runs on `Settings()`.
+package struct Settings: Sendable {
+    package struct Address: Sendable, Hashable, CustomStringConvertible {
+        package var host: String
+        package var port: Int
+
+        package init(host: String, port: Int) {
+            self.host = host
+            self.port = port
+        }
+
+        /// `HOST:PORT`, IPv6 as `[::1]:8080`; nil for anything else.
+        package init?(_ text: String) {
+            guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+                return nil
+            }
+            var host = String(text[..<colon])
+            if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) } else if host.contains(":") { return nil }
+            guard !host.isEmpty else { return nil }
+            self.init(host: host, port: Int(port))
+        }
+
+        package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+        package var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+    }
+
+    package enum UnknownApps: String, Sendable, CaseIterable {
+        /// Forwarded, without any configured secret.
+        case pass
+        /// 21003.
+        case refuse
+    }
+
+    /// URLs of Apple's verifyReceipt, or of a stand-in.
+    package struct VerifyReceiptURLs: Sendable, Hashable {
+        package var production = "https://buy.itunes.apple.com/verifyReceipt"
+        package var sandbox = "https://sandbox.itunes.apple.com/verifyReceipt"
+
+        package init() {}
+    }
+
+    package var listen = Address(host: "127.0.0.1", port: 8080)
+    package var operationsListen = Address(host: "127.0.0.1", port: 8081)
+    /// Named by the configuration: then it must be free.
+    package var operationsListenIsExplicit = false
+    package var usesTolerantProfile = false
+    /// DER of test roots; Apple's are built in.
+    package var trustedRoots: [[UInt8]] = []
+    /// DER of authorities that are newer than this program.
+    package var intermediates: [[UInt8]] = []
+    package var verifyReceipt = VerifyReceiptURLs()
+    /// Proxy for upstream requests; nil leaves it to HTTPS_PROXY.
+    package var upstreamProxy: String?
+    /// Stands in for the secret of every configured app that has none of its own.
+    package var sharedSecret: SharedSecret?
+    package var unknownApps = UnknownApps.pass
+    package var apps: [AppSettings] = []
+    /// What the file says and this version does not act on yet, for the log.
+    package var unused: [String] = []
+
+    package init() {}
+}
+
+/// How the receipts of one app are answered.
+package struct AppSettings: Sendable {
+    package enum ClientPassword: String, Sendable, CaseIterable {
+        /// A configured secret stands in for a missing password.
+        case optional
+        /// 21004 without one, for receipts with auto-renewables.
+        case required
+    }
+
+    package enum SandboxPolicy: String, Sendable, CaseIterable {
+        /// App Review needs it.
+        case allow
+        /// 21003.
+        case deny
+    }
+
+    package enum StaleSubscription: String, Sendable, CaseIterable {
+        /// 21005 with `is_retryable` where only a receipt is left that may have been renewed since.
+        case retry
+        /// The receipt's own, possibly old, answer.
+        case answer
+    }
+
+    package var bundleId: BundleIdentifier
+    package var appAppleId: Int64?
+    package var sharedSecret: SharedSecret?
+    package var acceptedSecrets: [SharedSecret] = []
+    package var clientPassword = ClientPassword.optional
+    package var sandbox = SandboxPolicy.allow
+    package var answer: [AnswerSource] = [.apple, .receipt]
+    package var staleSubscription = StaleSubscription.retry
+
+    package init(bundleId: BundleIdentifier) {
+        self.bundleId = bundleId
+    }
+}
+
+/// Where an answer comes from; in `answer:` each is the fallback of the one before.
+package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
+    /// Apple's verifyReceipt, byte for byte.
+    case apple
+    /// The authenticated receipt alone.
+    case receipt
+}

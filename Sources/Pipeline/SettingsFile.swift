@@ -1,0 +1,146 @@
+package import Foundation
+import StoreTypes
+import Yams
+
+/// Reads the YAML configuration.
+///
+/// Relative paths are relative to the file; secrets come from files or the environment only; a key that nothing knows
+/// is an error, a key that a later version acts on is listed in ``Settings/unused``.
+package enum SettingsFile {
+    /// - Throws: ``SettingsError`` with every finding.
+    package static func read(_ url: URL, environment: [String: String]) throws -> Settings {
+        guard let data = try? Data(contentsOf: url), let text = String(data: data, encoding: .utf8) else {
+            throw SettingsError(["\(url.lastPathComponent): cannot be read"])
+        }
+        return try parse(
+            text, name: url.lastPathComponent, folder: url.deletingLastPathComponent(), environment: environment)
+    }
+
+    package static func parse(
+        _ text: String, name: String, folder: URL, environment: [String: String]
+    ) throws -> Settings {
+        let context = SettingsFileContext(displayName: name, folder: folder, environment: environment)
+        let document: Node?
+        do {
+            document = try Yams.compose(yaml: text)
+        } catch {
+            throw SettingsError(["\(name): not YAML: \(error)"])
+        }
+        var settings = Settings()
+        if let document {
+            read(SettingsNode(document, path: "", file: context), into: &settings)
+        }
+        settings.unused = context.unused
+        guard context.findings.isEmpty else { throw SettingsError(context.findings) }
+        return settings
+    }
+
+    private static func read(_ root: SettingsNode, into settings: inout Settings) {
+        if let address = root.address("listen") { settings.listen = address }
+        if let operations = root.child("operations") {
+            if let address = operations.address("listen") {
+                settings.operationsListen = address
+                settings.operationsListenIsExplicit = true
+            }
+            operations.finish()
+        }
+        readStore(root)
+        enum Profile: String, CaseIterable { case apple, tolerant }
+        settings.usesTolerantProfile = root.choice("profile", of: Profile.self) == .tolerant
+        readTrust(root, into: &settings)
+        readUpstream(root, into: &settings)
+        settings.sharedSecret = root.secret("sharedSecret")
+        if let unknownApps = root.choice("unknownApps", of: Settings.UnknownApps.self) {
+            settings.unknownApps = unknownApps
+        }
+        for (index, node) in (root.list("apps") ?? []).enumerated() {
+            let app = SettingsNode(node, path: "apps[\(index)]", file: root.file)
+            if let read = readApp(app) {
+                if settings.apps.contains(where: { $0.bundleId == read.bundleId }) {
+                    root.file.note("apps[\(index)].bundleId: \(read.bundleId) is configured twice")
+                }
+                settings.apps.append(read)
+            }
+        }
+        for key in ["tokens", "tls"] { root.leaveUnused(key) }
+        root.finish()
+    }
+
+    private static func readStore(_ root: SettingsNode) {
+        guard let store = root.text("store") else { return }
+        if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:") {
+            root.file.note("store: PostgreSQL is not built yet; use sqlite:PATH")
+        } else if store.hasPrefix("sqlite:") {
+            root.file.unused.append("store")
+        } else {
+            root.file.note("store: expected sqlite:PATH")
+        }
+    }
+
+    private static func readTrust(_ root: SettingsNode, into settings: inout Settings) {
+        guard let trust = root.child("trust") else { return }
+        func certificates(_ key: String) -> [[UInt8]] {
+            (trust.texts(key) ?? []).flatMap { path -> [[UInt8]] in
+                do {
+                    return try CertificateFile.read(root.file.resolve(path))
+                } catch {
+                    root.file.note("\(trust.name(key)): cannot read \(path)")
+                    return []
+                }
+            }
+        }
+        settings.trustedRoots = certificates("roots")
+        settings.intermediates = certificates("intermediates")
+        trust.finish()
+    }
+
+    private static func readUpstream(_ root: SettingsNode, into settings: inout Settings) {
+        guard let upstream = root.child("upstream") else { return }
+        if let urls = upstream.child("verifyReceipt") {
+            if let url = urls.text("production") { settings.verifyReceipt.production = url }
+            if let url = urls.text("sandbox") { settings.verifyReceipt.sandbox = url }
+            urls.finish()
+        }
+        settings.upstreamProxy = upstream.text("proxy")
+        upstream.leaveUnused("serverAPI")
+        upstream.finish()
+    }
+
+    private static func readApp(_ node: SettingsNode) -> AppSettings? {
+        let text = node.text("bundleId")
+        if text == nil { node.file.note("\(node.name("bundleId")): missing") }
+        guard let bundleId = text.flatMap(BundleIdentifier.init(rawValue:)) else {
+            if text != nil { node.file.note("\(node.name("bundleId")): not a bundle id") }
+            return nil
+        }
+        var app = AppSettings(bundleId: bundleId)
+        app.appAppleId = node.number("appAppleId")
+        app.sharedSecret = node.secret("sharedSecret")
+        app.acceptedSecrets = node.secrets("acceptedSecrets")
+        if let choice = node.choice("clientPassword", of: AppSettings.ClientPassword.self) { app.clientPassword = choice }
+        if let choice = node.choice("sandbox", of: AppSettings.SandboxPolicy.self) { app.sandbox = choice }
+        if let choice = node.choice("staleSubscription", of: AppSettings.StaleSubscription.self) {
+            app.staleSubscription = choice
+        }
+        if let names = node.texts("answer") { app.answer = sources(names, at: node.name("answer"), file: node.file) }
+        for key in ["serverAPI", "shadow", "shadowSampling", "latestReceiptInfoOrder"] { node.leaveUnused(key) }
+        node.finish()
+        return app
+    }
+
+    private static func sources(_ names: [String], at key: String, file: SettingsFileContext) -> [AnswerSource] {
+        var sources: [AnswerSource] = []
+        for name in names {
+            if let source = AnswerSource(rawValue: name) {
+                if sources.contains(source) { file.note("\(key): \(name) twice") }
+                sources.append(source)
+            } else if name == "api" || name == "stored" {
+                file.unused.append("\(key): \(name)")
+            } else {
+                file.note("\(key): \(name) is none of apple, api, receipt, stored")
+            }
+        }
+        if sources.isEmpty { file.note("\(key): no source that this version answers from") }
+        return sources
+    }
+}

@@ -1,0 +1,182 @@
+package import StoreTypes
+
+/// The body of a verifyReceipt request, taken apart the way Apple's endpoint does: JSON whatever the content type says,
+/// the last of a repeated key counts, unknown keys do not matter.
+///
+/// ```
+/// { "receipt-data": base64, "password": text?, "exclude-old-transactions": bool? }
+/// ```
+/// https://developer.apple.com/documentation/appstorereceipts/requestbody
+package struct VerifyReceiptRequest: Sendable {
+    /// Why a body is answered with 21002.
+    package enum Failure: String, Error, Sendable, Hashable {
+        case notJSON
+        case receiptMissing
+        case receiptNotText
+        case receiptEmpty
+        case receiptNotBase64
+    }
+
+    package enum Password: Sendable, Hashable {
+        /// Missing, `null` or empty.
+        case absent
+        case text(SharedSecret)
+        /// A number, an object: present, and certainly wrong.
+        case notText
+    }
+
+    /// The base64 text of the receipt, escapes undone.
+    package let receiptText: Redacted<[UInt8]>
+    package let password: Password
+    package let excludesOldTransactions: Bool
+    private let body: Redacted<[UInt8]>
+    /// One per key, the last of each.
+    private let members: [JSONScanner.Member]
+    /// Two readers could understand the body differently: a key repeats, or is spelled with escapes.
+    private let isAmbiguous: Bool
+
+    package init(body: [UInt8]) throws(Failure) {
+        let bytes = body.span
+        let start = body.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        let found: [JSONScanner.Member]
+        do throws(JSONScanner.Failure) {
+            found = try JSONScanner.members(of: bytes, from: start)
+        } catch {
+            throw .notJSON
+        }
+        guard Self.isUnicode(body) else { throw .notJSON }
+        let members = Self.lastOfEach(found, in: bytes)
+        func value(_ key: StaticString) -> JSONScanner.Value? {
+            members.last { Self.key(of: $0, is: key, in: bytes) }?.value
+        }
+        self.body = Redacted(body)
+        self.members = members
+        isAmbiguous = start > 0 || members.count < found.count || members.contains(where: \.keyHasEscapes)
+        receiptText = Redacted(try Self.receiptText(value("receipt-data"), in: bytes))
+        password = Self.password(value("password"), in: bytes)
+        excludesOldTransactions = Self.isTrue(value("exclude-old-transactions"), in: bytes)
+    }
+
+    /// What goes to Apple: the body as it came, unless a password takes the client's place or the body is ambiguous;
+    /// then the same members written anew, each once.
+    package func forwardedBody(password replacement: SharedSecret?) -> [UInt8] {
+        let body = body.reveal()
+        guard replacement != nil || isAmbiguous else { return body }
+        var written: [UInt8] = []
+        written.reserveCapacity(body.count + 64)
+        func write(_ key: [UInt8], _ value: ArraySlice<UInt8>) {
+            written.append(UInt8(ascii: written.isEmpty ? "{" : ","))
+            written += [UInt8(ascii: "\"")] + key + [UInt8(ascii: "\""), UInt8(ascii: ":")]
+            written += value
+        }
+        for member in members {
+            let name = Self.name(of: member, in: body.span)
+            if replacement != nil, name.elementsEqual("password".utf8) { continue }
+            write(member.keyHasEscapes ? Self.escaped(name) : name, body[member.value.whole])
+        }
+        if let replacement {
+            let text = Self.escaped(Array(replacement.reveal().utf8))
+            write(Array("password".utf8), ([UInt8(ascii: "\"")] + text + [UInt8(ascii: "\"")])[...])
+        }
+        return written + [UInt8(ascii: "}")]
+    }
+}
+
+extension VerifyReceiptRequest {
+    private static func receiptText(
+        _ value: JSONScanner.Value?, in bytes: borrowing Span<UInt8>
+    ) throws(Failure) -> [UInt8] {
+        guard let value else { throw .receiptMissing }
+        guard case .string(let range, let hasEscapes) = value else { throw .receiptNotText }
+        let text =
+            hasEscapes
+            ? JSONText.unescaped(range, in: bytes) : bytes.withUnsafeBufferPointer { [UInt8]($0[range]) }
+        guard !text.isEmpty else { throw .receiptEmpty }
+        guard isBase64(text) else { throw .receiptNotBase64 }
+        return text
+    }
+
+    /// The standard alphabet, padding and white space: whether it really decodes is for the source that answers to say.
+    private static func isBase64(_ text: [UInt8]) -> Bool {
+        var significant = 0
+        for byte in text {
+            let class_ = base64Classes[Int(byte)]
+            guard class_ != 0 else { return false }
+            significant += Int(class_ & 1)
+        }
+        return significant > 0
+    }
+
+    /// By byte: 1 a digit of base64, 2 padding or white space, 0 anything else.
+    private static let base64Classes: [UInt8] = {
+        var classes = [UInt8](repeating: 0, count: 256)
+        for byte in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8 { classes[Int(byte)] = 1 }
+        for byte in "= \r\n\t".utf8 { classes[Int(byte)] = 2 }
+        return classes
+    }()
+
+    private static func password(_ value: JSONScanner.Value?, in bytes: borrowing Span<UInt8>) -> Password {
+        switch value {
+        case .string(let range, _) where range.isEmpty: .absent
+        case .string(let range, _):
+            .text(SharedSecret(String(decoding: JSONText.unescaped(range, in: bytes), as: UTF8.self)))
+        case .scalar(let range) where JSONText.equal(range, "null" as StaticString, in: bytes): .absent
+        case nil: .absent
+        default: .notText
+        }
+    }
+
+    /// Clients send `true`, `"true"` and `1`.
+    private static func isTrue(_ value: JSONScanner.Value?, in bytes: borrowing Span<UInt8>) -> Bool {
+        let range: Range<Int>
+        switch value {
+        case .string(let text, _): range = text
+        case .scalar(let text): range = text
+        default: return false
+        }
+        return JSONText.equal(range, "true" as StaticString, in: bytes)
+            || JSONText.equal(range, "1" as StaticString, in: bytes)
+    }
+
+    private static func isUnicode(_ body: [UInt8]) -> Bool {
+        if body.allSatisfy({ $0 < 0x80 }) { return true }
+        return String(validating: body, as: UTF8.self) != nil
+    }
+
+    private static func name(of member: JSONScanner.Member, in bytes: borrowing Span<UInt8>) -> [UInt8] {
+        member.keyHasEscapes
+            ? JSONText.unescaped(member.key, in: bytes) : bytes.withUnsafeBufferPointer { [UInt8]($0[member.key]) }
+    }
+
+    private static func key(
+        of member: JSONScanner.Member, is name: StaticString, in bytes: borrowing Span<UInt8>
+    ) -> Bool {
+        guard member.keyHasEscapes else { return JSONText.equal(member.key, name, in: bytes) }
+        let unescaped = JSONText.unescaped(member.key, in: bytes)
+        return JSONText.equal(0..<unescaped.count, name, in: unescaped.span)
+    }
+
+    private static func lastOfEach(
+        _ members: [JSONScanner.Member], in bytes: borrowing Span<UInt8>
+    ) -> [JSONScanner.Member] {
+        var positions: [[UInt8]: Int] = [:]
+        for (position, member) in members.enumerated() { positions[name(of: member, in: bytes)] = position }
+        guard positions.count < members.count else { return members }
+        return positions.values.sorted().map { members[$0] }
+    }
+
+    /// Quotes, backslashes and control bytes escaped, the rest as it is.
+    private static func escaped(_ text: [UInt8]) -> [UInt8] {
+        var written: [UInt8] = []
+        for byte in text {
+            switch byte {
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): written += [UInt8(ascii: "\\"), byte]
+            case 0..<0x20:
+                let digits = Array("0123456789abcdef".utf8)
+                written += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default: written.append(byte)
+            }
+        }
+        return written
+    }
+}
