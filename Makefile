@@ -1,0 +1,40 @@
+# make demo      builds, starts a simulated App Store and the proxy, posts receipts and prints the answers
+# make test      every test, in debug and in release, on a fresh machine too (at most 30 minutes on two cores)
+# make check     format, imports between targets, then make test
+# make bench     the table of measurements of this machine
+# make build     the release binary, at .build/release/receipt-bridge
+# make receipts  makes Receipts/ anew from fixed seeds
+# make format    formats the sources
+
+SWIFT ?= swift
+# Without it, every change of the plan rebuilds dependencies whose flags come out in another order.
+export SWIFT_DETERMINISTIC_HASHING := 1
+
+.PHONY: demo test check bench build receipts format set-up
+
+build: set-up
+	$(SWIFT) build -c release --product receipt-bridge
+
+demo: build
+	Tests/demo.sh .build/release/receipt-bridge
+
+test: set-up
+	$(SWIFT) test --disable-xctest
+	$(SWIFT) test -c release --disable-xctest --disable-testable-imports
+
+check: set-up
+	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift
+	$(SWIFT) build --explicit-target-dependency-import-check error
+	$(MAKE) test
+
+bench: build
+	.build/release/receipt-bridge bench
+
+receipts: build
+	.build/release/receipt-bridge simulate --write-receipts Receipts
+
+format:
+	$(SWIFT) format --in-place --recursive Sources Tests Package.swift
+
+set-up:
+	@.ci/set-up

@@ -1,0 +1,95 @@
+package import AppStore
+package import StoreTypes
+
+/// Which of Apple's endpoints is asked next, and when to stop: decided in values, without sockets and clocks.
+///
+/// Production first, sandbox on 21007, the second answer's status checked too. What Apple calls temporary is asked
+/// again, a bounded number of times; what Apple calls final goes back.
+package struct AppleWalk: Sendable {
+    /// The endpoint that the client meant.
+    package enum Route: Sendable, Hashable {
+        /// Production, then sandbox on 21007; the client never sees 21007 or 21008.
+        case auto
+        /// Exactly this one, with the 21007 or 21008 that Apple gives for the other's receipts.
+        case only(AppStoreEnvironment)
+    }
+
+    package enum Instruction: Sendable {
+        /// Ask this endpoint, after so many milliseconds.
+        case ask(AppStoreEnvironment, afterMilliseconds: Int64)
+        /// Apple's answer, to go back as it is.
+        case pass(AppleAnswer, from: AppStoreEnvironment)
+        /// Apple has no answer now. `last` is what it said instead, to go back where nothing else answers either.
+        case unavailable(last: AppleAnswer?, from: AppStoreEnvironment, reason: String)
+    }
+
+    /// Milliseconds before the first and the second repetition.
+    private static let pauses: [Int64] = [100, 400]
+
+    private let route: Route
+    private let isVerifiedHere: Bool
+    private var environment: AppStoreEnvironment
+    private var repetitions = 0
+    private var malformedAnswers = 0
+
+    /// - Parameter isVerifiedHere: the receipt is authentic by our own check, so that Apple's 21002 cannot be meant.
+    package init(route: Route, isVerifiedHere: Bool) {
+        self.route = route
+        self.isVerifiedHere = isVerifiedHere
+        switch route {
+        case .auto: environment = .production
+        case .only(let environment): self.environment = environment
+        }
+    }
+
+    package var first: Instruction { .ask(environment, afterMilliseconds: 0) }
+
+    /// What follows from a reply to the last question.
+    package mutating func received(_ reply: VerifyReceiptReply) -> Instruction {
+        switch reply {
+        case .answer(let answer): received(answer)
+        case .outage(let failure): again(unless: !failure.isTemporary, last: nil, reason: "\(failure)")
+        }
+    }
+
+    private mutating func received(_ answer: AppleAnswer) -> Instruction {
+        switch answer.status {
+        case .sandboxReceipt: elsewhere(.sandbox, answer)
+        case .productionReceipt: elsewhere(.production, answer)
+        case .malformed where isVerifiedHere: malformed(answer)
+        case let status where status.isRetryable(saying: answer.isRetryable) && status != .malformed:
+            again(unless: false, last: answer, reason: "Apple says \(status.rawValue)")
+        default: .pass(answer, from: environment)
+        }
+    }
+
+    /// 21007 and 21008: the other endpoint's receipt.
+    private mutating func elsewhere(_ other: AppStoreEnvironment, _ answer: AppleAnswer) -> Instruction {
+        if other == environment {
+            return .unavailable(
+                last: nil, from: environment, reason: "Apple sends \(environment) receipts away from \(environment)")
+        }
+        guard route == .auto else { return .pass(answer, from: environment) }
+        guard environment == .production else {
+            return .unavailable(last: nil, from: environment, reason: "both of Apple's endpoints send the receipt away")
+        }
+        environment = other
+        return .ask(other, afterMilliseconds: 0)
+    }
+
+    /// One repetition, then it is a fault of Apple's.
+    private mutating func malformed(_ answer: AppleAnswer) -> Instruction {
+        malformedAnswers += 1
+        let reason = "Apple calls malformed what is authentic here"
+        guard malformedAnswers == 1 else { return .unavailable(last: nil, from: environment, reason: reason) }
+        return again(unless: false, last: nil, reason: reason)
+    }
+
+    private mutating func again(unless isFinal: Bool, last: AppleAnswer?, reason: String) -> Instruction {
+        guard !isFinal, repetitions < Self.pauses.count else {
+            return .unavailable(last: last, from: environment, reason: reason)
+        }
+        repetitions += 1
+        return .ask(environment, afterMilliseconds: Self.pauses[repetitions - 1])
+    }
+}
