@@ -56,8 +56,8 @@ package struct AppleWalk: Sendable {
         switch answer.status {
         case .sandboxReceipt: elsewhere(.sandbox, answer)
         case .productionReceipt: elsewhere(.production, answer)
-        case .malformed where isVerifiedHere: malformed(answer)
-        case let status where status.isRetryable(saying: answer.isRetryable) && status != .malformed:
+        case .malformedReceipt where isVerifiedHere: malformed(answer)
+        case let status where answer.retry == .untilAnswered:
             again(unless: false, last: answer, reason: "Apple says \(status.rawValue)")
         default: .pass(answer, from: environment)
         }

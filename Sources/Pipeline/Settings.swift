@@ -89,7 +89,8 @@ package struct AppSettings: Sendable {
         case answer
     }
 
-    package var bundleId: BundleIdentifier
+    /// Nil only for what names no app at all.
+    package var bundleId: BundleIdentifier?
     package var appAppleId: Int64?
     package var sharedSecret: SharedSecret?
     package var acceptedSecrets: [SharedSecret] = []
@@ -98,7 +99,7 @@ package struct AppSettings: Sendable {
     package var answer: [AnswerSource] = [.apple, .receipt]
     package var staleSubscription = StaleSubscription.retry
 
-    package init(bundleId: BundleIdentifier) {
+    package init(bundleId: BundleIdentifier?) {
         self.bundleId = bundleId
     }
 }

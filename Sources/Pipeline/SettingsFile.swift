@@ -57,7 +57,7 @@ package enum SettingsFile {
             let app = SettingsNode(node, path: "apps[\(index)]", file: root.file)
             if let read = readApp(app) {
                 if settings.apps.contains(where: { $0.bundleId == read.bundleId }) {
-                    root.file.note("apps[\(index)].bundleId: \(read.bundleId) is configured twice")
+                    root.file.note("apps[\(index)].bundleId: configured twice")
                 }
                 settings.apps.append(read)
             }

@@ -1,0 +1,31 @@
+package import StoreTypes
+
+/// The configured apps by bundle id, and what happens to the others.
+package struct AppRegistry: Sendable {
+    /// How a receipt of some app is treated.
+    package enum Treatment: Sendable {
+        case app(AppSettings)
+        /// `unknownApps: refuse`.
+        case refused
+    }
+
+    private let apps: [BundleIdentifier: AppSettings]
+    private let unknownApps: Settings.UnknownApps
+
+    package init(settings: Settings) {
+        var apps: [BundleIdentifier: AppSettings] = [:]
+        for var app in settings.apps {
+            app.sharedSecret = app.sharedSecret ?? settings.sharedSecret
+            if let bundleId = app.bundleId { apps[bundleId] = app }
+        }
+        self.apps = apps
+        unknownApps = settings.unknownApps
+    }
+
+    /// Unknown apps, where they pass, have no secret: they are forwarded as they come, and their own receipt may answer.
+    /// - Parameter bundleId: nil where the text names none.
+    package func treatment(of bundleId: BundleIdentifier?) -> Treatment {
+        if let app = bundleId.flatMap({ apps[$0] }) { return .app(app) }
+        return unknownApps == .pass ? .app(AppSettings(bundleId: bundleId)) : .refused
+    }
+}

@@ -1,0 +1,17 @@
+package import Rendering
+package import StoreTypes
+
+/// A verdict and where it comes from: what the door turns into a response.
+package struct PipelineReply: Sendable {
+    package let answer: VerifyReceiptAnswer
+    /// `Receipt-Bridge-Source`
+    package let source: AnswerSource
+    /// `Receipt-Bridge-Environment`
+    package let environment: AppStoreEnvironment
+
+    package init(_ answer: VerifyReceiptAnswer, source: AnswerSource, environment: AppStoreEnvironment) {
+        self.answer = answer
+        self.source = source
+        self.environment = environment
+    }
+}

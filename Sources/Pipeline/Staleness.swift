@@ -1,0 +1,22 @@
+import ReceiptDecoding
+import StoreTypes
+
+extension ReceiptContents {
+    /// Whether the receipt may have been overtaken: an auto-renewable in it has no period that covers now, and none
+    /// that is known to be cancelled. Its renewal would be news that only Apple has.
+    func mayBeStale(at now: Timestamp) -> Bool {
+        switch self {
+        case .app(let receipt):
+            var settled: [String: Bool] = [:]
+            for purchase in receipt.purchases where purchase.isAutoRenewable {
+                let key = purchase.originalTransactionId ?? purchase.transactionId ?? ""
+                let isSettled = purchase.cancellationDate != nil || purchase.expiresDate.map { $0 > now } == true
+                settled[key] = settled[key, default: false] || isSettled
+            }
+            return settled.values.contains(false)
+        case .transaction(let receipt):
+            guard receipt.isAutoRenewable else { return false }
+            return !(receipt.expiresDate.map { $0 > now } ?? false) && receipt["cancellation-date"] == nil
+        }
+    }
+}

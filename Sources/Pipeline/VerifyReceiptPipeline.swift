@@ -1,0 +1,239 @@
+package import AppStore
+package import Logging
+import Purchases
+package import ReceiptDecoding
+package import Rendering
+package import StoreTypes
+
+/// The walk: one request body in, one verdict out, whichever door it came through.
+package struct VerifyReceiptPipeline: Sendable {
+    private let decoder: ReceiptDecoder
+    private let apps: AppRegistry
+    private let apple: AppleSource?
+    private let renderer: AnswerRenderer
+    private let now: @Sendable () -> Timestamp
+    private let logger: Logger
+
+    /// - Parameter apple: nil where nobody may be asked; then that source is passed over.
+    package init(
+        decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, renderer: AnswerRenderer,
+        now: @escaping @Sendable () -> Timestamp, logger: Logger
+    ) {
+        self.decoder = decoder
+        self.apps = apps
+        self.apple = apple
+        self.renderer = renderer
+        self.now = now
+        self.logger = logger
+    }
+
+    /// - Parameter sources: asked instead of the app's `answer`, where given.
+    package func answer(
+        body: [UInt8], route: AppleWalk.Route, sources: [AnswerSource]? = nil
+    ) async -> PipelineReply {
+        let request: VerifyReceiptRequest
+        do throws(VerifyReceiptRequest.Failure) {
+            request = try VerifyReceiptRequest(body: body)
+        } catch {
+            logger.debug("request refused", metadata: ["reason": "\(error.rawValue)"])
+            return PipelineReply(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
+        }
+        let sighting = Sighting(of: request.receiptText.reveal().span, by: decoder)
+        switch apps.treatment(of: sighting) {
+        case .refused(let status):
+            return PipelineReply(.failure(status), source: .receipt, environment: sighting.environment(on: route))
+        case .app(let app):
+            return await Visit(
+                request: request, route: route, sighting: sighting, app: app, sources: sources ?? app.answer,
+                now: now(), pipeline: self
+            ).answer()
+        }
+    }
+
+    /// What was seen in the text of a request.
+    enum Sighting: Sendable {
+        case authentic(Receipt)
+        case rejected(ReceiptDecodingError, ReceiptClaims)
+
+        init(of text: borrowing Span<UInt8>, by decoder: ReceiptDecoder) {
+            do throws(ReceiptDecodingError) {
+                self = .authentic(try decoder.decode(text))
+            } catch {
+                self = .rejected(error, decoder.claims(of: text))
+            }
+        }
+
+        func environment(on route: AppleWalk.Route) -> AppStoreEnvironment {
+            switch self {
+            case .authentic(let receipt): receipt.environment
+            case .rejected: route.environment
+            }
+        }
+    }
+}
+
+extension AppRegistry {
+    fileprivate enum Decision {
+        case app(AppSettings)
+        case refused(VerifyReceiptStatus)
+    }
+
+    /// The bundle id of a receipt that is not authentic chooses the app whose way it goes, and nothing else. What names
+    /// no app at all goes the way of unknown ones.
+    fileprivate func treatment(of sighting: VerifyReceiptPipeline.Sighting) -> Decision {
+        let bundleId: BundleIdentifier?
+        let verdict: VerifyReceiptStatus?
+        switch sighting {
+        case .authentic(let receipt): (bundleId, verdict) = (receipt.bundleId, nil)
+        case .rejected(let error, let claims): (bundleId, verdict) = (claims.bundleId, error.status)
+        }
+        switch treatment(of: bundleId) {
+        case .app(let app): return .app(app)
+        case .refused: return .refused(verdict ?? .notAuthentic)
+        }
+    }
+}
+
+extension AppleWalk.Route {
+    /// What a verdict is about that names no environment itself.
+    var environment: AppStoreEnvironment {
+        switch self {
+        case .auto: .production
+        case .only(let environment): environment
+        }
+    }
+}
+
+extension VerifyReceiptPipeline {
+    /// One request on its way through the sources of its app.
+    private struct Visit {
+        let request: VerifyReceiptRequest
+        let route: AppleWalk.Route
+        let sighting: Sighting
+        let app: AppSettings
+        let sources: [AnswerSource]
+        let now: Timestamp
+        let pipeline: VerifyReceiptPipeline
+
+        /// A source's word: a verdict, or why the next one is asked.
+        enum Word {
+            case verdict(PipelineReply)
+            /// `spare` goes back if nothing else answers.
+            case pass(spare: PipelineReply)
+        }
+
+        func answer() async -> PipelineReply {
+            if let refusal = refusal() { return refusal }
+            let password = PasswordVerdict(
+                request.password, for: app, hasAutoRenewable: authenticReceipt?.contents.hasAutoRenewable ?? false)
+            if case .missing = password { return reply(.wrongSharedSecret(environment: environment), from: .receipt) }
+            var spare: PipelineReply?
+            for (index, source) in sources.enumerated() {
+                let word: Word
+                switch source {
+                case .apple: word = await askApple(password)
+                case .receipt: word = readReceipt(password, isFallback: index > 0)
+                }
+                switch word {
+                case .verdict(let reply): return reply
+                case .pass(let reply): spare = spare ?? reply
+                }
+            }
+            return spare ?? unavailable(from: sources.last ?? .receipt)
+        }
+
+        // MARK: - Sources
+
+        private func askApple(_ password: PasswordVerdict) async -> Word {
+            guard let apple = pipeline.apple else { return .pass(spare: unavailable(from: .apple)) }
+            var replacement: SharedSecret?
+            if case .fine(let secret) = password { replacement = secret }
+            let outcome = await apple.answer(
+                body: request.forwardedBody(password: replacement), route: route,
+                isVerifiedHere: authenticReceipt != nil)
+            switch outcome {
+            case .pass(let answer, let environment):
+                note(answer, from: environment)
+                return .verdict(passed(answer, from: environment))
+            case .unavailable(let last, let environment, let reason):
+                pipeline.logger.warning(
+                    "Apple has no answer",
+                    metadata: ["bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment)", "reason": "\(reason)"])
+                return .pass(spare: last.map { passed($0, from: environment) } ?? unavailable(from: .apple))
+            }
+        }
+
+        private func readReceipt(_ password: PasswordVerdict, isFallback: Bool) -> Word {
+            let receipt: Receipt
+            switch sighting {
+            case .authentic(let authentic): receipt = authentic
+            case .rejected(let error, _):
+                guard let status = error.status else { return .pass(spare: unavailable(from: .receipt)) }
+                return .verdict(reply(.failure(status), from: .receipt))
+            }
+            if let elsewhere = misroutedStatus(receipt) { return .verdict(reply(.failure(elsewhere), from: .receipt)) }
+            if case .wrong = password {
+                return .verdict(reply(.wrongSharedSecret(environment: receipt.environment), from: .receipt))
+            }
+            if isFallback, app.staleSubscription == .retry, receipt.contents.mayBeStale(at: now) {
+                return .pass(spare: unavailable(from: .receipt))
+            }
+            let answer = pipeline.renderer.receiptAnswer(
+                history: PurchaseHistory(receipt: receipt), requestDate: now,
+                options: AnswerOptions(excludesOldTransactions: request.excludesOldTransactions))
+            return .verdict(reply(answer, from: .receipt))
+        }
+
+        // MARK: - Rules
+
+        private var authenticReceipt: Receipt? {
+            if case .authentic(let receipt) = sighting { receipt } else { nil }
+        }
+
+        private var environment: AppStoreEnvironment { sighting.environment(on: route) }
+
+        /// The app's own rules, before any source is asked.
+        private func refusal() -> PipelineReply? {
+            guard app.sandbox == .deny else { return nil }
+            let claimed: AppStoreEnvironment?
+            switch sighting {
+            case .authentic(let receipt): claimed = receipt.environment
+            case .rejected(_, let claims): claimed = claims.environment
+            }
+            guard claimed == .sandbox || route == .only(.sandbox) else { return nil }
+            return reply(.failure(.notAuthentic), from: .receipt)
+        }
+
+        /// 21007 and 21008, where the client named an endpoint.
+        private func misroutedStatus(_ receipt: Receipt) -> VerifyReceiptStatus? {
+            guard case .only(let environment) = route, environment != receipt.environment else { return nil }
+            return environment == .production ? .sandboxReceipt : .productionReceipt
+        }
+
+        // MARK: - Replies
+
+        private func reply(_ answer: VerifyReceiptAnswer, from source: AnswerSource) -> PipelineReply {
+            PipelineReply(answer, source: source, environment: environment)
+        }
+
+        private func passed(_ answer: AppleAnswer, from environment: AppStoreEnvironment) -> PipelineReply {
+            PipelineReply(
+                VerifyReceiptAnswer(status: answer.status, body: answer.body), source: .apple, environment: environment)
+        }
+
+        private func unavailable(from source: AnswerSource) -> PipelineReply {
+            reply(.temporarilyUnavailable(isRetryable: true), from: source)
+        }
+
+        /// Verdicts of Apple's that an operator wants to know of.
+        private func note(_ answer: AppleAnswer, from environment: AppStoreEnvironment) {
+            guard answer.status == .notAuthentic || answer.status == .accountNotFound else { return }
+            pipeline.logger.notice(
+                "Apple's verdict passed on",
+                metadata: [
+                    "status": "\(answer.status)", "bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment)",
+                    "authenticHere": "\(authenticReceipt != nil)",
+                ])
+        }
+    }
+}

@@ -1,0 +1,35 @@
+package import StoreTypes
+
+/// What a receipt that is not authentic says of itself: good for choosing whom to ask, and for nothing else.
+package struct ReceiptClaims: Sendable, Hashable {
+    package var bundleId: BundleIdentifier?
+    package var environment: AppStoreEnvironment?
+
+    package init(bundleId: BundleIdentifier? = nil, environment: AppStoreEnvironment? = nil) {
+        self.bundleId = bundleId
+        self.environment = environment
+    }
+}
+
+extension ReceiptDecoder {
+    /// Reads the claims without checking anything; empty where there is nothing to read.
+    package func claims(of text: borrowing Span<UInt8>) -> ReceiptClaims {
+        guard let intake = try? ReceiptIntake(text, profile: profile) else { return ReceiptClaims() }
+        switch intake.kind {
+        case .appReceipt:
+            guard let container = try? SignedData(ber: intake.bytes.span),
+                let outline = try? AppReceiptAttributes.outline(of: container.content.span)
+            else { return ReceiptClaims() }
+            var receipt = AppReceipt()
+            receipt.receiptType = outline.receiptType
+            return ReceiptClaims(
+                bundleId: outline.bundleId.flatMap(BundleIdentifier.init(rawValue:)), environment: receipt.environment)
+        case .transactionReceipt:
+            guard let receipt = try? TransactionReceiptBlob(intake.bytes.span).receipt else { return ReceiptClaims() }
+            return ReceiptClaims(
+                bundleId: receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)), environment: receipt.environment)
+        case .jws, .unknown:
+            return ReceiptClaims()
+        }
+    }
+}

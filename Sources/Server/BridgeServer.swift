@@ -1,0 +1,86 @@
+package import Hummingbird
+package import Logging
+import NIOCore
+import NIOPosix
+package import Pipeline
+package import ServiceLifecycle
+
+/// The HTTP door: two listeners in front of one pipeline. This is the only place that wires them.
+package struct BridgeServer: Service {
+    private let settings: Settings
+    private let pipeline: VerifyReceiptPipeline
+    private let logger: Logger
+    private let onListening: @Sendable (_ port: Int) async -> Void
+
+    /// - Parameter onListening: called with the public listener's port once it takes connections.
+    package init(
+        settings: Settings, pipeline: VerifyReceiptPipeline, logger: Logger,
+        onListening: @escaping @Sendable (_ port: Int) async -> Void
+    ) {
+        self.settings = settings
+        self.pipeline = pipeline
+        self.logger = logger
+        self.onListening = onListening
+    }
+
+    package func run() async throws {
+        var services: [any Service] = [publicListener()]
+        if settings.operationsListen.port == 0 || (await isFree(settings.operationsListen)) {
+            services.append(operationsListener())
+        } else if settings.operationsListenIsExplicit {
+            throw SettingsError(["operations.listen: \(settings.operationsListen) is taken"])
+        } else {
+            logger.warning(
+                "the operations listener's default address is taken; it stays closed",
+                metadata: ["address": "\(settings.operationsListen)"])
+        }
+        try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
+    }
+
+    private func publicListener() -> some Service {
+        let presence = ClientPresence()
+        let router = Router(context: BridgeContext.self)
+        VerifyReceiptController(pipeline: pipeline, presence: presence).addRoutes(to: router)
+        HealthController().addRoutes(to: router)
+        return Application(
+            router: router,
+            server: HTTPServerBuilder { responder in
+                ReceiptChannel(
+                    base: HTTP1Channel(
+                        responder: responder,
+                        configuration: .init(
+                            idleTimeout: .seconds(60),
+                            httpDecoderConfiguration: .init(
+                                maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
+                    presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes)
+            },
+            configuration: configuration(settings.listen),
+            onServerRunning: { channel in await onListening(channel.localAddress?.port ?? settings.listen.port) },
+            logger: logger)
+    }
+
+    private func operationsListener() -> some Service {
+        let router = Router(context: BridgeContext.self)
+        HealthController().addRoutes(to: router)
+        return Application(
+            router: router,
+            server: .http1(configuration: .init(idleTimeout: .seconds(60))),
+            configuration: configuration(settings.operationsListen), logger: logger)
+    }
+
+    private func configuration(_ address: Settings.Address) -> ApplicationConfiguration {
+        ApplicationConfiguration(address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024)
+    }
+
+    private func isFree(_ address: Settings.Address) async -> Bool {
+        do {
+            let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: address.host, port: address.port).get()
+            try await channel.close()
+            return true
+        } catch {
+            return false
+        }
+    }
+}

@@ -1,0 +1,43 @@
+import NIOCore
+import Synchronization
+
+/// Which clients are still there, so that nobody works for one that went away.
+final class ClientPresence: Sendable {
+    private struct Client {
+        var isGone = false
+        var whenGone: (@Sendable () -> Void)?
+    }
+
+    private let clients = Mutex<[ObjectIdentifier: Client]>([:])
+
+    func arrived(_ channel: any Channel) {
+        clients.withLock { $0[ObjectIdentifier(channel)] = Client() }
+    }
+
+    func left(_ channel: any Channel) {
+        let action = clients.withLock { clients -> (@Sendable () -> Void)? in
+            clients[ObjectIdentifier(channel)]?.isGone = true
+            return clients[ObjectIdentifier(channel)]?.whenGone.take()
+        }
+        action?()
+    }
+
+    func forget(_ channel: any Channel) {
+        clients.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(channel)) }
+    }
+
+    /// Runs the work, and cancels it when the client goes away.
+    func serving<Value: Sendable>(
+        _ channel: any Channel, _ work: @escaping @Sendable () async -> Value
+    ) async -> Value {
+        let task = Task(operation: work)
+        let isGone = clients.withLock { clients in
+            clients[ObjectIdentifier(channel)]?.whenGone = { task.cancel() }
+            return clients[ObjectIdentifier(channel)]?.isGone ?? true
+        }
+        if isGone { task.cancel() }
+        let value = await withTaskCancellationHandler { await task.value } onCancel: { task.cancel() }
+        clients.withLock { $0[ObjectIdentifier(channel)]?.whenGone = nil }
+        return value
+    }
+}

@@ -1,0 +1,103 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Pipeline
+import Rendering
+import StoreTypes
+
+/// The endpoint of old clients: Apple's path and manners.
+struct VerifyReceiptController: Sendable {
+    /// Bytes; Apple's own limit.
+    static let maximumBodyBytes = 3_145_728
+    /// Bytes of a longer body that are read and thrown away, so that its sender gets to read the answer.
+    static let drainedBodyBytes = 8 << 20
+
+    let pipeline: VerifyReceiptPipeline
+    let presence: ClientPresence
+
+    func addRoutes(to router: Router<BridgeContext>) {
+        let paths: [(path: RouterPath, route: AppleWalk.Route?)] = [
+            ("/verifyReceipt", nil),
+            ("/WebObjects/MZFinance.woa/wa/verifyReceipt", nil),
+            ("/production/verifyReceipt", .only(.production)),
+            ("/sandbox/verifyReceipt", .only(.sandbox)),
+        ]
+        for (path, route) in paths {
+            router.post(path) { request, context in
+                try await answer(request, context: context, route: route ?? Self.route(forHost: request.head.authority))
+            }
+            for method in [HTTPRequest.Method.get, .put, .delete, .patch, .options] {
+                router.on(path, method: method) { _, _ in
+                    Self.response(
+                        PipelineReply(.failure(.notPost), source: .receipt, environment: .production))
+                }
+            }
+        }
+    }
+
+    /// Old clients know two host names; a name of ours that begins like one of them means the same endpoint.
+    static func route(forHost host: String?) -> AppleWalk.Route {
+        guard let host = host?.lowercased() else { return .auto }
+        if host.hasPrefix("sandbox.") { return .only(.sandbox) }
+        return host.hasPrefix("buy.") || host.hasPrefix("production.") ? .only(.production) : .auto
+    }
+
+    private func answer(_ request: Request, context: BridgeContext, route: AppleWalk.Route) async throws -> Response {
+        guard request.headers[.contentEncoding].map({ $0.lowercased() == "identity" }) ?? true else {
+            return Self.response(.encodedBody)
+        }
+        guard let body = try await Self.body(of: request) else { return Self.response(.bodyTooLarge) }
+        return Self.response(await presence.serving(context.channel) { await pipeline.answer(body: body, route: route) })
+    }
+
+    /// The whole body, or nil where it is too long.
+    private static func body(of request: Request) async throws -> [UInt8]? {
+        var body: [UInt8] = []
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length <= maximumBodyBytes {
+            body.reserveCapacity(max(length, 0))
+        }
+        var received = 0
+        for try await buffer in request.body {
+            received += buffer.readableBytes
+            if received <= maximumBodyBytes {
+                body.append(contentsOf: buffer.readableBytesView)
+            } else if received > drainedBodyBytes {
+                return nil
+            } else {
+                body = []
+            }
+        }
+        return received <= maximumBodyBytes ? body : nil
+    }
+
+    // MARK: - Responses
+
+    private static func response(_ reply: PipelineReply) -> Response {
+        var headers = HTTPFields()
+        headers.reserveCapacity(5)
+        headers[.contentType] = "application/json"
+        headers[.receiptBridgeSource] = reply.source.rawValue
+        headers[.receiptBridgeEnvironment] = reply.environment.rawValue
+        return Response(
+            status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.answer.body)))
+    }
+
+    private static func response(_ problem: Problem) -> Response {
+        Response(
+            status: HTTPResponse.Status(code: problem.status, reasonPhrase: problem.title),
+            headers: [.contentType: Problem.contentType, .connection: "close"],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: problem.json)))
+    }
+}
+
+extension HTTPField.Name {
+    /// Where a verdict comes from.
+    static let receiptBridgeSource = name("Receipt-Bridge-Source")
+    /// Which part of the App Store it is about.
+    static let receiptBridgeEnvironment = name("Receipt-Bridge-Environment")
+
+    private static func name(_ text: String) -> HTTPField.Name {
+        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is no field name") }
+        return name
+    }
+}
