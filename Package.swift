@@ -108,12 +108,14 @@ let package = Package(
             path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "StoreTypesTests", dependencies: ["StoreTypes"], swiftSettings: strict),
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "TransportTests", dependencies: ["Transport"], swiftSettings: strict),
+        .target(name: "HTTPTestServer", path: "Tests/HTTPTestServer", swiftSettings: strict),
+        .testTarget(name: "TransportTests", dependencies: ["Transport", "HTTPTestServer"], swiftSettings: strict),
         .testTarget(
             name: "ReceiptDecodingTests", dependencies: ["ReceiptDecoding", "Cryptography", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "AppStoreTests", dependencies: ["AppStore", "Transport", "StoreTypes"], swiftSettings: strict),
+            name: "AppStoreTests", dependencies: ["AppStore", "Transport", "StoreTypes", "HTTPTestServer"],
+            swiftSettings: strict),
         .testTarget(
             name: "RenderingTests", dependencies: ["Rendering", "ReceiptDecoding", "TestSupport"],
             swiftSettings: strict),

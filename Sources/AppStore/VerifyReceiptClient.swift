@@ -1,0 +1,59 @@
+package import StoreTypes
+package import Transport
+
+/// Asks Apple's verifyReceipt once. Which environment to ask, and whether to ask again, is the caller's to decide.
+package struct VerifyReceiptClient: Sendable {
+    private let transport: any HTTPTransport
+    private let endpoints: VerifyReceiptEndpoints
+    private let connectTimeout: Duration
+    private let maximumResponseBytes: Int
+
+    /// A client; several can share a transport.
+    package init(
+        transport: any HTTPTransport, endpoints: VerifyReceiptEndpoints, connectTimeout: Duration = .seconds(5),
+        maximumResponseBytes: Int = 32 << 20
+    ) {
+        self.transport = transport
+        self.endpoints = endpoints
+        self.connectTimeout = connectTimeout
+        self.maximumResponseBytes = maximumResponseBytes
+    }
+
+    /// Posts the body as it is and returns before the timeout is over; a cancelled task gets the outage `cancelled`.
+    package func send(
+        body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration
+    ) async -> VerifyReceiptReply {
+        guard let url = endpoints[environment] else {
+            return .outage(UpstreamFailure(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)"))
+        }
+        do throws(TransportError) {
+            let request = try HTTPRequest(
+                method: .post, url: url, headers: ["Content-Type": "application/json"], body: body, timeout: timeout,
+                connectTimeout: min(connectTimeout, timeout), maximumResponseBytes: maximumResponseBytes)
+            return Self.reply(to: try await transport.send(request), from: url.host)
+        } catch {
+            return .outage(UpstreamFailure(error))
+        }
+    }
+
+    /// What a response means: 200 with a status is a verdict, all else is an outage.
+    static func reply(to response: HTTPResponse, from host: String) -> VerifyReceiptReply {
+        func outage(_ code: UpstreamFailure.Code, _ reason: String) -> VerifyReceiptReply {
+            let retryAfter = response.headers["Retry-After"].flatMap(RetryAfter.init)
+            return .outage(
+                UpstreamFailure(code, at: host, reason, httpStatus: response.status, retryAfter: retryAfter))
+        }
+        guard response.status == 200 else { return outage(.httpStatus, "HTTP status \(response.status)") }
+        guard !response.body.isEmpty else { return outage(.emptyBody, "200 without a body") }
+        do throws(JSONStructureError) {
+            let scan = try StatusScanner.scan(response.body)
+            guard let status = scan.status else { return outage(.noStatus, "JSON without a number as status") }
+            return .answer(
+                AppleAnswer(
+                    body: response.body, status: VerifyReceiptStatus(rawValue: status), isRetryable: scan.isRetryable,
+                    contentType: response.headers["Content-Type"]))
+        } catch {
+            return outage(.notJSON, error.description)
+        }
+    }
+}

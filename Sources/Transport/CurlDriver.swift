@@ -1,0 +1,184 @@
+import CCurl
+
+/// The loop that does what the schedule says, on a thread of its own.
+///
+/// Owns everything of libcurl's; nothing here is reached from another thread but the mailbox.
+struct CurlDriver: ~Copyable {
+    private let mailbox: CurlMailbox
+    private let configuration: CurlConfiguration
+    private let multi: CurlMulti
+    private let clock = ContinuousClock()
+    private var schedule: ExchangeSchedule
+    /// Submitted, not yet handed to libcurl.
+    private var waiting: [ExchangeSchedule.ID: CurlMailbox.Submission] = [:]
+    /// Handed to libcurl; keeps each callback context alive.
+    private var transfers: [ExchangeSchedule.ID: CurlTransfer] = [:]
+    private var identifiers: [UnsafeMutableRawPointer: ExchangeSchedule.ID] = [:]
+    private var spare: [CurlHandle] = []
+
+    private static let maximumSpare = 64
+    private static let longestPause = Duration.seconds(60)
+
+    /// Runs until the mailbox says stop and everything has ended. Blocks its thread.
+    static func run(_ mailbox: CurlMailbox, _ configuration: CurlConfiguration) {
+        let left: [CurlMailbox.Message]
+        if let multi = CurlMulti(configuration) {
+            mailbox.open(multi.waker)
+            var driver = CurlDriver(mailbox, configuration, multi)
+            left = driver.loop()
+        } else {
+            left = mailbox.close()
+        }
+        for case .start(let submission) in left {
+            let host = submission.request.url.host
+            submission.continuation.resume(
+                returning: .failure(TransportError(.shutDown, at: host, "the transport is shut down")))
+        }
+        mailbox.ended()
+    }
+
+    private init(_ mailbox: CurlMailbox, _ configuration: CurlConfiguration, _ multi: consuming CurlMulti) {
+        self.mailbox = mailbox
+        self.configuration = configuration
+        self.multi = multi
+        schedule = ExchangeSchedule(
+            maximumRunning: configuration.maximumConnections, maximumPerOrigin: configuration.maximumConnectionsPerHost)
+    }
+
+    /// Closes the mailbox itself, while the multi handle that the mailbox wakes is certain to live.
+    private mutating func loop() -> [CurlMailbox.Message] {
+        while true {
+            for message in mailbox.take() { receive(message) }
+            act()
+            var isWell = multi.perform()
+            if collect() { act() }
+            if schedule.isDone { return mailbox.close() }
+            isWell = multi.poll(milliseconds: pause()) && isWell
+            // Never seen; but a loop that fails must not spin, and the deadlines still end every exchange.
+            if !isWell { _ = multi.poll(milliseconds: 10) }
+        }
+    }
+
+    private mutating func receive(_ message: CurlMailbox.Message) {
+        switch message {
+        case .start(let submission):
+            waiting[submission.id] = submission
+            let deadline = submission.submitted + submission.request.timeout
+            schedule.submitted(submission.id, origin: submission.request.url.origin, deadline: deadline)
+        case .cancel(let id): schedule.cancelled(id)
+        case .stop(let instant): schedule.stop(at: instant)
+        }
+    }
+
+    /// Does what is due; what cannot even start makes room for the next.
+    private mutating func act() {
+        var actions = schedule.actions(now: clock.now)
+        while !actions.isEmpty {
+            var needsMore = false
+            for action in actions {
+                switch action {
+                case .start(let id): needsMore = !start(id) || needsMore
+                case .fail(let id, let code): end(id, with: .failure(error(code, of: id)))
+                }
+            }
+            actions = needsMore ? schedule.actions(now: clock.now) : []
+        }
+    }
+
+    private mutating func start(_ id: ExchangeSchedule.ID) -> Bool {
+        guard let submission = waiting.removeValue(forKey: id) else { return true }
+        let host = submission.request.url.host
+        guard let handle = spare.popLast() ?? CurlHandle() else {
+            fail(id, submission, TransportError(.internalFault, at: host, "libcurl has no memory"))
+            return false
+        }
+        let transfer = CurlTransfer(submission, handle)
+        do {
+            try handle.prepare(transfer, configuration)
+        } catch {
+            fail(id, submission, error)
+            return false
+        }
+        guard multi.add(handle) else {
+            fail(id, submission, TransportError(.internalFault, at: host, "libcurl does not take the request"))
+            return false
+        }
+        transfers[id] = transfer
+        identifiers[handle.pointer] = id
+        return true
+    }
+
+    private mutating func fail(
+        _ id: ExchangeSchedule.ID, _ submission: CurlMailbox.Submission, _ error: TransportError
+    ) {
+        schedule.finished(id)
+        resume(submission, with: .failure(error))
+    }
+
+    /// True when a transfer has ended.
+    private mutating func collect() -> Bool {
+        var hasEnded = false
+        while let (easy, result) = multi.nextDone() {
+            guard let id = identifiers[easy], let transfer = transfers[id] else { continue }
+            schedule.finished(id)
+            end(id, with: outcome(of: transfer, result))
+            hasEnded = true
+        }
+        return hasEnded
+    }
+
+    private func outcome(of transfer: CurlTransfer, _ result: CURLcode) -> CurlMailbox.Outcome {
+        let host = transfer.request.url.host
+        if transfer.isTooLarge || result == CURLE_FILESIZE_EXCEEDED {
+            let limit = transfer.request.maximumResponseBytes
+            return .failure(TransportError(.responseTooLarge, at: host, "the response is over \(limit) bytes"))
+        }
+        guard result == CURLE_OK else {
+            if transfer.handle.proxyStatus >= 300 {
+                let reason = "the proxy refused with status \(transfer.handle.proxyStatus)"
+                return .failure(TransportError(.connectFailed, at: host, reason))
+            }
+            return .failure(CurlFailure.error(result, at: host, text: transfer.handle.failureText))
+        }
+        return .success(
+            HTTPResponse(
+                status: transfer.handle.status, headers: transfer.headers, body: transfer.body,
+                elapsed: transfer.submission.submitted.duration(to: clock.now)))
+    }
+
+    /// The one place where an exchange that reached the schedule gets its outcome; the handle goes back to the pool.
+    private mutating func end(_ id: ExchangeSchedule.ID, with outcome: CurlMailbox.Outcome) {
+        if let transfer = transfers.removeValue(forKey: id) {
+            let handle = transfer.handle
+            multi.remove(handle)
+            identifiers[handle.pointer] = nil
+            handle.reset()
+            if spare.count < Self.maximumSpare { spare.append(handle) }
+            resume(transfer.submission, with: outcome)
+        } else if let submission = waiting.removeValue(forKey: id) {
+            resume(submission, with: outcome)
+        }
+    }
+
+    private func resume(_ submission: CurlMailbox.Submission, with outcome: CurlMailbox.Outcome) {
+        mailbox.resumed()
+        submission.continuation.resume(returning: outcome)
+    }
+
+    private func error(_ code: TransportError.Code, of id: ExchangeSchedule.ID) -> TransportError {
+        let request = transfers[id]?.request ?? waiting[id]?.request
+        let reason =
+            switch code {
+            case .timedOut: "no complete response within \(request.map { "\($0.timeout)" } ?? "the time given")"
+            case .cancelled: "the request was cancelled"
+            default: "the transport is shut down"
+            }
+        return TransportError(code, at: request?.url.host ?? "-", reason)
+    }
+
+    /// Rounded up, so that the loop does not wake just before a deadline.
+    private func pause() -> Int32 {
+        let pause = min(schedule.pause(from: clock.now) ?? Self.longestPause, Self.longestPause)
+        return Int32((pause / .milliseconds(1)).rounded(.up))
+    }
+}

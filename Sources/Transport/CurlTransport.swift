@@ -1,0 +1,61 @@
+import Synchronization
+
+/// HTTP over libcurl: one thread drives all exchanges, tasks wait without blocking one.
+///
+/// HTTP/2 over TLS where the server offers it, HTTP/1.1 in clear text; connections are kept and shared. Redirects are
+/// not followed, compression is not asked for, TLS is 1.2 or newer.
+///
+/// Call `shutDown` when done. A transport that is merely dropped fails what is under way and ends its thread by itself.
+package final class CurlTransport: HTTPTransport {
+    private let mailbox: CurlMailbox
+    private let thread: DriverThread
+    private let lastIdentifier = Atomic<ExchangeSchedule.ID>(0)
+    private let isJoined = Atomic<Bool>(false)
+
+    /// Throws `invalidConfiguration`, or `internalFault` when there is no thread to be had.
+    package init(_ configuration: CurlConfiguration) throws(TransportError) {
+        try configuration.validate()
+        let mailbox = CurlMailbox(maximumOutstanding: configuration.maximumOutstanding)
+        self.mailbox = mailbox
+        guard let thread = DriverThread({ CurlDriver.run(mailbox, configuration) }) else {
+            throw TransportError(.internalFault, at: "-", "no thread could be started")
+        }
+        self.thread = thread
+    }
+
+    deinit {
+        mailbox.stop(at: .now)
+        if !isJoined.load(ordering: .acquiring) { thread.detach() }
+    }
+
+    /// Returns the complete response, or throws before the request's timeout is over.
+    package func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        let id = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                submit(CurlMailbox.Submission(id: id, request: request, submitted: .now, continuation: continuation))
+            }
+        } onCancel: {
+            mailbox.cancel(id)
+        }
+        return try outcome.get()
+    }
+
+    /// The handler may run before the submission and then cancels nothing; but then the task knows that it is
+    /// cancelled, and says so again after the submission.
+    private func submit(_ submission: CurlMailbox.Submission) {
+        if let refusal = mailbox.submit(submission) {
+            submission.continuation.resume(returning: .failure(refusal))
+        } else if Task.isCancelled {
+            mailbox.cancel(submission.id)
+        }
+    }
+
+    /// Refuses new requests, gives those under way the grace period, fails what is left, and ends the thread.
+    package func shutDown(grace: Duration) async {
+        mailbox.stop(at: .now + grace)
+        await mailbox.waitForEnd()
+        // The thread has nothing left to do but to return.
+        if !isJoined.exchange(true, ordering: .acquiringAndReleasing) { thread.join() }
+    }
+}

@@ -1,0 +1,62 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// A thread that runs one closure. Signals are blocked in it: they are the main program's, and a write to a closed
+/// connection must not raise SIGPIPE.
+///
+/// Unchecked: a thread's id is a plain value that any thread may join with; it is only read.
+struct DriverThread: @unchecked Sendable {
+    private final class Work {
+        let run: @Sendable () -> Void
+
+        init(_ run: @escaping @Sendable () -> Void) {
+            self.run = run
+        }
+    }
+
+    private let identifier: pthread_t
+
+    /// Nil when the system has no thread to give.
+    init?(_ run: @escaping @Sendable () -> Void) {
+        let work = Unmanaged.passRetained(Work(run))
+        #if canImport(Darwin)
+            var thread: pthread_t?
+            let result = pthread_create(&thread, nil, { Self.main($0) }, work.toOpaque())
+        #else
+            var thread = pthread_t()
+            let result = pthread_create(&thread, nil, { Self.main($0) }, work.toOpaque())
+        #endif
+        guard result == 0 else {
+            work.release()
+            return nil
+        }
+        #if canImport(Darwin)
+            guard let thread else { return nil }
+        #endif
+        identifier = thread
+    }
+
+    /// Waits for the end of the thread; once only, and not after `detach`.
+    func join() {
+        pthread_join(identifier, nil)
+    }
+
+    /// Lets the thread end by itself.
+    func detach() {
+        pthread_detach(identifier)
+    }
+
+    private static func main(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        var signals = sigset_t()
+        sigfillset(&signals)
+        pthread_sigmask(SIG_BLOCK, &signals, nil)
+        guard let context else { return nil }
+        Unmanaged<Work>.fromOpaque(context).takeRetainedValue().run()
+        return nil
+    }
+}

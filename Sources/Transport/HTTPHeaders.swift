@@ -1,0 +1,66 @@
+/// Header fields in the order they came; names are compared without regard to case.
+package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral {
+    /// One field.
+    package struct Field: Sendable, Equatable {
+        /// The name as written.
+        package let name: String
+        /// The value without the blanks around it.
+        package let value: String
+    }
+
+    /// All fields, repeated ones too.
+    package private(set) var fields: [Field] = []
+
+    /// No fields.
+    package init() {}
+
+    /// The given fields in the given order.
+    package init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements { append(name, value) }
+    }
+
+    /// The value of the first field of that name.
+    package subscript(_ name: String) -> String? {
+        fields.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+
+    /// Adds a field after the others.
+    package mutating func append(_ name: String, _ value: String) {
+        fields.append(Field(name: name, value: value))
+    }
+}
+
+extension HTTPHeaders {
+    /// Fields that decide how a message is framed or routed, or that the transport answers for: a caller who set them
+    /// could smuggle a second request past it, or get a body that is not the one sent.
+    private static let reserved: Set<String> = [
+        "accept-encoding", "connection", "content-length", "expect", "host", "keep-alive", "proxy-authorization",
+        "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
+    ]
+
+    /// The first field that may not be sent, and why; nil when all may.
+    func firstRefused() -> (name: String, reason: String)? {
+        for field in fields {
+            guard !field.name.isEmpty, field.name.utf8.allSatisfy(Self.isTokenByte) else {
+                return ("-", "a header name is not a token")
+            }
+            guard field.value.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) }) else {
+                return (field.name, "the value of \(field.name) has a line break or another control character")
+            }
+            guard !Self.reserved.contains(field.name.lowercased()) else {
+                return (field.name, "\(field.name) is the transport's to set")
+            }
+        }
+        return nil
+    }
+
+    /// RFC 9110 §5.6.2, `tchar`.
+    private static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"):
+            true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+    }
+}

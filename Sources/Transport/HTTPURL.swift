@@ -1,0 +1,96 @@
+/// An absolute URL that may be asked: https anywhere, http only on this machine.
+///
+///     scheme "://" host [":" port] ["/" path] ["?" query]
+///
+/// Stricter than RFC 3986, so that nothing is left to read in two ways: printable ASCII, a lower-case scheme, no
+/// user, no fragment, no backslash; a host is a name, four decimal numbers, or an IPv6 address in brackets.
+package struct HTTPURL: Sendable, Hashable {
+    /// The whole URL as it was given.
+    package let text: String
+    /// The host, in lower case, an IPv6 address without its brackets.
+    package let host: String
+    /// The port; the scheme's own when none was written.
+    package let port: Int
+    /// True for https.
+    package let isSecure: Bool
+
+    /// Throws `invalidURL`, or `refusedPlainHTTP` for http to a host that is not this machine.
+    package init(_ text: String) throws(TransportError) {
+        var rest: Substring
+        if text.hasPrefix("https://") {
+            isSecure = true
+            rest = text.dropFirst(8)
+        } else if text.hasPrefix("http://") {
+            isSecure = false
+            rest = text.dropFirst(7)
+        } else {
+            throw TransportError(.invalidURL, at: "-", "the URL begins with neither https:// nor http://")
+        }
+        guard text.utf8.count <= 8192, text.utf8.allSatisfy(Self.isAllowed) else {
+            throw TransportError(.invalidURL, at: "-", "the URL is too long or has a character that must be escaped")
+        }
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        rest = rest[..<end]
+        let (name, digits) = Self.split(rest)
+        guard let name, let port = Self.port(digits, default: isSecure ? 443 : 80) else {
+            throw TransportError(.invalidURL, at: "-", "the URL's host or port cannot be read")
+        }
+        self.text = text
+        self.host = name.lowercased()
+        self.port = port
+        guard isSecure || isLoopback else {
+            throw TransportError(.refusedPlainHTTP, at: host, "plain http is for this machine only; use https")
+        }
+    }
+
+    /// True for `localhost`, 127.0.0.0/8 and ::1. (libcurl never asks a name server for `localhost`.)
+    package var isLoopback: Bool {
+        if host == "localhost" || host == "::1" { return true }
+        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy(Self.isDecimalByte)
+    }
+
+    /// What counts as one host for limits: name and port.
+    package var origin: String { "\(host):\(port)" }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        byte > 0x20 && byte < 0x7F && !"\"#<>@\\^`{|}".utf8.contains(byte)
+    }
+
+    /// `127.010.0.1` is another address to some resolvers: no leading zeros.
+    private static func isDecimalByte(_ part: Substring) -> Bool {
+        guard let number = UInt8(part), part.utf8.first != 0x2B else { return false }
+        return String(number) == part
+    }
+
+    private static func split(_ authority: Substring) -> (name: String?, port: Substring?) {
+        if authority.hasPrefix("[") {
+            guard let close = authority.firstIndex(of: "]") else { return (nil, nil) }
+            let name = authority[authority.index(after: authority.startIndex)..<close]
+            let tail = authority[authority.index(after: close)...]
+            let isAddress = name.contains(":") && name.allSatisfy { $0.isHexDigit || $0 == ":" || $0 == "." }
+            guard isAddress, tail.isEmpty || tail.hasPrefix(":") else { return (nil, nil) }
+            return (String(name), tail.isEmpty ? nil : tail.dropFirst())
+        }
+        let colon = authority.firstIndex(of: ":")
+        let name = authority[..<(colon ?? authority.endIndex)]
+        let isName = (1...253).contains(name.utf8.count) && name.utf8.allSatisfy(isNameByte)
+        return (isName ? String(name) : nil, colon.map { authority[authority.index(after: $0)...] })
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
+            true
+        default: false
+        }
+    }
+
+    private static func port(_ digits: Substring?, default standard: Int) -> Int? {
+        guard let digits else { return standard }
+        let isNumber = (1...5).contains(digits.utf8.count) && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        guard isNumber, let port = Int(digits), (1...65535).contains(port) else { return nil }
+        return port
+    }
+}

@@ -1,0 +1,118 @@
+import AppStore
+import Testing
+
+@Suite("Reading the status of an answer")
+struct StatusScannerTests {
+    @Test(
+        "The status is the last one at the top, as a number or as its text",
+        arguments: [
+            (#"{"status":0}"#, 0),
+            ("\u{20}\r\n\t{ \"status\" : 21007 } \n", 21007),
+            (#"{"receipt":{"status":1},"status":0}"#, 0),
+            (#"{"status":0,"receipt":{"status":1}}"#, 0),
+            (#"{"a":[{"status":1},[[{"status":2}]]],"status":3,"b":[{"status":4}]}"#, 3),
+            (#"{"a":"\",\"status\":1","status":0,"b":"}"}"#, 0),
+            (#"{"status":1,"status":21002}"#, 21002),
+            (#"{"status":"x","status":0}"#, 0),
+            (#"{"status":"21005"}"#, 21005),
+            (#"{"st\u0061tus":21003}"#, 21003),
+            (#"{"status":"\u0032\u0031"}"#, 21),
+            (#"{"":{},"e":[],"n":null,"t":true,"f":false,"x":-1.5e+10,"y":0.1E-2,"status":999999999}"#, 999_999_999),
+            (#"{"Status":1,"status ":2," status":3,"statuses":4,"statu":5,"status":6}"#, 6),
+            (#"{"é\ud83d\ude00\/\b\f\n\r\t\\":"\u00e9","status":7}"#, 7),
+        ])
+    func status(text: String, status: Int) throws {
+        #expect(try StatusScanner.scan(Array(text.utf8)).status == status)
+    }
+
+    @Test(
+        "What is no status of its own does not count as one",
+        arguments: [
+            "{}", #"{"receipt":{"status":0}}"#, #"{"status":null}"#, #"{"status":true}"#, #"{"status":[0]}"#,
+            #"{"status":{"status":0}}"#, #"{"status":""}"#, #"{"status":"0x"}"#, #"{"status":-1}"#, #"{"status":0.0}"#,
+            #"{"status":2e4}"#, #"{"status":1234567890}"#, #"{"status":99999999999999999999999}"#, #"{"status":"+1"}"#,
+            #"{"status":0,"status":{}}"#, #"{"status":"٣"}"#,
+        ])
+    func none(text: String) throws {
+        #expect(try StatusScanner.scan(Array(text.utf8)).status == nil)
+    }
+
+    @Test(
+        "is_retryable is read in both spellings and all forms",
+        arguments: [
+            (#""is_retryable":true"#, true), (#""is_retryable":false"#, false), (#""is-retryable":true"#, true),
+            (#""is-retryable": 1"#, true), (#""is_retryable":0"#, false), (#""is_retryable":"true""#, true),
+            (#""is_retryable":"false""#, false), (#""is_retryable":"1""#, true),
+            (#""is_retryable":true,"is-retryable":false"#, false), (#""is\u005fretryable":true"#, true),
+            (#""is_retryable":null"#, nil), (#""is_retryable":2"#, nil), (#""is_retryable":"yes""#, nil),
+            (#""is_retryable":[true]"#, nil), (#""x":{"is_retryable":true}"#, nil),
+        ] as [(String, Bool?)])
+    func isRetryable(member: String, value: Bool?) throws {
+        #expect(try StatusScanner.scan(Array("{\(member),\"status\":21100}".utf8)).isRetryable == value)
+    }
+
+    @Test(
+        "Anything but one JSON object is refused, with the place",
+        arguments: [
+            ("", "byte 0: expected a JSON object"), ("<html>", "byte 0: expected a JSON object"),
+            ("0", "byte 0: expected a JSON object"), (#"[{"status":0}]"#, "byte 0: expected a JSON object"),
+            ("\u{FEFF}{}", "byte 0: expected a JSON object"), (#"{"status":0"#, "byte 11: expected a comma or }"),
+            (#"{"status":0}}"#, "byte 12: expected nothing after the object"),
+            (#"{"status":0}{"status":1}"#, "byte 12: expected nothing after the object"),
+            (#"{"status":0,}"#, "byte 12: expected a string"), (#"{status:0}"#, "byte 1: expected a string"),
+            (#"{"status" 0}"#, "byte 10: expected a colon"), (#"{"status":}"#, "byte 10: expected a value"),
+            (#"{"status":00}"#, "byte 11: expected a comma or }"), (#"{"status":-}"#, "byte 11: expected a digit"),
+            (#"{"status":1.}"#, "byte 12: expected a digit"), (#"{"status":1e}"#, "byte 12: expected a digit"),
+            (#"{"status":+1}"#, "byte 10: expected a value"), (#"{"status":NaN}"#, "byte 10: expected a value"),
+            (#"{"status":tru}"#, "byte 13: expected a value"), (#"{"a":"b"#, "byte 7: expected the end of a string"),
+            (#"{"a":"\x"}"#, "byte 7: expected an escape"), (#"{"a":"\u00g0"}"#, "byte 10: expected a hex digit"),
+            ("{\"a\":\"\n\"}", "byte 6: expected no control character in a string"),
+            (#"{"a":[1,]}"#, "byte 8: expected a value"), (#"{"a":[1}"#, "byte 7: expected a comma or ]"),
+            (#"{"a":{"b":1]}"#, "byte 11: expected a comma or }"), (#"{"a":{,}}"#, "byte 6: expected a string"),
+            (#"{"a":"\"#, "byte 7: expected an escape"),
+        ])
+    func refused(text: String, description: String) {
+        #expect(reason(Array(text.utf8)) == description)
+    }
+
+    @Test("Every proper beginning of an answer is refused")
+    func truncated() throws {
+        let answer = Array(#"{"receipt":{"in_app":[{"a":"b\n"},{}],"x":-1.5e3},"is_retryable":false,"status":0}"#.utf8)
+        #expect(try StatusScanner.scan(answer).status == 0)
+        for length in 0..<answer.count { #expect(reason(Array(answer[..<length])) != nil, "\(length) bytes") }
+    }
+
+    @Test("No single byte, put anywhere, makes it trap")
+    func anyByte() {
+        let answer = Array(#"{"r":{"i":[{"a":"\u0041"}]},"is_retryable":"false","status":0}"#.utf8)
+        for index in answer.indices {
+            for byte in UInt8.min...UInt8.max {
+                var changed = answer
+                changed[index] = byte
+                _ = try? StatusScanner.scan(changed)
+            }
+        }
+    }
+
+    @Test("64 levels are read, 65 are refused, a million cost nothing", arguments: ["[", #"{"a":"#])
+    func nesting(opening: String) throws {
+        func nested(_ levels: Int) -> [UInt8] {
+            let closing = opening == "[" ? "]" : "}"
+            let inside = String(repeating: opening, count: levels) + "1" + String(repeating: closing, count: levels)
+            return Array("{\"a\":\(inside),\"status\":0}".utf8)
+        }
+        #expect(try StatusScanner.scan(nested(63)).status == 0)
+        #expect(reason(nested(64))?.hasSuffix("expected less nesting") == true)
+        #expect(reason(nested(1_000_000))?.hasSuffix("expected less nesting") == true)
+        #expect(reason(Array(String(repeating: opening, count: 1_000_000).utf8)) != nil)
+    }
+
+    private func reason(_ bytes: [UInt8]) -> String? {
+        do throws(JSONStructureError) {
+            _ = try StatusScanner.scan(bytes)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+}

@@ -1,0 +1,132 @@
+import AppStore
+import HTTPTestServer
+import StoreTypes
+import Testing
+import Transport
+
+@Suite("Asking verifyReceipt once")
+struct VerifyReceiptClientTests {
+    private func ask(
+        timeout: Duration = .seconds(20), body: [UInt8] = Array("{}".utf8),
+        environment: AppStoreEnvironment = .production,
+        _ answer: @escaping @Sendable (TestServer.Request) -> Reply
+    ) async throws -> VerifyReceiptReply {
+        let server = try TestServer(answer)
+        let transport = try CurlTransport(CurlConfiguration(version: "0-test"))
+        let client = VerifyReceiptClient(
+            transport: transport,
+            endpoints: try VerifyReceiptEndpoints(
+                production: server.url("/production/verifyReceipt"), sandbox: server.url("/sandbox/verifyReceipt")),
+            maximumResponseBytes: 4 << 20)
+        let reply = await client.send(body: body, to: environment, timeout: timeout)
+        await transport.shutDown()
+        server.stop()
+        return reply
+    }
+
+    @Test("The answer comes back byte for byte with its status")
+    func answer() async throws {
+        let text = "  {\"status\" :21104,\"x\":\"\\u00e9\u{0301}\" , \"is-retryable\":true}\n"
+        let reply = try await ask { _ in
+            .respond(headers: ["Content-Type: text/plain;charset=UTF-8"], body: Array(text.utf8))
+        }
+        #expect(
+            reply.answer
+                == AppleAnswer(
+                    body: Array(text.utf8), status: VerifyReceiptStatus(rawValue: 21104), isRetryable: true,
+                    contentType: "text/plain;charset=UTF-8"))
+    }
+
+    @Test(
+        "The body is posted as JSON, as it is, to the environment's own URL",
+        arguments: [
+            (AppStoreEnvironment.production, "/production/verifyReceipt"), (.sandbox, "/sandbox/verifyReceipt"),
+        ])
+    func request(environment: AppStoreEnvironment, path: String) async throws {
+        let body = Array("{\"receipt-data\":\"\\/\u{0}é\"}".utf8) + [0xFF]
+        let reply = try await ask(body: body, environment: environment) { request in
+            let isRight =
+                request.head[0] == "POST \(path) HTTP/1.1" && request.body == body
+                && request.header("Content-Type") == "application/json"
+                && request.header("Content-Length") == "\(body.count)"
+            return .json("{\"status\":\(isRight ? 0 : 1)}")
+        }
+        #expect(reply.answer?.status == .valid)
+    }
+
+    @Test(
+        "Whatever is no 200 with a status is an outage, never a verdict",
+        arguments: [
+            (Reply.respond(status: 200), "emptyBody", true), (.json("{}"), "noStatus", true),
+            (.json("{\"status\":\"x\"}"), "noStatus", true),
+            (.respond(headers: ["Content-Type: text/html"], body: Array("<html>Bye</html>".utf8)), "notJSON", true),
+            (.json("{\"status\":0"), "notJSON", true), (.json("null"), "notJSON", true),
+            (.truncated(announced: 13, body: Array("{\"status\":0}".utf8)), "truncated", true),
+            (.json("{\"status\":0}", status: 503), "httpStatus", true),
+            (.json("{\"status\":0}", status: 429), "httpStatus", true),
+            (.json("{\"status\":0}", status: 404), "httpStatus", false),
+            (.json("{\"status\":0}", status: 201), "httpStatus", false),
+            (.respond(status: 302, headers: ["Location: /x"]), "httpStatus", false), (.reset, "connectionReset", true),
+            (.hangUp, "emptyReply", true), (.endless, "responseTooLarge", false), (.never, "timedOut", true),
+        ])
+    func outage(reply: Reply, code: String, isTemporary: Bool) async throws {
+        let failure = try await ask(timeout: code == "timedOut" ? .milliseconds(150) : .seconds(20)) { _ in reply }
+            .failure
+        #expect(failure?.code.rawValue == code)
+        #expect(failure?.isTemporary == isTemporary)
+        #expect(failure?.place == "127.0.0.1")
+    }
+
+    @Test("An outage keeps the status and Retry-After")
+    func retryAfter() async throws {
+        let failure = try await ask { _ in
+            .respond(status: 503, headers: ["Retry-After: 1700000000500"], body: Array("busy".utf8))
+        }.failure
+        #expect(failure?.httpStatus == 503)
+        #expect(failure?.retryAfter == .instant(milliseconds: 1_700_000_000_500))
+        #expect(failure?.description == "httpStatus: 127.0.0.1: HTTP status 503")
+    }
+
+    @Test("Nobody is asked about Xcode, a cancelled task gets an outage, a timeout of nothing too")
+    func refusals() async throws {
+        #expect(try await ask(environment: .xcode) { _ in .json("{\"status\":0}") }.failure?.code == .noEndpoint)
+        #expect(try await ask(timeout: .zero) { _ in .never }.failure?.code.rawValue == "invalidRequest")
+        let task = Task { try await ask { _ in .never } }
+        try await Task.sleep(for: .milliseconds(50))
+        task.cancel()
+        #expect(try await task.value.failure?.code.rawValue == "cancelled")
+    }
+
+    @Test("Endpoints default to Apple's; plain http to another machine is refused")
+    func endpoints() throws {
+        let endpoints = try VerifyReceiptEndpoints()
+        #expect(endpoints[.production]?.text == "https://buy.itunes.apple.com/verifyReceipt")
+        #expect(endpoints[.sandbox]?.text == "https://sandbox.itunes.apple.com/verifyReceipt")
+        #expect(endpoints[.xcode] == nil)
+        #expect(throws: TransportError.self) { try VerifyReceiptEndpoints(sandbox: "http://example.com/") }
+    }
+
+    @Test(
+        "Which statuses are worth asking again",
+        arguments: [
+            (0, nil, .never), (21000, nil, .never), (21002, nil, .once), (21002, false, .never), (21003, true, .never),
+            (21005, nil, .untilAnswered), (21006, nil, .never), (21007, nil, .never), (21008, nil, .never),
+            (21009, nil, .untilAnswered), (21010, true, .never), (21099, nil, .never), (21100, nil, .untilAnswered),
+            (21199, true, .untilAnswered), (21150, false, .never), (21200, true, .never),
+        ] as [(Int, Bool?, VerifyReceiptStatus.Retry)])
+    func retries(status: Int, isRetryable: Bool?, retry: VerifyReceiptStatus.Retry) {
+        #expect(VerifyReceiptStatus(rawValue: status).retry(isRetryable: isRetryable) == retry)
+    }
+}
+
+extension VerifyReceiptReply {
+    fileprivate var answer: AppleAnswer? {
+        guard case .answer(let answer) = self else { return nil }
+        return answer
+    }
+
+    fileprivate var failure: UpstreamFailure? {
+        guard case .outage(let failure) = self else { return nil }
+        return failure
+    }
+}

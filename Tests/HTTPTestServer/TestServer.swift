@@ -1,0 +1,113 @@
+import Foundation
+import Synchronization
+
+/// A real HTTP/1.1 server on 127.0.0.1, with a thread for each connection, that misbehaves on request.
+package final class TestServer: Sendable {
+    /// One request as it arrived.
+    package struct Request: Sendable {
+        /// The request line and the header lines.
+        package let head: [String]
+        /// The body.
+        package let body: [UInt8]
+
+        /// `/path?query`.
+        package var path: String { head[0].split(separator: " ").dropFirst().first.map(String.init) ?? "" }
+
+        /// The value of a header; nil when absent.
+        package func header(_ name: String) -> String? {
+            let prefix = name.lowercased() + ":"
+            return head.dropFirst().first { $0.lowercased().hasPrefix(prefix) }
+                .map { String($0.dropFirst(prefix.count)).trimmingCharacters(in: .whitespaces) }
+        }
+    }
+
+    /// What has happened so far.
+    package struct Counts: Sendable {
+        /// Requests read completely.
+        package var requests = 0
+        /// Connections accepted.
+        package var connections = 0
+        /// Connections open now.
+        package var open = 0
+        /// The most connections that were open at a time.
+        package var mostOpen = 0
+        /// Connections that the client closed while it was owed an answer.
+        package var abandoned = 0
+    }
+
+    private struct State {
+        var counts = Counts()
+        var sockets: Set<Int32> = []
+        var isStopped = false
+    }
+
+    /// The port it listens on.
+    package let port: Int
+    private let listener: Int32
+    private let state = Mutex(State())
+    private let answer: @Sendable (Request) -> Reply
+
+    /// Listens at once; `answer` is called on the connection's thread.
+    package init(_ answer: @escaping @Sendable (Request) -> Reply) throws {
+        self.answer = answer
+        (listener, port) = try Socket.listen()
+        let listener = listener
+        Thread.detachNewThread { [weak self] in
+            while let socket = Socket.accept(listener) {
+                guard let self, self.admit(socket) else { return Socket.close(socket) }
+                Thread.detachNewThread { self.serve(socket) }
+            }
+            Socket.close(listener)
+        }
+    }
+
+    /// Gives every request the same reply.
+    package convenience init(reply: Reply) throws {
+        try self.init { _ in reply }
+    }
+
+    /// Ends all connections.
+    package func stop() {
+        state.withLock { state in
+            guard !state.isStopped else { return }
+            state.isStopped = true
+            Socket.shutDown(listener)
+            for socket in state.sockets { Socket.shutDown(socket) }
+        }
+    }
+
+    /// What has happened so far.
+    package var counts: Counts { state.withLock { $0.counts } }
+
+    /// A URL of this server.
+    package func url(_ path: String = "/") -> String { "http://127.0.0.1:\(port)\(path)" }
+
+    private func admit(_ socket: Int32) -> Bool {
+        state.withLock { state in
+            guard !state.isStopped else { return false }
+            state.sockets.insert(socket)
+            state.counts.connections += 1
+            state.counts.open += 1
+            state.counts.mostOpen = max(state.counts.mostOpen, state.counts.open)
+            return true
+        }
+    }
+
+    private func serve(_ socket: Int32) {
+        var reader = RequestReader(socket)
+        while let request = reader.next() {
+            state.withLock { $0.counts.requests += 1 }
+            switch answer(request).send(to: socket) {
+            case .keepOpen: continue
+            case .close: break
+            case .abandoned: state.withLock { if !$0.isStopped { $0.counts.abandoned += 1 } }
+            }
+            break
+        }
+        state.withLock { state in
+            state.sockets.remove(socket)
+            state.counts.open -= 1
+            Socket.close(socket)
+        }
+    }
+}

@@ -1,0 +1,191 @@
+import HTTPTestServer
+import Testing
+import Transport
+
+@Suite("Many exchanges over libcurl")
+struct CurlConcurrencyTests {
+    /// Sends so many requests at once and gives the outcomes in order.
+    private func sendAll(
+        _ count: Int, through transport: CurlTransport, _ request: @escaping @Sendable (Int) throws -> HTTPRequest
+    ) async throws -> [Outcome] {
+        try await withThrowingTaskGroup(of: (Int, Outcome).self) { group in
+            for index in 0..<count {
+                let request = try request(index)
+                group.addTask { (index, await transport.outcome(of: request)) }
+            }
+            var outcomes = [Outcome?](repeating: nil, count: count)
+            for try await (index, outcome) in group { outcomes[index] = outcome }
+            return outcomes.compactMap { $0 }
+        }
+    }
+
+    @Test("64 at once each get their own answer, and the next 64 use the same connections")
+    func manyAtOnce() async throws {
+        try await withServer({ .after(seconds: 0.02, .respond(body: $0.body)) }) { server, transport in
+            let url = server.url()
+            for round in 0..<2 {
+                let outcomes = try await sendAll(64, through: transport) { index in
+                    try HTTPRequest(method: .post, url: url, body: Array("\(round) \(index)".utf8))
+                }
+                let bodies = try outcomes.map { String(decoding: try $0.get().body, as: UTF8.self) }
+                #expect(bodies == (0..<64).map { "\(round) \($0)" })
+            }
+            #expect(server.counts.requests == 128)
+            #expect(server.counts.connections <= 64)
+        }
+    }
+
+    @Test("One after another, requests share one connection")
+    func keepAlive() async throws {
+        try await withServer({ _ in .respond(body: [1]) }) { server, transport in
+            for _ in 0..<200 { _ = try await transport.send(HTTPRequest(method: .get, url: server.url())) }
+            #expect(server.counts.requests == 200)
+            #expect(server.counts.connections == 1)
+        }
+    }
+
+    @Test("A kept connection that the server closed meanwhile costs no request")
+    func staleConnection() async throws {
+        try await withServer({ _ in .raw("HTTP/1.1 200 X\r\nContent-Length: 1\r\n\r\nx") }) { server, transport in
+            for _ in 0..<20 { _ = try await transport.send(HTTPRequest(method: .post, url: server.url(), body: [1])) }
+            #expect(server.counts.requests == 20)
+        }
+    }
+
+    @Test("Never more connections than allowed; the others wait in line and are all served")
+    func connectionCap() async throws {
+        let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 4)
+        try await withServer(
+            { _ in .after(seconds: 0.01, .respond()) }, configuration: configuration
+        ) { server, transport in
+            let url = server.url()
+            let outcomes = try await sendAll(64, through: transport) { _ in try HTTPRequest(method: .get, url: url) }
+            #expect(outcomes.allSatisfy { (try? $0.get().status) == 200 })
+            #expect(server.counts.mostOpen <= 4)
+        }
+    }
+
+    @Test("The line is bounded: one more is refused at once, and there is room again when one has ended")
+    func queueLimit() async throws {
+        let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 1, maximumOutstanding: 2)
+        try await withServer(
+            { $0.path == "/never" ? .never : .respond() }, configuration: configuration
+        ) { server, transport in
+            let request = try HTTPRequest(method: .get, url: server.url("/never"))
+            let first = Task { await transport.failure(of: request) }
+            let second = Task { await transport.failure(of: request) }
+            #expect(await eventually { server.counts.requests == 1 })
+            try await Task.sleep(for: .milliseconds(50))
+            let third = await transport.failure(of: request)
+            #expect(third?.code == .queueFull)
+            second.cancel()
+            #expect(await second.value?.code == .cancelled)
+            first.cancel()
+            #expect(await first.value?.code == .cancelled)
+            #expect(try await transport.send(HTTPRequest(method: .get, url: server.url())).status == 200)
+        }
+    }
+
+    @Test("Cancelling returns at once, and the server sees the connection close")
+    func cancellation() async throws {
+        try await withServer({ _ in .never }) { server, transport in
+            let request = try HTTPRequest(method: .get, url: server.url(), timeout: .seconds(60))
+            let task = Task { await transport.failure(of: request) }
+            #expect(await eventually { server.counts.requests == 1 })
+            let start = ContinuousClock.now
+            task.cancel()
+            #expect(await task.value?.code == .cancelled)
+            #expect(start.duration(to: .now) < .seconds(5))
+            #expect(await eventually { server.counts.abandoned == 1 })
+        }
+    }
+
+    @Test("A task that is cancelled before it sends never reaches the server, or is ended there")
+    func cancelledBefore() async throws {
+        try await withServer({ _ in .never }) { server, transport in
+            let request = try HTTPRequest(method: .get, url: server.url(), timeout: .seconds(60))
+            for _ in 0..<200 {
+                let task = Task { await transport.failure(of: request) }
+                task.cancel()
+                #expect(await task.value?.code == .cancelled)
+            }
+            #expect(await eventually { server.counts.open == 0 })
+        }
+    }
+
+    @Test("Cancelling half of a crowd leaves the other half alone")
+    func cancellingSome() async throws {
+        let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 8)
+        try await withServer(
+            { _ in .after(seconds: 0.02, .respond(body: [7])) }, configuration: configuration
+        ) { server, transport in
+            let request = try HTTPRequest(method: .get, url: server.url(), timeout: .seconds(60))
+            let tasks = (0..<100).map { _ in
+                Task { await transport.outcome(of: request) }
+            }
+            for index in stride(from: 0, to: 100, by: 2) { tasks[index].cancel() }
+            for (index, task) in tasks.enumerated() {
+                switch await task.value {
+                case .success(let response): #expect(response.body == [7])
+                case .failure(let error): #expect(error.code == .cancelled && index.isMultiple(of: 2))
+                }
+            }
+        }
+    }
+
+    @Test("The deadline counts from the call, the wait for a connection included")
+    func deadlineInLine() async throws {
+        let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 1)
+        try await withServer({ _ in .never }, configuration: configuration) { server, transport in
+            let url = server.url()
+            let start = ContinuousClock.now
+            let outcomes = try await sendAll(8, through: transport) { _ in
+                try HTTPRequest(method: .get, url: url, timeout: .milliseconds(300))
+            }
+            #expect(outcomes.allSatisfy { $0.failure?.code == .timedOut })
+            #expect(start.duration(to: .now) >= .milliseconds(300))
+            #expect(start.duration(to: .now) < .seconds(5))
+        }
+    }
+
+    @Test("Shutting down fails what is under way, refuses what comes after, and can be done twice")
+    func shutDown() async throws {
+        let server = try TestServer(reply: .never)
+        let transport = try CurlTransport(CurlConfiguration(version: "0-test"))
+        let request = try HTTPRequest(method: .get, url: server.url(), timeout: .seconds(60))
+        let tasks = (0..<10).map { _ in
+            Task { await transport.failure(of: request) }
+        }
+        #expect(await eventually { server.counts.requests == 10 })
+        await transport.shutDown()
+        for task in tasks { #expect(await task.value?.code == .shutDown) }
+        #expect(await transport.failure(of: request)?.code == .shutDown)
+        await transport.shutDown()
+        #expect(await eventually { server.counts.abandoned == 10 })
+        server.stop()
+    }
+
+    @Test("Shutting down with grace lets what is under way finish")
+    func graceful() async throws {
+        let server = try TestServer(reply: .after(seconds: 0.2, .respond(body: [1])))
+        let transport = try CurlTransport(CurlConfiguration(version: "0-test"))
+        let request = try HTTPRequest(method: .get, url: server.url())
+        let task = Task { await transport.outcome(of: request) }
+        #expect(await eventually { server.counts.requests == 1 })
+        await transport.shutDown(grace: .seconds(30))
+        #expect(try await task.value.get().body == [1])
+        server.stop()
+    }
+
+    @Test("A transport that is dropped and not shut down lets go of its connections")
+    func dropped() async throws {
+        let server = try TestServer(reply: .respond())
+        do {
+            let transport = try CurlTransport(CurlConfiguration(version: "0-test"))
+            _ = try await transport.send(HTTPRequest(method: .get, url: server.url()))
+            #expect(server.counts.open == 1)
+        }
+        #expect(await eventually { server.counts.open == 0 })
+        server.stop()
+    }
+}

@@ -1,0 +1,155 @@
+import HTTPTestServer
+import Testing
+import Transport
+
+@Suite("One exchange over libcurl")
+struct CurlTransportTests {
+    @Test("A POST arrives byte for byte with its length, our name and nothing that was not asked for")
+    func post() async throws {
+        let body = (0...255).map { UInt8($0) } + Array("\r\n\u{0}é".utf8)
+        try await withServer(
+            { .respond(body: $0.body + Array($0.head.joined(separator: "\n").utf8)) }
+        ) { server, transport in
+            let response = try await transport.send(
+                HTTPRequest(
+                    method: .post, url: server.url("/verifyReceipt?x=1"),
+                    headers: ["Content-Type": "application/json", "X-Empty": ""], body: body))
+            let head = String(decoding: response.body.dropFirst(body.count), as: UTF8.self)
+            #expect(response.status == 200)
+            #expect(Array(response.body.prefix(body.count)) == body)
+            #expect(
+                head.split(separator: "\n").sorted() == [
+                    "Accept: */*", "Content-Length: \(body.count)", "Content-Type: application/json",
+                    "Host: 127.0.0.1:\(server.port)", "POST /verifyReceipt?x=1 HTTP/1.1",
+                    "User-Agent: receipt-bridge/0-test", "X-Empty:",
+                ])
+            #expect(response.elapsed > .zero)
+        }
+    }
+
+    @Test("A large POST waits for no 100-continue; an empty one says that it is empty")
+    func lengths() async throws {
+        try await withServer({ request in
+            let lengths = "\(request.header("Content-Length") ?? "-") \(request.header("Expect") ?? "-")"
+            return .respond(body: Array(lengths.utf8))
+        }) { server, transport in
+            for size in [0, 1, 3 << 20] {
+                let response = try await transport.send(
+                    HTTPRequest(method: .post, url: server.url(), body: [UInt8](repeating: 7, count: size)))
+                #expect(String(decoding: response.body, as: UTF8.self) == "\(size) -")
+            }
+        }
+    }
+
+    @Test("GET and PUT are sent as such")
+    func methods() async throws {
+        try await withServer({ .respond(body: Array($0.head[0].utf8)) }) { server, transport in
+            for method in [HTTPMethod.get, .put] {
+                let body: [UInt8] = method == .get ? [] : [1]
+                let response = try await transport.send(HTTPRequest(method: method, url: server.url(), body: body))
+                #expect(String(decoding: response.body, as: UTF8.self) == "\(method.rawValue) / HTTP/1.1")
+            }
+        }
+    }
+
+    @Test("A body in chunks comes back whole, and one in gzip as it was sent")
+    func bodies() async throws {
+        let gzip: [UInt8] = [0x1F, 0x8B, 8, 0]
+        try await withServer({ request in
+            request.path == "/gzip"
+                ? .respond(headers: ["Content-Encoding: gzip"], body: gzip) : .chunked([[1, 2], [3], [4, 5, 6]])
+        }) { server, transport in
+            let chunked = try await transport.send(HTTPRequest(method: .get, url: server.url()))
+            #expect(chunked.body == [1, 2, 3, 4, 5, 6])
+            let encoded = try await transport.send(HTTPRequest(method: .get, url: server.url("/gzip")))
+            #expect(encoded.body == gzip)
+            #expect(encoded.headers["content-encoding"] == "gzip")
+        }
+    }
+
+    @Test("A redirect comes back as it is and is not followed", arguments: [301, 302, 307, 308])
+    func redirect(status: Int) async throws {
+        try await withServer(
+            { _ in .respond(status: status, headers: ["Location: /elsewhere"]) }
+        ) { server, transport in
+            let response = try await transport.send(HTTPRequest(method: .post, url: server.url(), body: [1]))
+            #expect(response.status == status)
+            #expect(response.headers["Location"] == "/elsewhere")
+            #expect(server.counts.requests == 1)
+        }
+    }
+
+    @Test("Only the headers of the final response are kept")
+    func interimResponse() async throws {
+        let reply = Reply.raw(
+            "HTTP/1.1 103 Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nA:  b \r\nContent-Length: 1\r\n\r\nx")
+        try await withServer({ _ in reply }) { server, transport in
+            let response = try await transport.send(HTTPRequest(method: .get, url: server.url()))
+            #expect(response.headers == ["A": "b", "Content-Length": "1"])
+            #expect(response.body == Array("x".utf8))
+        }
+    }
+
+    @Test(
+        "Each way to fail has its name",
+        arguments: [
+            (Reply.reset, TransportError.Code.connectionReset), (.hangUp, .emptyReply),
+            (.truncated(announced: 100, body: [1, 2]), .truncated),
+            (.raw("HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"), .truncated),
+            (.raw("<html>not HTTP</html>"), .protocolError), (.endless, .responseTooLarge),
+            (.respond(body: [UInt8](repeating: 0, count: 1001)), .responseTooLarge),
+            (
+                .raw(
+                    "HTTP/1.1 200 X\r\n" + String(repeating: "A: \(String(repeating: "b", count: 999))\r\n", count: 200)
+                ),
+                .responseTooLarge
+            ),
+            (.never, .timedOut), (.after(seconds: 1, .hangUp), .timedOut),
+        ])
+    func failures(reply: Reply, code: TransportError.Code) async throws {
+        try await withServer({ _ in reply }) { server, transport in
+            let timeout: Duration = code == .timedOut ? .milliseconds(150) : .seconds(20)
+            let request = try HTTPRequest(
+                method: .post, url: server.url("/path?secret"), body: [1], timeout: timeout, maximumResponseBytes: 1000)
+            let error = await transport.failure(of: request)
+            #expect(error?.code == code)
+            #expect(error?.place == "127.0.0.1")
+            #expect(error?.description.contains("secret") == false)
+        }
+    }
+
+    @Test("A body of exactly the limit is no failure")
+    func exactLimit() async throws {
+        try await withServer({ _ in .respond(body: [UInt8](repeating: 0, count: 1000)) }) { server, transport in
+            let request = try HTTPRequest(method: .get, url: server.url(), maximumResponseBytes: 1000)
+            #expect(try await transport.send(request).body.count == 1000)
+        }
+    }
+
+    @Test("Nobody listening is connectFailed, a name that does not exist is nameNotResolved")
+    func unreachable() async throws {
+        let server = try TestServer(reply: .hangUp)
+        server.stop()
+        let transport = try CurlTransport(CurlConfiguration(version: "0-test", proxy: .direct))
+        let closed = try HTTPRequest(method: .get, url: server.url(), timeout: .seconds(20))
+        let unknown = try HTTPRequest(method: .get, url: "https://no-such-host.invalid/", timeout: .seconds(20))
+        let codes = [
+            await transport.failure(of: closed)?.code,
+            await transport.failure(of: unknown)?.code,
+        ]
+        #expect(codes == [.connectFailed, .nameNotResolved])
+        await transport.shutDown()
+    }
+
+    @Test(
+        "A configuration that cannot work is refused before a thread starts",
+        arguments: [
+            CurlConfiguration(version: "1\r\nEvil: yes"), CurlConfiguration(version: "1", proxy: .url("socks5://x")),
+            CurlConfiguration(version: "1", proxy: .url("http://a b")),
+            CurlConfiguration(version: "1", maximumConnections: 0),
+        ])
+    func configuration(configuration: CurlConfiguration) {
+        #expect(code { () throws(TransportError) in _ = try CurlTransport(configuration) } == .invalidConfiguration)
+        #expect("\(CurlConfiguration.Proxy.url("http://user:secret@proxy"))" == "url(***)")
+    }
+}

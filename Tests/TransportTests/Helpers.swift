@@ -1,0 +1,47 @@
+import HTTPTestServer
+import Transport
+
+/// Runs the body with a server and a transport, and ends both.
+func withServer(
+    _ answer: @escaping @Sendable (TestServer.Request) -> Reply,
+    configuration: CurlConfiguration = CurlConfiguration(version: "0-test"),
+    _ body: (TestServer, CurlTransport) async throws -> Void
+) async throws {
+    let server = try TestServer(answer)
+    let transport = try CurlTransport(configuration)
+    let result: Result<Void, any Error>
+    do {
+        result = .success(try await body(server, transport))
+    } catch {
+        result = .failure(error)
+    }
+    await transport.shutDown()
+    server.stop()
+    try result.get()
+}
+
+typealias Outcome = Result<HTTPResponse, TransportError>
+
+extension CurlTransport {
+    /// Sends the request, whatever comes of it.
+    func outcome(of request: HTTPRequest) async -> Outcome {
+        do throws(TransportError) {
+            return .success(try await send(request))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Why the request fails; nil when it does not.
+    func failure(of request: HTTPRequest) async -> TransportError? {
+        await outcome(of: request).failure
+    }
+}
+
+extension Outcome {
+    /// The error; nil in success.
+    var failure: TransportError? {
+        guard case .failure(let error) = self else { return nil }
+        return error
+    }
+}

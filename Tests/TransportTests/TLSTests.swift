@@ -1,0 +1,96 @@
+import Foundation
+import HTTPTestServer
+import Testing
+import Transport
+
+/// `openssl s_server` with a certificate of its own for 127.0.0.1.
+private final class TLSServer {
+    static let tool = "/usr/bin/openssl"
+    let port: Int
+    let certificate: String
+    private let folder: URL
+    private let process = Process()
+
+    init(_ options: [String] = []) throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        certificate = folder.appending(path: "certificate.pem").path
+        let key = folder.appending(path: "key.pem").path
+        let maker = Process()
+        maker.executableURL = URL(filePath: Self.tool)
+        maker.arguments = [
+            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=test",
+            "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2", "-keyout", key, "-out", certificate,
+        ]
+        maker.standardError = FileHandle.nullDevice
+        try maker.run()
+        maker.waitUntilExit()
+        let output = Pipe()
+        process.executableURL = URL(filePath: Self.tool)
+        process.arguments =
+            ["s_server", "-accept", "127.0.0.1:0", "-cert", certificate, "-key", key, "-www"] + options
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        var text = ""
+        while !text.contains("ACCEPT 127.0.0.1:") || !text.hasSuffix("\n") {
+            let data = output.fileHandleForReading.availableData
+            guard !data.isEmpty else { break }
+            text += String(decoding: data, as: UTF8.self)
+        }
+        let digits = text.components(separatedBy: "ACCEPT 127.0.0.1:").last?.prefix { $0.isNumber }
+        port = try #require(digits.flatMap { Int($0) })
+    }
+
+    deinit {
+        process.terminate()
+        try? FileManager.default.removeItem(at: folder)
+    }
+}
+
+@Suite("TLS", .enabled(if: FileManager.default.isExecutableFile(atPath: TLSServer.tool)))
+struct TLSTests {
+    private func ask(_ server: TLSServer, caFile: String?) async throws -> Result<Int, TransportError> {
+        let transport = try CurlTransport(CurlConfiguration(version: "0-test", caFile: caFile))
+        let request = try HTTPRequest(method: .get, url: "https://127.0.0.1:\(server.port)/")
+        var result: Result<Int, TransportError>
+        do throws(TransportError) {
+            result = .success(try await transport.send(request).status)
+        } catch {
+            result = .failure(error)
+        }
+        await transport.shutDown()
+        return result
+    }
+
+    @Test("A certificate that the system does not know is refused, and accepted when it is in the CA file")
+    func trust() async throws {
+        let server = try TLSServer()
+        guard case .failure(let error) = try await ask(server, caFile: nil) else {
+            Issue.record("an unknown certificate was trusted")
+            return
+        }
+        #expect(error.code == .tlsFailed)
+        #expect(try await ask(server, caFile: server.certificate).get() == 200)
+    }
+
+    @Test("A server that speaks nothing newer than TLS 1.1 is refused")
+    func oldProtocol() async throws {
+        let server = try TLSServer(["-tls1_1", "-cipher", "DEFAULT:@SECLEVEL=0"])
+        guard case .failure(let error) = try await ask(server, caFile: server.certificate) else {
+            Issue.record("TLS 1.1 was spoken")
+            return
+        }
+        #expect(error.code == .tlsFailed)
+    }
+
+    @Test("A CA file that is not there is tlsFailed")
+    func missingFile() async throws {
+        let server = try TLSServer()
+        guard case .failure(let error) = try await ask(server, caFile: "/no/such/file.pem") else {
+            Issue.record("a missing CA file was no error")
+            return
+        }
+        #expect(error.code == .tlsFailed)
+    }
+}
