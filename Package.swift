@@ -112,7 +112,8 @@ let package = Package(
         .testTarget(
             name: "AppStoreTests", dependencies: ["AppStore", "Transport", "StoreTypes"], swiftSettings: strict),
         .testTarget(
-            name: "RenderingTests", dependencies: ["Rendering", "ReceiptDecoding", "TestSupport"],
+            name: "RenderingTests",
+            dependencies: ["Rendering", "Purchases", "ReceiptDecoding", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "PipelineTests", dependencies: ["Pipeline", "Transport", "TestSupport"], swiftSettings: strict),
