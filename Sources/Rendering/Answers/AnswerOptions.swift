@@ -11,6 +11,7 @@ package struct AnswerOptions: Sendable, Hashable {
     /// Apple's own order has changed over the years; clients should not rely on it, and some do.
     package var latestReceiptInfoOrder: Order
 
+    /// Apple's own defaults.
     package init(excludesOldTransactions: Bool = false, latestReceiptInfoOrder: Order = .ascending) {
         self.excludesOldTransactions = excludesOldTransactions
         self.latestReceiptInfoOrder = latestReceiptInfoOrder

@@ -6,6 +6,7 @@ package import StoreTypes
 package struct AnswerRenderer: Sendable {
     let tables: FieldTables
 
+    /// - Parameter tables: usually ``FieldTables/bundled``, loaded once.
     package init(tables: FieldTables) {
         self.tables = tables
     }

@@ -7,6 +7,7 @@ package import ReceiptDecoding
 package struct CamelCaseRenderer: Sendable {
     let tables: FieldTables
 
+    /// - Parameter tables: usually ``FieldTables/bundled``, loaded once.
     package init(tables: FieldTables) {
         self.tables = tables
     }

@@ -2,6 +2,7 @@ package import StoreTypes
 
 /// A whole answer: the number in it, and the JSON as it goes out.
 package struct VerifyReceiptAnswer: Sendable, Hashable {
+    /// The `status` in ``body``.
     package let status: VerifyReceiptStatus
     /// UTF-8.
     package let body: [UInt8]

@@ -1,7 +1,9 @@
 /// The `status` of a verifyReceipt answer: Apple's numbers, an open set.
 package struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable {
+    /// As it stands in the JSON.
     package let rawValue: Int
 
+    /// Any number; none is refused.
     package init(rawValue: Int) { self.rawValue = rawValue }
 
     /// The receipt is genuine. Of an App Receipt it says no more: every subscription in it may have ended.

@@ -10,13 +10,17 @@ package struct FieldTable<Field: ModelField>: Sendable {
         package let also: String?
         /// The key in a property list, where the table has that column.
         package let propertyListKey: String?
+        /// The property whose value is written.
         package let field: Field
+        /// How it is written; it fits the property.
         package let conversion: Conversion
     }
 
     /// A property that the answer does not hold, and why.
     package struct Omission: Sendable {
+        /// The property left out.
         package let field: Field
+        /// A sentence for people.
         package let because: String
     }
 
@@ -29,6 +33,7 @@ package struct FieldTable<Field: ModelField>: Sendable {
 
     /// In the order of the answer.
     package let rows: [Row]
+    /// What the answer does not hold, in the order of the file.
     package let omitted: [Omission]
     /// The rows, `also` spelled out, with their keys as bytes.
     let columns: [Column]

@@ -19,12 +19,15 @@ package struct FieldTableError: Error, Sendable, Hashable, CustomStringConvertib
         case unmappedModel
     }
 
+    /// What is wrong.
     package let code: Code
     /// The file's name.
     package let file: String
     /// Where in it: `rows[3] "quantity"`, counted from 1, or `header`.
     package let row: String
+    /// What is wrong, for people.
     package let reason: String
 
+    /// One line: file, row, reason.
     package var description: String { "\(file), \(row): \(reason)" }
 }

@@ -2,9 +2,13 @@ package import Foundation
 
 /// All tables together, loaded once and handed to the renderers.
 package struct FieldTables: Sendable {
+    /// The top level.
     package let answer: FieldTable<AnswerField>
+    /// `receipt` of an App Receipt.
     package let appReceipt: FieldTable<AppReceiptField>
+    /// The rows of `in_app`, as the blob holds them.
     package let inApp: FieldTable<InAppField>
+    /// The flat objects of iOS 6.
     package let transactionReceipt: FieldTable<PurchaseInfoField>
 
     /// The files of a folder of tables; `Mappings/` holds these and a README.

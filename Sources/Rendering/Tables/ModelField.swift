@@ -14,5 +14,6 @@ package protocol ModelField: RawRepresentable<String>, CaseIterable, Sendable, H
 }
 
 extension ModelField {
+    /// Most tables have no such column.
     package static var hasPropertyListKeys: Bool { false }
 }

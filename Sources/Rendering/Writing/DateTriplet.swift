@@ -15,6 +15,7 @@ package struct DateTriplet: Sendable, Hashable {
     /// Since 1970.
     package let milliseconds: Int64
 
+    /// Any instant; its texts stay within the years 0 to 9999.
     package init(_ instant: Timestamp) {
         let seconds = min(max(instant.seconds, CivilTime.range.lowerBound), CivilTime.range.upperBound)
         greenwich = CivilTime(seconds: seconds)

@@ -3,6 +3,7 @@ package struct JSONKey: Sendable {
     /// `,"key":`
     let bytes: [UInt8]
 
+    /// Any text; it is escaped here, once.
     package init(_ text: String) {
         var writer = JSONWriter(reserving: text.utf8.count + 4)
         writer.byte(0x2C)

@@ -14,9 +14,13 @@ package struct JSONWriter: ~Copyable {
     /// The text written.
     package consuming func finish() -> [UInt8] { bytes }
 
+    /// `{`
     package mutating func beginObject() { open(0x7B) }
+    /// `}`
     package mutating func endObject() { bytes.append(0x7D) }
+    /// `[`
     package mutating func beginArray() { open(0x5B) }
+    /// `]`
     package mutating func endArray() { bytes.append(0x5D) }
 
     /// The key of the next value.
@@ -29,21 +33,25 @@ package struct JSONWriter: ~Copyable {
         bytes.append(0x3A)
     }
 
+    /// A JSON string.
     package mutating func value(_ text: String) {
         separate()
         quoted(text)
     }
 
+    /// A JSON number, all 64 bits of it.
     package mutating func value(_ number: Int64) {
         separate()
         digits(number)
     }
 
+    /// `true` or `false`.
     package mutating func value(_ flag: Bool) {
         separate()
         ascii(flag ? "true" : "false")
     }
 
+    /// `null`
     package mutating func null() {
         separate()
         ascii("null")
