@@ -117,7 +117,8 @@ let package = Package(
             name: "AppStoreTests", dependencies: ["AppStore", "Transport", "StoreTypes", "HTTPTestServer"],
             swiftSettings: strict),
         .testTarget(
-            name: "RenderingTests", dependencies: ["Rendering", "ReceiptDecoding", "TestSupport"],
+            name: "RenderingTests",
+            dependencies: ["Rendering", "Purchases", "ReceiptDecoding", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "PipelineTests", dependencies: ["Pipeline", "Transport", "TestSupport"], swiftSettings: strict),

@@ -1,0 +1,53 @@
+import ReceiptDecoding
+
+extension CamelCaseRenderer {
+    /// All lines of `purchase-info` in the order of the receipt, then what stands outside it.
+    ///
+    /// A key that no table row names becomes camelCase by its hyphens: `new-key` is `newKey`.
+    func writeEntries(of receipt: TransactionReceipt, into writer: inout JSONWriter) {
+        let table = tables.transactionReceipt
+        for entry in receipt.purchaseInfo {
+            if let field = table.column(forPropertyListKey: entry.key)?.field {
+                writer.key(field.rawValue)
+                writer.camelCase(entry.value, kind: field.kind)
+            } else {
+                writer.key(Self.camelCase(entry.key))
+                writer.value(entry.value)
+            }
+        }
+        let unsigned: [(PurchaseInfoField, String?)] = [
+            (.pod, receipt.pod), (.signingStatus, receipt.signingStatus),
+            (.claimedEnvironment, receipt.claimedEnvironment),
+        ]
+        for case (let field, let text?) in unsigned {
+            writer.key(field.rawValue)
+            writer.value(text)
+        }
+    }
+
+    /// The receipt's one transaction, in the order of the table.
+    ///
+    /// Its `type` is known only of auto-renewables, the one kind that expires.
+    func writeTransaction(of receipt: TransactionReceipt, into writer: inout JSONWriter) {
+        writer.beginObject()
+        for row in tables.transactionReceipt.rows where row.field.isOfTransaction {
+            guard let key = row.propertyListKey, let text = receipt[key] else { continue }
+            writer.key(row.field.rawValue)
+            writer.camelCase(text, kind: row.field.kind)
+        }
+        if receipt.isAutoRenewable {
+            writer.key("type")
+            writer.camelCase(.productType(.autoRenewable))
+        }
+        writer.endObject()
+    }
+
+    private static func camelCase(_ key: String) -> String {
+        let words = key.split(separator: "-")
+        return (words.first.map(String.init) ?? key) + words.dropFirst().map(\.capitalized).joined()
+    }
+}
+
+extension Substring {
+    fileprivate var capitalized: String { prefix(1).uppercased() + dropFirst() }
+}

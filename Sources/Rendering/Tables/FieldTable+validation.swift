@@ -1,0 +1,73 @@
+extension FieldTable {
+    /// Reads and checks a whole table; the first fault is thrown.
+    ///
+    /// Refused are: unknown or missing keys, a header of another file, keys or properties that occur twice, unknown
+    /// conversions and properties, conversions that do not fit the property, and properties that the file passes over
+    /// in silence.
+    package init(json: [UInt8], file: String) throws(FieldTableError) {
+        let document = try FieldTableDocument(json: json, file: file, hasPropertyListKeys: Field.hasPropertyListKeys)
+        try document.expectHeader(model: Field.modelName, place: Field.place)
+        var rows: [Row] = []
+        var fields: Set<Field> = []
+        var wires: Set<String> = []
+        var propertyListKeys: Set<String> = []
+        for entry in document.rows {
+            let row = try Self.row(entry)
+            for wire in [row.wire, row.also].compactMap(\.self) {
+                for key in ColumnKey.names(wire: wire, conversion: row.conversion) {
+                    guard wires.insert(key).inserted else {
+                        throw entry.error(.duplicateWire, "the answer has the key \(key) already")
+                    }
+                }
+            }
+            if let key = row.propertyListKey, !propertyListKeys.insert(key).inserted {
+                throw entry.error(.duplicatePropertyListKey, "the plist key \(key) is mapped already")
+            }
+            try Self.claim(row.field, in: &fields, entry)
+            rows.append(row)
+        }
+        var omitted: [Omission] = []
+        for entry in document.omitted {
+            let field = try Self.field(entry)
+            try Self.claim(field, in: &fields, entry)
+            omitted.append(Omission(field: field, because: try entry.text("because")))
+        }
+        for field in Field.allCases where !fields.contains(field) {
+            throw document.error(
+                .unmappedModel, "\(Field.modelName).\(field.rawValue) is neither mapped nor omitted")
+        }
+        self.init(rows: rows, omitted: omitted)
+    }
+
+    private static func row(_ entry: FieldTableDocument.Entry) throws(FieldTableError) -> Row {
+        let name = try entry.text("as")
+        guard let conversion = Conversion(rawValue: name) else {
+            let known = Conversion.allCases.map(\.rawValue).joined(separator: ", ")
+            throw entry.error(.unknownConversion, "unknown conversion \(name); there are \(known)")
+        }
+        let field = try field(entry)
+        guard conversion.fits(field.kind) else {
+            throw entry.error(.unfittingConversion, "\(name) does not fit \(field.rawValue), a \(field.kind.rawValue)")
+        }
+        return Row(
+            wire: try entry.wire("wire"), also: entry.has("also") ? try entry.wire("also") : nil,
+            propertyListKey: Field.hasPropertyListKeys ? try entry.wire("plist") : nil,
+            field: field, conversion: conversion)
+    }
+
+    private static func field(_ entry: FieldTableDocument.Entry) throws(FieldTableError) -> Field {
+        let name = try entry.text("model")
+        guard let field = Field(rawValue: name) else {
+            throw entry.error(.unknownModel, "\(Field.modelName) has no property \(name)")
+        }
+        return field
+    }
+
+    private static func claim(
+        _ field: Field, in fields: inout Set<Field>, _ entry: FieldTableDocument.Entry
+    ) throws(FieldTableError) {
+        guard fields.insert(field).inserted else {
+            throw entry.error(.duplicateModel, "\(field.rawValue) stands in the table already")
+        }
+    }
+}

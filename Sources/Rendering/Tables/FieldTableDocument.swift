@@ -1,0 +1,111 @@
+import Foundation
+
+/// A table file as JSON, its shape checked: only known keys, all of them text.
+struct FieldTableDocument {
+    /// One element of `rows` or `omitted`.
+    struct Entry {
+        let file: String
+        /// `rows[3]`, counted from 1.
+        let place: String
+        let texts: [String: String]
+
+        func has(_ key: String) -> Bool { texts[key] != nil }
+
+        func text(_ key: String) throws(FieldTableError) -> String {
+            guard let text = texts[key], !text.isEmpty else { throw error(.missingKey, "there is no \(key)") }
+            return text
+        }
+
+        /// A key of an answer or of a property list: it needs no escaping anywhere.
+        func wire(_ key: String) throws(FieldTableError) -> String {
+            let text = try text(key)
+            let isPlain = text.utf8.allSatisfy { byte in
+                (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x5F || byte == 0x2D
+            }
+            guard isPlain else { throw error(.badWire, "\(key) may only have a-z, 0-9, _ and -") }
+            return text
+        }
+
+        func error(_ code: FieldTableError.Code, _ reason: String) -> FieldTableError {
+            let name = texts["wire"] ?? texts["model"]
+            return FieldTableError(
+                code: code, file: file, row: place + (name.map { " \"\($0)\"" } ?? ""), reason: reason)
+        }
+    }
+
+    let file: String
+    let header: Entry
+    let rows: [Entry]
+    let omitted: [Entry]
+
+    init(json: [UInt8], file: String, hasPropertyListKeys: Bool) throws(FieldTableError) {
+        let header = Entry(file: file, place: "header", texts: [:])
+        guard let node = try? JSONDecoder().decode(Node.self, from: Data(json)), case .object(let members) = node else {
+            throw header.error(.malformed, "not a JSON object")
+        }
+        for key in members.keys.sorted() where !["model", "place", "rows", "omitted"].contains(key) {
+            throw header.error(.unknownKey, "unknown key \(key)")
+        }
+        self.file = file
+        self.header = Entry(file: file, place: "header", texts: members.compactMapValues(\.text))
+        rows = try Self.entries(
+            "rows", of: members, keys: [hasPropertyListKeys ? "plist" : "also", "wire", "model", "as"], header)
+        omitted = try Self.entries("omitted", of: members, keys: ["model", "because"], header)
+    }
+
+    func expectHeader(model: String, place: String) throws(FieldTableError) {
+        for (key, expected) in [("model", model), ("place", place)] {
+            let found = try header.text(key)
+            guard found == expected else { throw error(.wrongHeader, "\(key) is \(found), must be \(expected)") }
+        }
+    }
+
+    func error(_ code: FieldTableError.Code, _ reason: String) -> FieldTableError {
+        FieldTableError(code: code, file: file, row: "header", reason: reason)
+    }
+
+    private static func entries(
+        _ name: String, of members: [String: Node], keys: Set<String>, _ header: Entry
+    ) throws(FieldTableError) -> [Entry] {
+        guard let member = members[name] else { throw header.error(.missingKey, "there is no \(name)") }
+        guard case .array(let elements) = member else { throw header.error(.malformed, "\(name) is not an array") }
+        var entries: [Entry] = []
+        for (index, element) in elements.enumerated() {
+            let place = "\(name)[\(index + 1)]"
+            guard case .object(let members) = element else {
+                throw FieldTableError(code: .malformed, file: header.file, row: place, reason: "not a JSON object")
+            }
+            let entry = Entry(file: header.file, place: place, texts: members.compactMapValues(\.text))
+            for key in members.keys.sorted() {
+                guard keys.contains(key) else { throw entry.error(.unknownKey, "unknown key \(key)") }
+                guard entry.has(key) else { throw entry.error(.malformed, "\(key) is not a JSON string") }
+            }
+            entries.append(entry)
+        }
+        return entries
+    }
+}
+
+/// As much of JSON as a table has.
+private enum Node: Decodable {
+    case object([String: Node])
+    case array([Node])
+    case text(String)
+    case other
+
+    init(from decoder: any Decoder) throws {
+        if let members = try? [String: Node](from: decoder) {
+            self = .object(members)
+        } else if let elements = try? [Node](from: decoder) {
+            self = .array(elements)
+        } else if let text = try? String(from: decoder) {
+            self = .text(text)
+        } else {
+            self = .other
+        }
+    }
+
+    var text: String? {
+        if case .text(let text) = self { text } else { nil }
+    }
+}

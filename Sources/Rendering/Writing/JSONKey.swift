@@ -1,0 +1,49 @@
+/// A key made ready for ``JSONWriter``: comma, quotes, escapes and colon included.
+package struct JSONKey: Sendable {
+    /// `,"key":`
+    let bytes: [UInt8]
+
+    /// Any text; it is escaped here, once.
+    package init(_ text: String) {
+        var writer = JSONWriter(reserving: text.utf8.count + 4)
+        writer.byte(0x2C)
+        writer.quoted(text)
+        writer.byte(0x3A)
+        bytes = writer.finish()
+    }
+}
+
+/// The key of one column of a table, with as much of its value as is always the same.
+struct ColumnKey: Sendable {
+    /// `,"wire":`, and the opening quote where the value is a string; of a date all up to the milliseconds:
+    /// `,"wire":"0000-00-00 00:00:00 Etc/GMT","wire_ms":"`.
+    let beginning: [UInt8]
+    /// Of a date what follows the milliseconds: `","wire_pst":"0000-00-00 00:00:00 America/Los_Angeles"`.
+    let end: [UInt8]
+    /// Where the text of the date stands in ``beginning``, the comma not counted, and in ``end``.
+    let datePosition: (beginning: Int, end: Int)
+
+    init(wire: String, conversion: Conversion) {
+        var beginning = JSONKey(wire).bytes
+        var end: [UInt8] = []
+        datePosition = (wire.utf8.count + 4, wire.utf8.count + 10)
+        switch conversion {
+        case .text, .numberAsText, .nonZeroNumberAsText, .flagAsText, .ownershipAsText:
+            beginning.append(0x22)
+        case .dateTriplet, .cancellationTriplet:
+            beginning += Array("\"\(CivilTime.placeholder) Etc/GMT\",\"\(wire)_ms\":\"".utf8)
+            end = Array("\",\"\(wire)_pst\":\"\(CivilTime.placeholder) America/Los_Angeles\"".utf8)
+        case .number, .numberOrNull, .numberOrZero, .nested: break
+        }
+        self.beginning = beginning
+        self.end = end
+    }
+
+    /// All keys that a row writes.
+    static func names(wire: String, conversion: Conversion) -> [String] {
+        switch conversion {
+        case .dateTriplet, .cancellationTriplet: [wire, wire + "_ms", wire + "_pst"]
+        default: [wire]
+        }
+    }
+}

@@ -1,0 +1,71 @@
+extension JSONWriter {
+    /// The members that a row of a table says, from the value of its field; none where there is nothing to write.
+    ///
+    /// A value of another kind than the conversion's, which the checks of ``FieldTable`` rule out, writes nothing.
+    mutating func member<Field>(_ value: FieldValue?, as column: FieldTable<Field>.Column) {
+        let key = column.key
+        switch column.conversion {
+        case .text:
+            guard case .text(let text)? = value else { return }
+            member(key.beginning)
+            characters(text)
+            byte(0x22)
+        case .number:
+            guard case .number(let number)? = value else { return }
+            member(key.beginning)
+            digits(number)
+        case .numberOrNull:
+            member(key.beginning)
+            if case .number(let number)? = value { digits(number) } else { ascii("null") }
+        case .numberOrZero:
+            member(key.beginning)
+            if case .number(let number)? = value { digits(number) } else { byte(0x30) }
+        case .numberAsText:
+            guard let number = value?.decimal else { return }
+            member(key.beginning)
+            digits(number)
+            byte(0x22)
+        case .nonZeroNumberAsText:
+            guard let number = value?.decimal, number != 0 else { return }
+            member(key.beginning)
+            digits(number)
+            byte(0x22)
+        case .flagAsText:
+            guard case .flag(let flag)? = value else { return }
+            member(key.beginning)
+            ascii(flag == 0 ? "false\"" : "true\"")
+        case .ownershipAsText:
+            guard case .ownership(let number)? = value, let name = FieldValue.ownershipName(number) else { return }
+            member(key.beginning)
+            ascii(name)
+            byte(0x22)
+        case .dateTriplet:
+            guard case .instant(let instant)? = value else { return }
+            triplet(instant, key: key)
+        case .cancellationTriplet:
+            guard case .cancellation(let instant, isConsumable: false)? = value else { return }
+            triplet(instant, key: key)
+        case .nested:
+            break
+        }
+    }
+}
+
+extension FieldValue {
+    /// Of a number or an identifier.
+    fileprivate var decimal: Int64? {
+        switch self {
+        case .number(let number), .identifier(let number): number
+        default: nil
+        }
+    }
+
+    /// Apple's name of attribute 1722's numbers.
+    static func ownershipName(_ number: Int64) -> StaticString? {
+        switch number {
+        case 0: "PURCHASED"
+        case 1: "FAMILY_SHARED"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Rendering
+import Testing
+
+/// A table of ``AnswerField`` that is right, for faults to be put in.
+enum RightTable {
+    static let rows = """
+        {"wire": "status", "model": "status", "as": "number"},
+        {"wire": "environment", "model": "environment", "as": "text"},
+        {"wire": "receipt", "model": "receipt", "as": "nested"},
+        {"wire": "latest_receipt_info", "model": "latestReceiptInfo", "as": "nested"},
+        {"wire": "latest_receipt", "model": "latestReceipt", "as": "text"}
+        """
+    static let omitted = #"{"model": "latestExpiredReceiptInfo", "because": "of the test"}"#
+
+    static func json(
+        model: String = "VerifyReceiptAnswer", rows: String = rows, omitted: String = omitted, more: String = ""
+    ) -> String {
+        #"{"model": "\#(model)", "place": "the answer", "rows": [\#(rows)], "omitted": [\#(omitted)]\#(more)}"#
+    }
+}
+
+/// A table that must be refused, and the words for it after the file's name.
+struct Fault: Sendable, CustomTestStringConvertible {
+    let json: String
+    let code: FieldTableError.Code
+    let reason: String
+
+    var testDescription: String { reason }
+
+    private init(_ json: String, _ code: FieldTableError.Code, _ reason: String) {
+        self.json = json
+        self.code = code
+        self.reason = reason
+    }
+
+    /// The right table with one piece replaced.
+    private init(_ piece: String, by other: String, _ code: FieldTableError.Code, _ reason: String) {
+        self.init(RightTable.json().replacing(piece, with: other), code, reason)
+    }
+
+    static let all: [Fault] = shapes + headers + columns + doubles + silences
+
+    private static let shapes = [
+        Fault("[]", .malformed, "header: not a JSON object"),
+        Fault("{", .malformed, "header: not a JSON object"),
+        Fault(RightTable.json(rows: "1"), .malformed, "rows[1]: not a JSON object"),
+        Fault(
+            #""as": "number""#, by: #""as": 7"#, .malformed, #"rows[1] "status": as is not a JSON string"#),
+    ]
+
+    private static let headers = [
+        Fault(
+            RightTable.json(model: "AppReceipt"), .wrongHeader,
+            "header: model is AppReceipt, must be VerifyReceiptAnswer"),
+        Fault(
+            #""place": "the answer""#, by: #""place": "receipt""#, .wrongHeader,
+            "header: place is receipt, must be the answer"),
+        Fault(RightTable.json(more: #", "version": 1"#), .unknownKey, "header: unknown key version"),
+        Fault(#""omitted""#, by: #""left-out""#, .unknownKey, "header: unknown key left-out"),
+        Fault(
+            #"{"model": "VerifyReceiptAnswer", "place": "the answer", "rows": []}"#, .missingKey,
+            "header: there is no omitted"),
+    ]
+
+    private static let columns = [
+        Fault(#", "as": "number""#, by: "", .missingKey, #"rows[1] "status": there is no as"#),
+        Fault(
+            #""as": "number""#, by: #""as": "number", "plist": "a""#, .unknownKey,
+            #"rows[1] "status": unknown key plist"#),
+        Fault(
+            #""as": "number""#, by: #""as": "integer""#, .unknownConversion,
+            """
+            rows[1] "status": unknown conversion integer; there are text, number, numberOrNull, numberOrZero, \
+            numberAsText, nonZeroNumberAsText, flagAsText, ownershipAsText, dateTriplet, cancellationTriplet, nested
+            """),
+        Fault(
+            #""as": "number""#, by: #""as": "dateTriplet""#, .unfittingConversion,
+            #"rows[1] "status": dateTriplet does not fit status, a number"#),
+        Fault(
+            #""model": "environment""#, by: #""model": "country""#, .unknownModel,
+            #"rows[2] "environment": VerifyReceiptAnswer has no property country"#),
+        Fault(
+            #""wire": "latest_receipt","#, by: #""wire": "Größe","#, .badWire,
+            #"rows[5] "Größe": wire may only have a-z, 0-9, _ and -"#),
+    ]
+
+    private static let doubles = [
+        Fault(
+            #""wire": "latest_receipt","#, by: #""wire": "receipt","#, .duplicateWire,
+            #"rows[5] "receipt": the answer has the key receipt already"#),
+        Fault(
+            #""wire": "status","#, by: #""wire": "status", "also": "status","#, .duplicateWire,
+            #"rows[1] "status": the answer has the key status already"#),
+        Fault(
+            #""model": "latestReceipt""#, by: #""model": "environment""#, .duplicateModel,
+            #"rows[5] "latest_receipt": environment stands in the table already"#),
+        Fault(
+            RightTable.json(omitted: RightTable.omitted + #", {"model": "status", "because": "twice"}"#),
+            .duplicateModel, #"omitted[2] "status": status stands in the table already"#),
+    ]
+
+    private static let silences = [
+        Fault(
+            RightTable.json(omitted: #"{"model": "latestExpiredReceiptInfo"}"#), .missingKey,
+            #"omitted[1] "latestExpiredReceiptInfo": there is no because"#),
+        Fault(
+            RightTable.json(omitted: ""), .unmappedModel,
+            "header: VerifyReceiptAnswer.latestExpiredReceiptInfo is neither mapped nor omitted"),
+    ]
+}

@@ -1,0 +1,103 @@
+import Foundation
+import Purchases
+import ReceiptDecoding
+import Rendering
+import StoreTypes
+import Testing
+
+@Suite("Field tables")
+struct FieldTableTests {
+    private static let mappings = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "Mappings")
+
+    @Test("A right table keeps the order of its rows")
+    func right() throws {
+        let table = try FieldTable<AnswerField>(json: Array(RightTable.json().utf8), file: "answer.json")
+        #expect(
+            table.rows.map(\.wire) == ["status", "environment", "receipt", "latest_receipt_info", "latest_receipt"])
+        #expect(table.omitted.map(\.field) == [.latestExpiredReceiptInfo])
+    }
+
+    @Test("A fault is refused by code, file, row and reason", arguments: Fault.all)
+    func fault(_ fault: Fault) {
+        let error = #expect(throws: FieldTableError.self) {
+            try FieldTable<AnswerField>(json: Array(fault.json.utf8), file: "answer.json")
+        }
+        #expect(error?.code == fault.code)
+        #expect(error?.description == "answer.json, " + fault.reason)
+    }
+
+    @Test("The three keys of a date count as keys of the answer")
+    func datesHaveThreeKeys() throws {
+        let file = "in-app.json"
+        var json = try String(contentsOf: Self.mappings.appending(path: file), encoding: .utf8)
+        json.replace(#""wire": "quantity""#, with: #""wire": "purchase_date_ms""#)
+        let error = #expect(throws: FieldTableError.self) {
+            try FieldTable<InAppField>(json: Array(json.utf8), file: file)
+        }
+        #expect(
+            error?.description
+                == #"in-app.json, rows[5] "purchase_date": the answer has the key purchase_date_ms already"#)
+    }
+
+    @Test("A key of a property list is mapped once")
+    func propertyListKeys() throws {
+        let file = "transaction-receipt.json"
+        var json = try String(contentsOf: Self.mappings.appending(path: file), encoding: .utf8)
+        json.replace(#""plist": "bvrs""#, with: #""plist": "bid""#)
+        let error = #expect(throws: FieldTableError.self) {
+            try FieldTable<PurchaseInfoField>(json: Array(json.utf8), file: file)
+        }
+        #expect(error?.code == .duplicatePropertyListKey)
+    }
+
+    @Test("The bundled tables are right and are those of Mappings, which holds nothing else but a README")
+    func bundled() throws {
+        let folder = try FieldTables(directory: Self.mappings)
+        #expect(folder.appReceipt.rows.map(\.wire) == FieldTables.bundled.appReceipt.rows.map(\.wire))
+        #expect(folder.inApp.rows.map(\.wire) == FieldTables.bundled.inApp.rows.map(\.wire))
+        let names = try FileManager.default.contentsOfDirectory(atPath: Self.mappings.path)
+        #expect(Set(names) == Set(FieldTables.fileNames + ["README.md"]))
+    }
+
+    @Test("A folder without one of the tables is refused by the table's name")
+    func missingFile() throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for name in FieldTables.fileNames where name != "in-app.json" {
+            try FileManager.default.copyItem(at: Self.mappings.appending(path: name), to: folder.appending(path: name))
+        }
+        let error = #expect(throws: FieldTableError.self) { try FieldTables(directory: folder) }
+        #expect(error?.code == .unreadable)
+        #expect(error?.file == "in-app.json")
+    }
+
+    @Test("Keys of purchase-info change their hyphens and nothing else")
+    func hyphens() {
+        for row in FieldTables.bundled.transactionReceipt.rows {
+            #expect(row.wire == row.propertyListKey?.replacing("-", with: "_"))
+        }
+    }
+
+    @Test("A table decides the order and the keys of an answer")
+    func overridden() throws {
+        var tables: [String: [UInt8]] = [:]
+        for name in FieldTables.fileNames {
+            tables[name] = [UInt8](try Data(contentsOf: Self.mappings.appending(path: name)))
+        }
+        let rows = """
+            {"wire": "place", "model": "environment", "as": "text"},
+            {"wire": "status", "model": "status", "as": "number"}
+            """
+        let omitted = ["receipt", "latestReceiptInfo", "latestExpiredReceiptInfo", "latestReceipt"]
+            .map { #"{"model": "\#($0)", "because": "of the test"}"# }.joined(separator: ",")
+        tables["answer.json"] = Array(RightTable.json(rows: rows, omitted: omitted).utf8)
+        let overriding = AnswerRenderer(
+            tables: try FieldTables { name throws(FieldTableError) in tables[name] ?? [] })
+        let history = PurchaseHistory(
+            receipt: .app(appReceipt(purchases: [month("9")])), environment: .sandbox, submittedText: Redacted("x"))
+        let body = overriding.receiptAnswer(history: history, requestDate: summer).body
+        #expect(text(body) == #"{"place":"Sandbox","status":0}"#)
+    }
+}

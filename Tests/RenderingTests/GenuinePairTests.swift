@@ -1,0 +1,73 @@
+import Foundation
+import Purchases
+import ReceiptDecoding
+import Rendering
+import StoreTypes
+import Testing
+
+/// Apple's own answers to receipts, beside the checkout where there are any; nothing of them is in the repository.
+private let corpus = URL(filePath: #filePath)
+    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().appending(path: "shared/corpus")
+
+private let hasCorpus = FileManager.default.fileExists(atPath: corpus.path)
+
+@Suite(
+    "Genuine pairs of receipt and answer",
+    .enabled(if: hasCorpus, "there is no ../shared/corpus beside the checkout, so Apple's own answers are not compared")
+)
+struct GenuinePairTests {
+    private func blob(_ path: String) throws -> Data {
+        let text = try String(contentsOf: corpus.appending(path: path), encoding: .utf8)
+        return try #require(Data(base64Encoded: text, options: .ignoreUnknownCharacters))
+    }
+
+    @Test(
+        "The receipt object is Apple's, byte for byte but for what the corpus says was edited",
+        arguments: [("sandbox-demo-7iap-20150813-sha1-e5ef15", 7), ("sandbox-fashion-42iap-20201108-sha1-b5549e", 42)])
+    func appReceipt(name: String, count: Int) throws {
+        let apple = JSONReader.compact(
+            try String(contentsOf: corpus.appending(path: "responses/PAIR-\(name).json"), encoding: .utf8))
+        let receipt = try BlobReader.appReceipt(try blob("app-receipts/\(name).b64"))
+        #expect(receipt.purchases.count == count)
+        let date = try #require(apple.firstMatch(of: /"request_date_ms":"(\d+)"/).flatMap { Int64($0.1) })
+        let ours = answer(.app(receipt), environment: .sandbox, at: Timestamp(milliseconds: date))
+        let edited = /"(bundle_id|product_id)":"[^"]*"/
+        let expected = try #require(JSONReader.object("receipt", in: apple))
+        let found = try #require(JSONReader.object("receipt", in: ours))
+        if name.contains("fashion") {
+            #expect(found.replacing(edited, with: "") == expected.replacing(edited, with: ""))
+        } else {
+            #expect(found == expected)
+        }
+    }
+
+    @Test(
+        "The flat receipt object has Apple's keys and values",
+        arguments: [
+            "PAIR-sandbox-v2-demo-sub-20151117-48b378", "PAIR-expired21006-sandbox-v2-demo-sub-20151117-48b378",
+        ])
+    func transactionReceipt(name: String) throws {
+        let apple = try String(contentsOf: corpus.appending(path: "responses/\(name).json"), encoding: .utf8)
+        let receipt = try BlobReader.transactionReceipt(
+            try blob("transaction-receipts/sandbox-v2-demo-sub-20151117-48b378.b64"))
+        let isExpired = name.contains("21006")
+        let now = Timestamp(seconds: isExpired ? 1_700_000_000 : 1_447_900_000)
+        let ours = answer(.transaction(receipt), environment: .sandbox, at: now)
+        #expect(try flat("receipt", ours) == flat("receipt", apple))
+        // Apple's latest object is another transaction of the same subscription: same keys.
+        let latest = isExpired ? "latest_expired_receipt_info" : "latest_receipt_info"
+        #expect(try flat(latest, ours).keys == flat(latest, apple).keys)
+        #expect(try topLevel(ours) == topLevel(apple))
+    }
+
+    private func flat(_ key: String, _ json: String) throws -> [String: String] {
+        let object = try #require(JSONReader.object(key, in: JSONReader.compact(json)))
+        return try JSONDecoder().decode([String: String].self, from: Data(object.utf8))
+    }
+
+    private func topLevel(_ json: String) throws -> Set<String> {
+        let object = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
+        return Set(try #require(object).keys)
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Purchases
+import ReceiptDecoding
+import Rendering
+import StoreTypes
+
+/// 2023-08-14 07:50:46.123 in Greenwich, daylight saving time in Los Angeles.
+let summer = Timestamp(milliseconds: 1_691_999_446_123)
+
+let renderer = AnswerRenderer(tables: .bundled)
+
+func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
+
+/// What a writer writes.
+func written(_ write: (inout JSONWriter) -> Void) -> String {
+    var writer = JSONWriter()
+    write(&writer)
+    return text(writer.finish())
+}
+
+/// The receipt-only answer, as text.
+func answer(
+    _ receipt: ReceiptContents, environment: AppStoreEnvironment = .production, at now: Timestamp = summer,
+    options: AnswerOptions = AnswerOptions()
+) -> String {
+    let history = PurchaseHistory(receipt: receipt, environment: environment, submittedText: Redacted("MIIsubmitted=="))
+    return text(renderer.receiptAnswer(history: history, requestDate: now, options: options).body)
+}
+
+/// An App Receipt with everything that each answer has, and no purchases.
+func appReceipt(purchases: [InAppPurchase] = []) -> AppReceipt {
+    var receipt = AppReceipt()
+    receipt.receiptType = "Production"
+    receipt.appAppleId = 1_500_000_001
+    receipt.bundleId = "com.example.reader"
+    receipt.applicationVersion = "42"
+    receipt.downloadId = 36_066_010_076_144
+    receipt.versionExternalIdentifier = 860_000_001
+    receipt.receiptCreationDate = Timestamp(seconds: 1_691_999_446)
+    receipt.originalPurchaseDate = Timestamp(seconds: 1_375_340_400)
+    receipt.originalApplicationVersion = "1.0"
+    receipt.purchases = purchases
+    return receipt
+}
+
+/// A purchase as the blob holds one that is not a subscription: attribute 1711 is 0, 1708 and 1719 are not there.
+func lifetime(_ id: String = "500000000000001", day: Int64 = 0, type: ProductType = .nonConsumable) -> InAppPurchase {
+    var purchase = InAppPurchase()
+    purchase.quantity = 1
+    purchase.productId = "com.example.reader.lifetime"
+    purchase.transactionId = id
+    purchase.originalTransactionId = id
+    purchase.purchaseDate = Timestamp(seconds: 1_673_000_000 + day * 86_400)
+    purchase.originalPurchaseDate = Timestamp(seconds: 1_673_000_000)
+    purchase.productType = type
+    purchase.webOrderLineItemId = 0
+    purchase.isTrialPeriod = 0
+    return purchase
+}
+
+/// A period of an auto-renewable.
+func month(_ id: String, of original: String = "500000000000002", day: Int64 = 0) -> InAppPurchase {
+    var purchase = lifetime(id, day: day, type: .autoRenewable)
+    purchase.productId = "com.example.reader.month"
+    purchase.originalTransactionId = original
+    purchase.expiresDate = Timestamp(seconds: 1_673_000_000 + (day + 30) * 86_400)
+    purchase.webOrderLineItemId = 500_000_000_000_777
+    purchase.isInIntroOfferPeriod = 0
+    return purchase
+}
+
+/// `purchase-info` from pairs of lines.
+func purchaseInfo(_ entries: KeyValuePairs<String, String>) -> TransactionReceipt {
+    TransactionReceipt(purchaseInfo: entries.map { TransactionReceipt.Entry(key: $0.key, value: $0.value) })
+}
+
+/// The values of one key, in the order of an answer's rows; `array` is the row list's key.
+func values(of key: String, in array: String, of answer: String) throws -> [String] {
+    let object = try JSONSerialization.jsonObject(with: Data(answer.utf8)) as? [String: Any]
+    let holder = array == "in_app" ? object?["receipt"] as? [String: Any] : object
+    return (holder?[array] as? [[String: Any]] ?? []).compactMap { $0[key] as? String }
+}
