@@ -11,7 +11,7 @@ package struct PurchaseHistory: Sendable {
     package let environment: AppStoreEnvironment
     /// The submitted receipt in canonical base64: standard alphabet, padded, no line breaks. It goes back as
     /// `latest_receipt`, because only Apple can sign a newer one.
-    package let submittedText: Redacted<String>
+    package let submittedText: Redacted<[UInt8]>
 
     /// The history that an authentic receipt tells.
     package init(receipt: Receipt) {
@@ -20,7 +20,7 @@ package struct PurchaseHistory: Sendable {
     }
 
     /// The history that the contents of a receipt tell; who calls this vouches that they are authentic.
-    package init(receipt: ReceiptContents, environment: AppStoreEnvironment, submittedText: Redacted<String>) {
+    package init(receipt: ReceiptContents, environment: AppStoreEnvironment, submittedText: Redacted<[UInt8]>) {
         self.receipt = receipt
         self.environment = environment
         self.submittedText = submittedText

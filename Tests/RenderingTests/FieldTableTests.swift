@@ -96,7 +96,7 @@ struct FieldTableTests {
         let overriding = AnswerRenderer(
             tables: try FieldTables { name throws(FieldTableError) in tables[name] ?? [] })
         let history = PurchaseHistory(
-            receipt: .app(appReceipt(purchases: [month("9")])), environment: .sandbox, submittedText: Redacted("x"))
+            receipt: .app(appReceipt(purchases: [month("9")])), environment: .sandbox, submittedText: Redacted([0x78]))
         let body = overriding.receiptAnswer(history: history, requestDate: summer).body
         #expect(text(body) == #"{"place":"Sandbox","status":0}"#)
     }

@@ -23,7 +23,7 @@ func answer(
     _ receipt: ReceiptContents, environment: AppStoreEnvironment = .production, at now: Timestamp = summer,
     options: AnswerOptions = AnswerOptions()
 ) -> String {
-    let history = PurchaseHistory(receipt: receipt, environment: environment, submittedText: Redacted("MIIsubmitted=="))
+    let history = PurchaseHistory(receipt: receipt, environment: environment, submittedText: Redacted(Array("MIIsubmitted==".utf8)))
     return text(renderer.receiptAnswer(history: history, requestDate: now, options: options).body)
 }
 

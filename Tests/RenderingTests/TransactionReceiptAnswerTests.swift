@@ -57,7 +57,7 @@ struct TransactionReceiptAnswerTests {
         let expected = #"{"status":21006,"receipt":"# + flat + #","latest_expired_receipt_info":"# + latest + "}"
         #expect(answer(.transaction(renewable), at: summer) == expected)
         let history = PurchaseHistory(
-            receipt: .transaction(renewable), environment: .production, submittedText: Redacted("x"))
+            receipt: .transaction(renewable), environment: .production, submittedText: Redacted([0x78]))
         #expect(renderer.receiptAnswer(history: history, requestDate: summer).status == .subscriptionExpired)
     }
 

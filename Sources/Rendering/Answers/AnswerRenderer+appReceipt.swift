@@ -10,7 +10,7 @@ extension AnswerRenderer {
         let rows = RenderedRows(receipt.purchases, table: tables.inApp)
         let latest = receipt.purchases.contains(where: \.isAutoRenewable) ? history.submittedText.reveal() : nil
         let latestRows = latest == nil ? [] : LatestRows.indices(of: receipt.purchases, options: options)
-        let latestSize = latestRows.reduce(latest?.utf8.count ?? 0) { $0 + rows.ranges[$1].count + 1 }
+        let latestSize = latestRows.reduce(latest?.count ?? 0) { $0 + rows.ranges[$1].count + 1 }
         var writer = JSONWriter(reserving: 2_048 + rows.bytes.count + latestSize)
         writer.beginObject()
         for column in tables.answer.columns {
@@ -29,7 +29,7 @@ extension AnswerRenderer {
                 for index in latestRows { writer.values(json: rows.bytes[rows.ranges[index]]) }
                 writer.endArray()
             case .latestReceipt:
-                writer.member(latest.map(FieldValue.text), as: column)
+                writer.member(base64: latest, as: column)
             case .latestExpiredReceiptInfo:
                 continue
             }

@@ -14,7 +14,7 @@ extension AnswerRenderer {
         let isCurrent = (receipt.expiresDate.map { $0 > requestDate } ?? false) && !receipt.isCancelled
         let status: VerifyReceiptStatus = isRenewable && !isCurrent ? .subscriptionExpired : .valid
         let submitted = isRenewable && isCurrent ? history.submittedText.reveal() : nil
-        var writer = JSONWriter(reserving: 3_072 + (submitted?.utf8.count ?? 0))
+        var writer = JSONWriter(reserving: 3_072 + (submitted?.count ?? 0))
         writer.beginObject()
         for column in tables.answer.columns {
             switch column.field {
@@ -28,7 +28,7 @@ extension AnswerRenderer {
                 writer.member(column.key.beginning)
                 write(receipt, into: &writer) { $0 != .versionExternalIdentifier }
             case .latestReceipt:
-                writer.member(submitted.map(FieldValue.text), as: column)
+                writer.member(base64: submitted, as: column)
             case .environment, .latestReceiptInfo, .latestExpiredReceiptInfo:
                 continue
             }

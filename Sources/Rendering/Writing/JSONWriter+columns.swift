@@ -51,6 +51,16 @@ extension JSONWriter {
     }
 }
 
+extension JSONWriter {
+    /// A member whose text is base64, which needs no escaping; none without it.
+    mutating func member<Field>(base64 text: [UInt8]?, as column: FieldTable<Field>.Column) {
+        guard let text, column.conversion == .text else { return }
+        member(column.key.beginning)
+        raw(text)
+        byte(0x22)
+    }
+}
+
 extension FieldValue {
     /// Of a number or an identifier.
     fileprivate var decimal: Int64? {

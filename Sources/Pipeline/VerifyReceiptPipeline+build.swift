@@ -1,0 +1,65 @@
+package import AppStore
+import Cryptography
+import Foundation
+package import Logging
+package import ReceiptDecoding
+package import Rendering
+package import StoreTypes
+package import Transport
+
+extension VerifyReceiptPipeline {
+    /// The only place where parts are wired.
+    ///
+    /// - Parameter transport: nil where nobody may be asked.
+    /// - Throws: `SettingsError` where the settings name what cannot be used.
+    package init(
+        settings: Settings, transport: (any HTTPTransport)?, tables: FieldTables, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp = { .now }
+    ) throws {
+        let decoder = ReceiptDecoder(
+            trust: try TrustStore(settings: settings), profile: settings.usesTolerantProfile ? .tolerant : .apple)
+        self.init(
+            decoder: decoder, apps: AppRegistry(settings: settings),
+            apple: try transport.map { try AppleSource(settings: settings, transport: $0) },
+            renderer: AnswerRenderer(tables: tables), now: now, logger: logger)
+    }
+}
+
+extension TrustStore {
+    /// Apple's anchors, and what the settings add.
+    package convenience init(settings: Settings) throws {
+        func certificates(_ encodings: [[UInt8]], key: String) throws -> [Certificate] {
+            try encodings.map { encoding in
+                do throws(CryptographyError) {
+                    return try Certificate(der: encoding.span)
+                } catch {
+                    throw SettingsError(["\(key): a certificate cannot be used: \(error.reason)"])
+                }
+            }
+        }
+        try self.init(
+            anchors: .apple().adding(
+                roots: certificates(settings.trustedRoots, key: "trust.roots"),
+                intermediates: certificates(settings.intermediates, key: "trust.intermediates")))
+    }
+}
+
+extension AppleSource {
+    fileprivate init(settings: Settings, transport: any HTTPTransport) throws {
+        let endpoints: VerifyReceiptEndpoints
+        do {
+            endpoints = try VerifyReceiptEndpoints(
+                production: settings.verifyReceipt.production, sandbox: settings.verifyReceipt.sandbox)
+        } catch {
+            throw SettingsError(["upstream.verifyReceipt: \(error)"])
+        }
+        self.init(client: VerifyReceiptClient(transport: transport, endpoints: endpoints))
+    }
+}
+
+extension Timestamp {
+    /// This machine's clock.
+    package static var now: Timestamp {
+        Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
+    }
+}
