@@ -8,7 +8,7 @@ enum LatestRows {
 
     /// Places in `purchases`: thinned when asked for, then the newest ``cap``, then ordered.
     static func indices(of purchases: [InAppPurchase], options: AnswerOptions) -> [Int] {
-        var rows = purchases.enumerated().map { Row(place: $0.offset, purchase: $0.element) }.sorted(by: <)
+        var rows = purchases.indices.map { Row(place: $0, purchase: purchases[$0]) }.sorted(by: <)
         if options.excludesOldTransactions { rows = newest(of: rows, in: purchases) }
         let newest = rows.suffix(cap).map(\.place)
         return options.latestReceiptInfoOrder == .ascending ? newest : newest.reversed()
@@ -41,6 +41,8 @@ private struct Row: Comparable {
     }
 
     static func < (left: Self, right: Self) -> Bool {
-        (left.milliseconds, left.identifier, left.place) < (right.milliseconds, right.identifier, right.place)
+        if left.milliseconds != right.milliseconds { return left.milliseconds < right.milliseconds }
+        if left.identifier != right.identifier { return left.identifier < right.identifier }
+        return left.place < right.place
     }
 }

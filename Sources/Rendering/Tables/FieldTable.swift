@@ -25,10 +25,18 @@ package struct FieldTable<Field: ModelField>: Sendable {
     }
 
     /// A key as it goes into an answer.
-    struct Column: Sendable {
+    ///
+    /// A class, because the loops over purchases visit columns thousands of times: one count to keep, not one an array.
+    final class Column: Sendable {
         let field: Field
         let conversion: Conversion
         let key: ColumnKey
+
+        init(field: Field, conversion: Conversion, wire: String) {
+            self.field = field
+            self.conversion = conversion
+            key = ColumnKey(wire: wire, conversion: conversion)
+        }
     }
 
     /// In the order of the answer.
@@ -45,9 +53,7 @@ package struct FieldTable<Field: ModelField>: Sendable {
         self.omitted = omitted
         columns = rows.flatMap { row in
             [row.wire, row.also].compactMap(\.self).map { wire in
-                Column(
-                    field: row.field, conversion: row.conversion,
-                    key: ColumnKey(wire: wire, conversion: row.conversion))
+                Column(field: row.field, conversion: row.conversion, wire: wire)
             }
         }
         camelCase = (rows.map(\.field) + omitted.map(\.field)).map { ($0, JSONKey($0.rawValue)) }

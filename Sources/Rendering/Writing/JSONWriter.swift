@@ -85,16 +85,16 @@ extension JSONWriter {
     @discardableResult
     mutating func member(_ beginning: [UInt8]) -> Int {
         let position = bytes.count
-        if bytes.last == 0x7B {
-            bytes.append(contentsOf: beginning.dropFirst())
-            return position
-        }
-        bytes.append(contentsOf: beginning)
-        return position + 1
+        let comma = bytes.last == 0x7B ? 1 : 0
+        // Through a buffer, because `append(contentsOf:)` takes an array as its own, which costs two counts.
+        beginning.withUnsafeBufferPointer { bytes.append(contentsOf: UnsafeBufferPointer(rebasing: $0[comma...])) }
+        return position + 1 - comma
     }
 
     /// Bytes as they are.
-    mutating func raw(_ piece: [UInt8]) { bytes.append(contentsOf: piece) }
+    mutating func raw(_ piece: [UInt8]) {
+        piece.withUnsafeBufferPointer { bytes.append(contentsOf: $0) }
+    }
 
     /// Characters of ASCII that need no escaping, without quotes.
     mutating func ascii(_ text: StaticString) {
