@@ -26,7 +26,7 @@ package struct HTTPRequest: Sendable {
     package let maximumResponseBytes: Int
 
     /// Throws `invalidRequest` for header names that are no tokens, header values with line breaks or control
-    /// characters, headers that frame the message, a body on a GET, and limits that are not positive.
+    /// characters, headers that frame the message, a body on a GET, limits that are not positive, and timeouts over a day.
     package init(
         method: HTTPMethod, url: HTTPURL, headers: HTTPHeaders = [:], body: [UInt8] = [],
         timeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(5),
@@ -38,8 +38,10 @@ package struct HTTPRequest: Sendable {
         guard method != .get || body.isEmpty else {
             throw TransportError(.invalidRequest, at: url.host, "a GET has no body")
         }
-        guard timeout > .zero, connectTimeout > .zero, maximumResponseBytes > 0 else {
-            throw TransportError(.invalidRequest, at: url.host, "a timeout or size limit is not positive")
+        let day = Duration.seconds(86_400)
+        guard timeout > .zero, connectTimeout > .zero, maximumResponseBytes > 0, max(timeout, connectTimeout) <= day
+        else {
+            throw TransportError(.invalidRequest, at: url.host, "a timeout or size limit is out of range")
         }
         self.method = method
         self.url = url

@@ -45,6 +45,7 @@ struct HTTPRequestTests {
     func limits() {
         #expect(refusal(.get, body: [1]) == .invalidRequest)
         #expect(refusal(timeout: .zero) == .invalidRequest)
+        #expect(refusal(timeout: .seconds(Int64.max)) == .invalidRequest)
         #expect(refusal(limit: 0) == .invalidRequest)
         #expect(refusal(headers: ["Authorization": "Bearer x", "X-Empty": ""]) == nil)
     }
