@@ -1,3 +1,4 @@
+package import StoreTypes
 package import Transport
 
 /// What asking verifyReceipt once came to.

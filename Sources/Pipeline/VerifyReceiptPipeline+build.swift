@@ -1,8 +1,8 @@
-package import AppStore
+import AppStore
 import Cryptography
 import Foundation
 package import Logging
-package import ReceiptDecoding
+import ReceiptDecoding
 package import Rendering
 package import StoreTypes
 package import Transport

@@ -1,4 +1,4 @@
-package import AppStore
+import AppStore
 package import Logging
 import Purchases
 package import ReceiptDecoding
@@ -38,7 +38,8 @@ package struct VerifyReceiptPipeline: Sendable {
             logger.debug("request refused", metadata: ["reason": "\(error.rawValue)"])
             return PipelineReply(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
-        let sighting = Sighting(of: request.receiptText.reveal().span, by: decoder)
+        let text = request.receiptText.reveal()
+        let sighting = Sighting(of: text.span, by: decoder)
         switch apps.treatment(of: sighting) {
         case .refused(let status):
             return PipelineReply(.failure(status), source: .receipt, environment: sighting.environment(on: route))

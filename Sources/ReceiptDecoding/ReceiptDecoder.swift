@@ -117,6 +117,15 @@ extension ReceiptDecoder {
         package var contents: ReceiptContents?
 
         package var isVerified: Bool { failure == nil }
+
+        package init(
+            kind: ReceiptKind, repairs: [ReceiptRepair], failure: ReceiptDecodingError?, contents: ReceiptContents?
+        ) {
+            self.kind = kind
+            self.repairs = repairs
+            self.failure = failure
+            self.contents = contents
+        }
     }
 
     /// Reads as much as possible, authentic or not.

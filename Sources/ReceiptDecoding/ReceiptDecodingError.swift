@@ -6,6 +6,8 @@ import Cryptography
 package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConvertible {
     package enum Code: String, Sendable, Hashable, CaseIterable {
         // Not a receipt.
+        /// The file cannot be opened.
+        case unreadable
         case empty
         case tooLarge
         case notBase64
@@ -67,7 +69,7 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
 
     package var verdict: Verdict {
         switch code {
-        case .empty, .tooLarge, .notBase64, .notAReceipt, .signedTransaction, .purchaseInfoOnly, .malformed,
+        case .unreadable, .empty, .tooLarge, .notBase64, .notAReceipt, .signedTransaction, .purchaseInfoOnly, .malformed,
             .trailingBytes, .tooMany, .missingAttribute, .unsupportedVersion:
             .notAReceipt
         case .unsigned, .severalSigners, .signerCertificateMissing, .unsupportedAlgorithm, .malformedCertificate,

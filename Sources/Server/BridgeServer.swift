@@ -1,9 +1,10 @@
-package import Hummingbird
+import Hummingbird
+import HummingbirdCore
 package import Logging
 import NIOCore
 import NIOPosix
 package import Pipeline
-package import ServiceLifecycle
+import ServiceLifecycle
 
 /// The HTTP door: two listeners in front of one pipeline. This is the only place that wires them.
 package struct BridgeServer: Service {
@@ -25,7 +26,8 @@ package struct BridgeServer: Service {
 
     package func run() async throws {
         var services: [any Service] = [publicListener()]
-        if settings.operationsListen.port == 0 || (await isFree(settings.operationsListen)) {
+        let isOpen = await isFree(settings.operationsListen)
+        if isOpen {
             services.append(operationsListener())
         } else if settings.operationsListenIsExplicit {
             throw SettingsError(["operations.listen: \(settings.operationsListen) is taken"])

@@ -31,4 +31,7 @@ package struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable, Custom
     package static let internalDataAccess = Self(rawValue: 21009)
     /// The customer's account is not there any more.
     package static let accountNotFound = Self(rawValue: 21010)
+
+    /// 21009 and 21100 to 21199: faults inside the App Store.
+    package var isInternalDataAccess: Bool { self == .internalDataAccess || (21100...21199).contains(rawValue) }
 }

@@ -2,6 +2,7 @@ import AppStore
 import HTTPTestServer
 import StoreTypes
 import Testing
+import StoreTypes
 import Transport
 
 @Suite("Asking verifyReceipt once")

@@ -13,11 +13,11 @@ struct ReceiptChannel: ServerChildChannel {
     func setup(
         channel: any Channel, logger: Logger
     ) -> EventLoopFuture<NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>> {
-        let manners = { ConnectionManners(maximumBodyBytes: maximumBodyBytes, presence: presence) }
-        return base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+        base.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self).handler
-            try pipeline.addHandler(manners(), position: .after(decoder))
+            let manners = ConnectionManners(maximumBodyBytes: maximumBodyBytes, presence: presence)
+            try pipeline.addHandler(manners, position: .after(decoder))
             return value
         }
     }

@@ -1,0 +1,52 @@
+import ArgumentParser
+import Cryptography
+import Foundation
+import Pipeline
+import ReceiptDecoding
+import Rendering
+
+/// `decode`: what is inside a receipt, and whether it is authentic.
+struct DecodeCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "decode",
+        abstract: "Prints what is inside receipts, and whether they are authentic.",
+        discussion: """
+            One JSON object a line and input, in order. What could be read is printed also where `verified` is false: \
+            do not act on that.
+            """)
+
+    enum Format: String, ExpressibleByArgument, CaseIterable {
+        case json, text
+    }
+
+    @OptionGroup var inputs: Inputs
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(help: "json for programs, text for people.")
+    var format = Format.json
+
+    func run() throws {
+        let decoder: ReceiptDecoder
+        do {
+            decoder = ReceiptDecoder(trust: try TrustStore(settings: configuration.settings()), profile: .tolerant)
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        var exit = ExitCode.success
+        for input in inputs.all {
+            guard let bytes = input.bytes else {
+                Terminal.say("\(input.name): cannot be read")
+                Terminal.line(InspectionReport.unreadable(input.name).json)
+                exit = .usage
+                continue
+            }
+            let inspection = decoder.inspect(bytes.span)
+            if !inspection.isVerified, exit == .success { exit = .someNotVerified }
+            let report = InspectionReport(file: input.name, inspection: inspection, tables: .bundled)
+            switch format {
+            case .json: Terminal.line(report.json)
+            case .text: Terminal.line(report.text)
+            }
+        }
+        guard exit == .success else { throw exit }
+    }
+}

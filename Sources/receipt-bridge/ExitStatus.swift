@@ -1,0 +1,13 @@
+import ArgumentParser
+
+/// The exit codes, here and nowhere else.
+extension ExitCode {
+    /// Done, but some inputs were refused, differ, or are not verified.
+    static let someNotVerified = ExitCode(1)
+    /// The command line or the configuration.
+    static let usage = ExitCode(2)
+    /// Stopped by a budget or a limit.
+    static let limit = ExitCode(3)
+    /// A defect of ours.
+    static let defect = ExitCode(70)
+}

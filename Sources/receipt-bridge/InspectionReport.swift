@@ -1,0 +1,149 @@
+import Foundation
+import ReceiptDecoding
+import Rendering
+import StoreTypes
+
+/// One line of `decode`.
+struct InspectionReport {
+    let file: String
+    let inspection: ReceiptDecoder.Inspection
+    let tables: FieldTables
+
+    static func unreadable(_ file: String) -> InspectionReport {
+        InspectionReport(
+            file: file,
+            inspection: ReceiptDecoder.Inspection(
+                kind: .unknown, repairs: [],
+                failure: ReceiptDecodingError(.unreadable, at: "file", "cannot be read"), contents: nil),
+            tables: .bundled)
+    }
+
+    /// `file`, `kind`, `verified`, `repairs`, `failure`, `environment`, `environmentConflict` (transactionReceipts),
+    /// `bundleId`, `receipt`, `transactions`, `lookupKeys`.
+    var json: [UInt8] {
+        var writer = JSONWriter(reserving: 4096)
+        writer.beginObject()
+        writer.key("file")
+        writer.value(file)
+        writer.key("kind")
+        writer.value(inspection.kind.rawValue)
+        writer.key("verified")
+        writer.value(inspection.isVerified)
+        writer.key("repairs")
+        writer.beginArray()
+        for repair in inspection.repairs { writer.value(repair.rawValue) }
+        writer.endArray()
+        writer.key("failure")
+        write(inspection.failure, into: &writer)
+        if let contents = inspection.contents { write(contents, into: &writer) }
+        writer.endObject()
+        return writer.finish()
+    }
+
+    private func write(_ failure: ReceiptDecodingError?, into writer: inout JSONWriter) {
+        guard let failure else { return writer.null() }
+        writer.beginObject()
+        writer.key("code")
+        writer.value(failure.code.rawValue)
+        writer.key("place")
+        writer.value(failure.place)
+        writer.key("reason")
+        writer.value(failure.reason)
+        writer.endObject()
+    }
+
+    private func write(_ contents: ReceiptContents, into writer: inout JSONWriter) {
+        let renderer = CamelCaseRenderer(tables: tables)
+        writer.key("environment")
+        write(contents.environment?.rawValue, into: &writer)
+        if case .transaction(let receipt) = contents {
+            writer.key("environmentConflict")
+            writer.value(receipt.environmentConflict)
+        }
+        writer.key("bundleId")
+        write(contents.bundleId, into: &writer)
+        writer.key("receipt")
+        renderer.writeReceipt(contents, into: &writer)
+        writer.key("transactions")
+        renderer.writeTransactions(of: contents, into: &writer)
+        let keys = contents.lookupKeys
+        writer.key("lookupKeys")
+        writer.beginObject()
+        writer.key("originalTransactionIds")
+        write(keys.originalTransactionIds, into: &writer)
+        writer.key("transactionIds")
+        write(keys.transactionIds, into: &writer)
+        writer.endObject()
+    }
+
+    private func write(_ text: String?, into writer: inout JSONWriter) {
+        if let text { writer.value(text) } else { writer.null() }
+    }
+
+    private func write(_ identifiers: [TransactionIdentifier], into writer: inout JSONWriter) {
+        writer.beginArray()
+        for identifier in identifiers { writer.value(identifier.rawValue) }
+        writer.endArray()
+    }
+
+    // MARK: - For people
+
+    var text: String {
+        var lines = ["\(file): \(kindName), \(verdict)"]
+        if !inspection.repairs.isEmpty {
+            lines.append("  mended:       \(inspection.repairs.map(\.rawValue).joined(separator: ", "))")
+        }
+        if let failure = inspection.failure {
+            lines.append("  failure:      \(failure.code.rawValue) at \(failure.place)")
+            lines.append("                \(failure.reason)")
+        }
+        guard let contents = inspection.contents else { return lines.joined(separator: "\n") }
+        lines.append("  environment:  \(contents.environment?.rawValue ?? "unknown")")
+        lines.append("  bundle id:    \(printable(contents.bundleId))")
+        switch contents {
+        case .app(let receipt):
+            lines.append("  created:      \(date(receipt.receiptCreationDate))")
+            lines.append("  app version:  \(printable(receipt.applicationVersion))")
+            lines.append("  purchases:    \(receipt.purchases.count)")
+            lines += receipt.purchases.map { purchase in
+                line(
+                    purchase.productId, purchase.transactionId, purchase.originalTransactionId,
+                    from: purchase.purchaseDate, to: purchase.expiresDate)
+            }
+        case .transaction(let receipt):
+            lines.append(
+                line(
+                    receipt.productId, receipt.transactionId, receipt.originalTransactionId,
+                    from: receipt.purchaseDate, to: receipt.expiresDate))
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private var kindName: String {
+        switch inspection.kind {
+        case .appReceipt: "App Receipt"
+        case .transactionReceipt: "transactionReceipt (iOS 6)"
+        case .jws: "signed transaction (JWS)"
+        case .unknown: "not a receipt"
+        }
+    }
+
+    private var verdict: String { inspection.isVerified ? "authentic" : "NOT AUTHENTIC" }
+
+    private func line(
+        _ product: String?, _ transaction: String?, _ original: String?, from: Timestamp?, to: Timestamp?
+    ) -> String {
+        let period = to.map { " until \(date($0))" } ?? ""
+        return "  - \(printable(product)) \(printable(transaction)) (of \(printable(original))) \(date(from))\(period)"
+    }
+
+    private func date(_ timestamp: Timestamp?) -> String {
+        timestamp.map { DateTriplet($0).text } ?? "-"
+    }
+
+    /// Foreign text on a terminal: control characters would be commands to it.
+    private func printable(_ text: String?) -> String {
+        guard let text else { return "-" }
+        return String(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) })
+    }
+}

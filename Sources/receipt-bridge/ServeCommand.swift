@@ -1,0 +1,81 @@
+import ArgumentParser
+import Cryptography
+import Foundation
+import Logging
+import Pipeline
+import Rendering
+import Server
+import ServiceLifecycle
+import Transport
+import UnixSignals
+
+/// `serve`: the proxy.
+struct ServeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Answers verifyReceipt over HTTP.",
+        discussion: "Works without any configuration: Apple is asked, and the receipt itself answers when Apple cannot.")
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(help: ArgumentHelp("Address to listen on; IPv6 as [::]:8080.", valueName: "host:port"))
+    var listen: String?
+    @Option(help: "Least severe log messages to write: debug, info, notice, warning, error.")
+    var logLevel = LogLevel.notice
+
+    enum LogLevel: String, ExpressibleByArgument, CaseIterable {
+        case debug, info, notice, warning, error
+    }
+
+    func run() async throws {
+        let logger = Logger.toStandardError(level: Logger.Level(rawValue: logLevel.rawValue) ?? .notice)
+        let transport: CurlTransport
+        let server: BridgeServer
+        do {
+            try SelfTest.run()
+            let settings = try configuration.settings { settings in
+                guard let listen else { return }
+                guard let address = Settings.Address(listen) else {
+                    throw SettingsError(["--listen: \(listen) is not HOST:PORT"])
+                }
+                settings.listen = address
+            }
+            let findings = SettingsRules.findings(in: settings)
+            guard findings.isEmpty else { throw SettingsError(findings) }
+            for key in settings.unused {
+                logger.notice("configured, and not used by this version", metadata: ["key": "\(key)"])
+            }
+            transport = try CurlTransport(settings: settings)
+            let pipeline = try VerifyReceiptPipeline(
+                settings: settings, transport: transport, tables: .bundled, logger: logger)
+            server = BridgeServer(settings: settings, pipeline: pipeline, logger: logger) { port in
+                var address = settings.listen
+                address.port = port
+                Terminal.say("listening on http://\(address)")
+            }
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        do {
+            try await ServiceGroup(
+                configuration: .init(
+                    services: [server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            ).run()
+        } catch let error as SettingsError {
+            throw ConfigurationOptions.report(error)
+        } catch {
+            Terminal.say("stopped: \(error)")
+            await transport.shutDown()
+            throw ExitCode.usage
+        }
+        await transport.shutDown()
+    }
+}
+
+extension CurlTransport {
+    /// - Throws: `SettingsError`, `TransportError`.
+    convenience init(settings: Settings) throws {
+        try self.init(
+            CurlConfiguration(
+                version: Tool.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment))
+    }
+}

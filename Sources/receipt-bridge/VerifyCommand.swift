@@ -1,0 +1,87 @@
+import ArgumentParser
+import Foundation
+import Logging
+import Pipeline
+import ReceiptDecoding
+import Rendering
+import StoreTypes
+import Transport
+
+/// `verify`: one receipt through the same walk as the server.
+struct VerifyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Prints the verifyReceipt answer to a receipt, exactly as the server gives it.")
+
+    enum Environment: String, ExpressibleByArgument, CaseIterable {
+        case production, sandbox, auto
+
+        var route: AppleWalk.Route {
+            switch self {
+            case .production: .only(.production)
+            case .sandbox: .only(.sandbox)
+            case .auto: .auto
+            }
+        }
+    }
+
+    @OptionGroup var inputs: Inputs
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(help: "Where the answer comes from: receipt, apple. Default: the app's `answer`, apple then receipt.")
+    var answer: String?
+    @Option(help: "The endpoint that is meant.")
+    var environment = Environment.auto
+    @Flag(help: "Only the newest row of each subscription in latest_receipt_info.")
+    var excludeOldTransactions = false
+
+    func validate() throws {
+        if let answer, AnswerSource(rawValue: answer) == nil {
+            let names = AnswerSource.allCases.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("--answer \(answer): this version answers from \(names)")
+        }
+    }
+
+    func run() async throws {
+        let sources = answer.flatMap(AnswerSource.init(rawValue:)).map { [$0] }
+        let transport: CurlTransport
+        let pipeline: VerifyReceiptPipeline
+        do {
+            let settings = try configuration.settings()
+            transport = try CurlTransport(settings: settings)
+            pipeline = try VerifyReceiptPipeline(
+                settings: settings, transport: transport, tables: .bundled, logger: .toStandardError(level: .error))
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        var exit = ExitCode.success
+        for input in inputs.all {
+            guard let bytes = input.bytes else {
+                Terminal.say("\(input.name): cannot be read")
+                exit = .usage
+                continue
+            }
+            let reply = await pipeline.answer(body: body(of: bytes), route: environment.route, sources: sources)
+            Terminal.result(reply.answer.body)
+            if inputs.files.count > 1 || Terminal.resultsGoToTerminal { Terminal.line("") }
+            let isFine = reply.answer.status == .valid || reply.answer.status == .subscriptionExpired
+            if !isFine, exit == .success { exit = .someNotVerified }
+        }
+        await transport.shutDown()
+        guard exit == .success else { throw exit }
+    }
+
+    /// The request that an app would post.
+    private func body(of text: [UInt8]) -> [UInt8] {
+        let receipt = ReceiptDecoder.mended(text.span) ?? text
+        var writer = JSONWriter(reserving: receipt.count + 128)
+        writer.beginObject()
+        writer.key("receipt-data")
+        writer.value(String(decoding: receipt, as: UTF8.self))
+        if excludeOldTransactions {
+            writer.key("exclude-old-transactions")
+            writer.value(true)
+        }
+        writer.endObject()
+        return writer.finish()
+    }
+}
