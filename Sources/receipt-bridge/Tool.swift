@@ -4,5 +4,6 @@ import ArgumentParser
 struct Tool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "receipt-bridge",
-        abstract: "Answers App Store receipts, old and new.")
+        abstract: "Answers App Store receipts, old and new.",
+        subcommands: [SimulateCommand.self])
 }
