@@ -1,0 +1,30 @@
+import COpenSSL
+
+/// Message digests for those who write signed things; who checks them digests on the way.
+package enum SHA {
+    /// 20, 32 or 48 bytes; empty only where this system's OpenSSL refuses the algorithm.
+    package static func digest(_ bytes: [UInt8], with algorithm: DigestAlgorithm) -> [UInt8] {
+        var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        guard EVP_Digest(bytes, bytes.count, &result, &length, algorithm.signingMethod, nil) == 1 else { return [] }
+        return Array(result.prefix(Int(length)))
+    }
+
+    /// The same as lower-case hexadecimal digits.
+    package static func hex(_ bytes: [UInt8], with algorithm: DigestAlgorithm) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        let text = digest(bytes, with: algorithm).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension DigestAlgorithm {
+    /// OpenSSL's description of the algorithm; static, never freed.
+    var signingMethod: OpaquePointer? {
+        switch self {
+        case .sha1: EVP_sha1()
+        case .sha256: EVP_sha256()
+        case .sha384: EVP_sha384()
+        }
+    }
+}

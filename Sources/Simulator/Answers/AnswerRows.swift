@@ -1,0 +1,75 @@
+import StoreTypes
+
+/// Members of Apple's answers to App Receipts.
+enum AnswerRows {
+    typealias Member = JSONValue.Member
+
+    /// `X`, `X_ms` and `X_pst`, all of them texts.
+    static func dates(_ stem: String, _ instant: Timestamp?) -> [Member] {
+        guard let instant else { return [] }
+        return [
+            Member(stem, .string(instant.greenwichText)),
+            Member("\(stem)_ms", .string(String(instant.milliseconds))),
+            Member("\(stem)_pst", .string(instant.losAngelesText)),
+        ]
+    }
+
+    /// The texts of an App Receipt's dates have whole seconds only.
+    private static func wholeSeconds(_ instant: Timestamp) -> Timestamp { Timestamp(seconds: instant.seconds) }
+
+    static func texts(_ members: KeyValuePairs<String, String?>) -> [Member] {
+        members.compactMap { member in member.value.map { Member(member.key, .string($0)) } }
+    }
+
+    static func flag(_ flag: Bool) -> String { flag ? "true" : "false" }
+
+    /// A row of `in_app`, or with `isCurrent` of `latest_receipt_info`, which has some more keys.
+    static func transaction(_ row: SimulatedTransaction, isCurrent: Bool) -> JSONValue {
+        let isSubscription = row.isAutoRenewable
+        var members = texts([
+            "quantity": String(row.quantity), "product_id": row.product.productId,
+            "transaction_id": row.transactionId, "original_transaction_id": row.originalTransactionId,
+        ])
+        members += dates("purchase_date", wholeSeconds(row.purchaseDate))
+        members += dates("original_purchase_date", wholeSeconds(row.originalPurchaseDate))
+        members += dates("expires_date", row.expiresDate)
+        members += texts([
+            "web_order_line_item_id": row.webOrderLineItemId, "is_trial_period": flag(row.isTrialPeriod),
+            "is_in_intro_offer_period": isSubscription ? flag(row.isInIntroOfferPeriod) : nil,
+            "promotional_offer_id": row.promotionalOfferId,
+            "in_app_ownership_type": row.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED",
+        ])
+        if let revocation = row.revocation, row.product.kind != .consumable {
+            members += dates("cancellation_date", revocation.date)
+            members += texts(["cancellation_reason": String(revocation.reason)])
+        }
+        guard isCurrent else { return .object(members) }
+        return .object(
+            members
+                + texts([
+                    "subscription_group_identifier": isSubscription ? SimulatedProduct.subscriptionGroup : nil,
+                    "is_upgraded": row.isUpgraded ? "true" : nil,
+                    "offer_code_ref_name": row.offerCodeRefName,
+                    "app_account_token": row.appAccountToken,
+                ]))
+    }
+
+    /// An element of `pending_renewal_info`.
+    static func renewal(_ renewal: SimulatedRenewal) -> JSONValue {
+        let consent = renewal.priceIncreaseStatus.map { String($0) }
+        return .object(
+            texts([
+                "expiration_intent": renewal.expirationIntent.map { String($0) },
+                "auto_renew_product_id": renewal.autoRenewProductId,
+                "is_in_billing_retry_period": renewal.isInBillingRetryPeriod.map { $0 ? "1" : "0" },
+                "product_id": renewal.productId,
+                "original_transaction_id": renewal.originalTransactionId,
+                "auto_renew_status": renewal.willRenew ? "1" : "0",
+            ]) + dates("grace_period_expires_date", renewal.gracePeriodExpiresDate)
+                + texts([
+                    "price_increase_status": consent, "price_consent_status": consent,
+                    "promotional_offer_id": renewal.offer?.type == 2 ? renewal.offer?.identifier : nil,
+                    "offer_code_ref_name": renewal.offer?.type == 3 ? renewal.offer?.identifier : nil,
+                ]))
+    }
+}

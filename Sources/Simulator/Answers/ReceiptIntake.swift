@@ -1,0 +1,27 @@
+/// How strictly verifyReceipt reads `receipt-data`.
+enum ReceiptIntake {
+    case malformed
+    /// It looks like a receipt; whose is another matter.
+    case receipt([UInt8])
+
+    /// Plain padded base64 only, except that line breaks do not disturb in transactionReceipts.
+    static func read(_ text: String) -> ReceiptIntake {
+        if let bytes = Base64.decode(text) {
+            return isAppReceipt(bytes) || TransactionReceiptOutline(bytes) != nil ? .receipt(bytes) : .malformed
+        }
+        let joined = String(text.filter { !$0.isNewline })
+        guard let bytes = Base64.decode(joined), TransactionReceiptOutline(bytes) != nil else { return .malformed }
+        return .receipt(bytes)
+    }
+
+    /// A SEQUENCE of PKCS#7 SignedData that ends where the bytes end.
+    private static func isAppReceipt(_ bytes: [UInt8]) -> Bool {
+        let signedData = DEREncoder.objectIdentifier(ObjectIdentifiers.signedData)
+        guard bytes.count > 32, bytes[0] == 0x30, bytes[..<32].firstRange(of: signedData) != nil else { return false }
+        if bytes[1] == 0x80 { return bytes.suffix(6) == [0, 0, 0, 0, 0, 0] }
+        guard bytes[1] > 0x80, bytes[1] <= 0x84 else { return bytes.count == Int(bytes[1]) + 2 }
+        let width = Int(bytes[1] & 0x7F)
+        let length = bytes[2..<2 + width].reduce(0) { $0 << 8 | Int($1) }
+        return bytes.count == length + 2 + width
+    }
+}

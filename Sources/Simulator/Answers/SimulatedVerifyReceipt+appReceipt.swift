@@ -1,0 +1,63 @@
+import Cryptography
+import StoreTypes
+
+/// The nested answers to App Receipts.
+extension SimulatedVerifyReceipt {
+    private typealias Member = JSONValue.Member
+
+    /// `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` only with an auto-renewable in the receipt.
+    func appReceiptAnswer(to receipt: IssuedReceipt, excludesOld: Bool) throws(CryptographyError) -> JSONValue {
+        var members = [
+            Member("environment", .string(receipt.environment.rawValue)),
+            Member("receipt", receiptObject(of: receipt)),
+        ]
+        if receipt.hasAutoRenewable {
+            let current = receipt.customer.transactions.filter(\.isInReceipts)
+            let plan = latestPlan(for: receipt, named: "latest", version: nil, current.map(\.transactionId))
+            let latest = try latest(plan, for: receipt)
+            let rows = excludesOld ? newestPerSubscription(current) : Array(ascending(current).suffix(100))
+            members += [
+                Member("latest_receipt_info", .array(rows.map { AnswerRows.transaction($0, isCurrent: true) })),
+                Member("latest_receipt", .string(latest.base64)),
+                Member("pending_renewal_info", .array(receipt.customer.renewals.map(AnswerRows.renewal))),
+            ]
+        }
+        return .object(members + [Member("status", .number(0))])
+    }
+
+    private func receiptObject(of receipt: IssuedReceipt) -> JSONValue {
+        let content = AppReceiptContent(receipt.plan, of: receipt.customer)
+        var members = [
+            Member("receipt_type", .string(content.receiptType)),
+            Member("adam_id", .number(content.appAppleId)),
+            Member("app_item_id", .number(content.appAppleId)),
+            Member("bundle_id", .string(content.bundleId)),
+            Member("application_version", .string(content.applicationVersion)),
+            Member("download_id", .number(content.downloadId)),
+            Member("version_external_identifier", .number(content.versionExternalIdentifier)),
+        ]
+        members += AnswerRows.dates("receipt_creation_date", Timestamp(seconds: content.creationDate.seconds))
+        members += AnswerRows.dates("request_date", clock.now)
+        members += AnswerRows.dates("original_purchase_date", content.originalPurchaseDate)
+        members.append(Member("original_application_version", .string(content.originalApplicationVersion)))
+        members += AnswerRows.dates("expiration_date", content.expirationDate)
+        let rows = receipt.transactions.map { AnswerRows.transaction($0, isCurrent: false) }
+        return .object(members + [Member("in_app", .array(rows))])
+    }
+
+    /// By (purchase date, numeric id).
+    private func ascending(_ rows: [SimulatedTransaction]) -> [SimulatedTransaction] {
+        rows.sorted {
+            let (left, right) = ($0.purchaseDate.seconds, $1.purchaseDate.seconds)
+            return left != right ? left < right : (Int64($0.transactionId) ?? 0) < (Int64($1.transactionId) ?? 0)
+        }
+    }
+
+    /// `exclude-old-transactions`: the newest row of each subscription, nothing else.
+    private func newestPerSubscription(_ rows: [SimulatedTransaction]) -> [SimulatedTransaction] {
+        let newest = Dictionary(
+            ascending(rows.filter(\.isAutoRenewable)).map { ($0.originalTransactionId, $0) },
+            uniquingKeysWith: { _, newer in newer })
+        return ascending(Array(newest.values))
+    }
+}

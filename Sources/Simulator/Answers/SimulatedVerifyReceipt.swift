@@ -1,0 +1,81 @@
+package import Cryptography
+import StoreTypes
+
+/// Answers verifyReceipt as Apple does, for the receipts of a simulated App Store.
+package struct SimulatedVerifyReceipt: Sendable {
+    /// Which endpoint was called.
+    package enum Endpoint: Sendable, Hashable {
+        case production
+        case sandbox
+        /// Production first, sandbox on 21007; for callers that name no environment.
+        case automatic
+    }
+
+    package let mint: ReceiptMint
+    package let registry: ReceiptRegistry
+    package let clock: SimulatedClock
+    /// Called with each receipt that is signed for an answer, so that it can be kept.
+    package let onIssue: @Sendable (IssuedReceipt) -> Void
+
+    package init(
+        mint: ReceiptMint, registry: ReceiptRegistry, clock: SimulatedClock,
+        onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
+    ) {
+        self.mint = mint
+        self.registry = registry
+        self.clock = clock
+        self.onIssue = onIssue
+    }
+
+    /// The answer to the body of a POST, whatever its content type was called.
+    package func answer(body: [UInt8], at endpoint: Endpoint) throws(CryptographyError) -> JSONValue {
+        // Wrong keys and wrong types are what Apple calls malformed.
+        guard let request = try? JSONValue(reading: body), let text = request["receipt-data"]?.text else {
+            return Self.bare(21002)
+        }
+        let bytes: [UInt8]
+        switch ReceiptIntake.read(text) {
+        case .malformed: return Self.bare(21002)
+        case .receipt(let decoded): bytes = decoded
+        }
+        guard let receipt = registry.receipt(for: bytes) else { return Self.bare(21003) }
+        switch (endpoint, receipt.environment) {
+        case (.production, .sandbox): return Self.bare(21007)
+        case (.sandbox, .production): return Self.bare(21008)
+        default: break
+        }
+        if receipt.hasAutoRenewable, request["password"]?.text != SimulatedApp.first.sharedSecret {
+            return Self.wrongPassword(receipt.environment)
+        }
+        let excludesOld = request["exclude-old-transactions"]
+        return receipt.plan.version == nil
+            ? try appReceiptAnswer(
+                to: receipt, excludesOld: excludesOld == .bool(true) || excludesOld == .string("true"))
+            : try transactionReceiptAnswer(to: receipt)
+    }
+
+    /// Most failures carry nothing but their number.
+    package static func bare(_ status: Int64) -> JSONValue { .object(["status": .number(status)]) }
+
+    private static func wrongPassword(_ environment: AppStoreEnvironment) -> JSONValue {
+        .object(["environment": .string(environment.rawValue), "status": .number(21004)])
+    }
+
+    /// How the newest receipt of a customer is called and what it would list, made now.
+    func latestPlan(
+        for receipt: IssuedReceipt, named name: String, version: UInt8?, _ transactionIds: [String]
+    ) -> ReceiptPlan {
+        ReceiptPlan(
+            id: "\(receipt.customer.id)-\(name)", version: version, creationDate: clock.now,
+            transactionIds: transactionIds, seed: receipt.plan.seed &+ 1)
+    }
+
+    /// Signed once, at the first request for it, and then the same.
+    func latest(_ plan: ReceiptPlan, for receipt: IssuedReceipt) throws(CryptographyError) -> IssuedReceipt {
+        if let known = registry.receipt(id: plan.id) { return known }
+        let issued = try mint.issue(plan, for: receipt.customer)
+        registry.add(issued)
+        onIssue(issued)
+        return issued
+    }
+}

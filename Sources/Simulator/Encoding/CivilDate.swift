@@ -1,0 +1,71 @@
+import Foundation
+package import StoreTypes
+
+/// An instant in years, months and days of the Gregorian calendar, in UTC or shifted by a zone's offset.
+package struct CivilDate: Sendable, Hashable {
+    package let year, month, day, hour, minute, second: Int
+
+    /// Howard Hinnant's `civil_from_days`: the era has 400 years, the year begins in March.
+    package init(_ instant: Timestamp, offset: Int64 = 0) {
+        let seconds = instant.seconds + offset
+        let days = (seconds - (seconds % 86_400 + 86_400) % 86_400) / 86_400
+        let time = Int(seconds - days * 86_400)
+        let shifted = days + 719_468
+        let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
+        let dayOfEra = shifted - era * 146_097
+        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+        let marchMonth = (5 * dayOfYear + 2) / 153
+        day = Int(dayOfYear - (153 * marchMonth + 2) / 5 + 1)
+        month = Int(marchMonth < 10 ? marchMonth + 3 : marchMonth - 9)
+        year = Int(yearOfEra + era * 400) + (month <= 2 ? 1 : 0)
+        (hour, minute, second) = (time / 3600, time / 60 % 60, time % 60)
+    }
+
+    /// `2023-08-14`.
+    package var dayText: String { "\(year)-\(twoDigits(month))-\(twoDigits(day))" }
+
+    /// `07:50:46`.
+    package var timeText: String { "\(twoDigits(hour)):\(twoDigits(minute)):\(twoDigits(second))" }
+}
+
+extension Timestamp {
+    /// `2023-08-14T07:50:46Z`: the form of a receipt's attributes; milliseconds are cut off.
+    package var rfc3339: String {
+        let date = CivilDate(self)
+        return "\(date.dayText)T\(date.timeText)Z"
+    }
+
+    /// `2023-08-14 07:50:46 Etc/GMT`.
+    package var greenwichText: String {
+        let date = CivilDate(self)
+        return "\(date.dayText) \(date.timeText) Etc/GMT"
+    }
+
+    /// `2023-08-14 00:50:46 America/Los_Angeles`, by the zone's real rules though Apple's keys say `pst`.
+    package var losAngelesText: String {
+        let date = CivilDate(self, offset: LosAngeles.offset(at: self))
+        return "\(date.dayText) \(date.timeText) America/Los_Angeles"
+    }
+
+    package static var now: Timestamp {
+        Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+    }
+
+    /// From `2026-11-21T09:35:00Z` with or without a fraction or another offset; nil for anything else.
+    package init?(iso8601 text: String) {
+        let whole = Date.ISO8601FormatStyle()
+        let fractional = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
+        guard let date = (try? whole.parse(text)) ?? (try? fractional.parse(text)) else { return nil }
+        self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
+    }
+}
+
+private enum LosAngeles {
+    static let zone = TimeZone(identifier: "America/Los_Angeles")
+
+    static func offset(at instant: Timestamp) -> Int64 {
+        guard let zone else { return -8 * 3600 }
+        return Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(instant.seconds))))
+    }
+}

@@ -1,0 +1,49 @@
+/// Sebastiano Vigna's SplitMix64: the same seed gives the same world on every machine.
+package struct SplitMix64: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    package init(seed: UInt64) {
+        state = seed
+    }
+
+    package mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// From 0 to `bound` - 1; the tiny bias of a remainder does not matter here, that no library version changes it does.
+    package mutating func number(below bound: Int64) -> Int64 {
+        Int64(next() % UInt64(max(bound, 1)))
+    }
+
+    package mutating func number(in range: ClosedRange<Int64>) -> Int64 {
+        range.lowerBound + number(below: range.upperBound - range.lowerBound + 1)
+    }
+
+    package mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8(truncatingIfNeeded: next() >> 56) }
+    }
+
+    /// Fisher and Yates, spelled out for the same reason.
+    package mutating func shuffled<Element>(_ elements: [Element]) -> [Element] {
+        var result = elements
+        for index in stride(from: result.count - 1, to: 0, by: -1) {
+            result.swapAt(index, Int(number(below: Int64(index + 1))))
+        }
+        return result
+    }
+
+    /// A UUID of version 4, in lower case.
+    package mutating func uuid() -> String {
+        var value = bytes(16)
+        value[6] = value[6] & 0x0F | 0x40
+        value[8] = value[8] & 0x3F | 0x80
+        let digits = Array("0123456789abcdef")
+        let text = String(value.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+        return [(0, 8), (8, 4), (12, 4), (16, 4), (20, 12)].map { text.dropFirst($0.0).prefix($0.1) }
+            .joined(separator: "-")
+    }
+}

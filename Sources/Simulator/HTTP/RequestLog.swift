@@ -1,0 +1,83 @@
+import Synchronization
+
+/// What the simulated App Store was asked, without receipts and secrets; tests look here for what a proxy sent.
+package final class RequestLog: Sendable {
+    /// One request.
+    package struct Entry: Sendable, Hashable {
+        package let method: String
+        package let path: String
+        /// `verifyReceipt.production`, `verifyReceipt.sandbox` or `verifyReceipt.automatic`.
+        package let endpoint: String
+        package let contentType: String?
+        package let contentLength: Int?
+        package let bytes: Int
+        package let hasPassword: Bool
+        /// The JSON text of `exclude-old-transactions`, if it was sent.
+        package let excludeOldTransactions: String?
+    }
+
+    private struct Contents {
+        var total = 0
+        var counts: [String: Int] = [:]
+        var last: [Entry] = []
+    }
+
+    private let contents = Mutex(Contents())
+
+    package init() {}
+
+    package func add(_ entry: Entry) {
+        contents.withLock {
+            $0.total += 1
+            $0.counts[entry.endpoint, default: 0] += 1
+            if $0.last.count >= 100 { $0.last.removeFirst() }
+            $0.last.append(entry)
+        }
+    }
+
+    package func removeAll() {
+        contents.withLock { $0 = Contents() }
+    }
+
+    package var total: Int { contents.withLock { $0.total } }
+
+    /// Requests to one endpoint.
+    package func count(_ endpoint: String) -> Int { contents.withLock { $0.counts[endpoint] ?? 0 } }
+
+    /// The newest hundred, oldest first.
+    package var last: [Entry] { contents.withLock { $0.last } }
+
+    /// `GET /requests`.
+    package var document: JSONValue {
+        let (total, counts, last) = contents.withLock { ($0.total, $0.counts, $0.last) }
+        return .object([
+            "total": .number(Int64(total)),
+            "counts": .object(counts.sorted { $0.key < $1.key }.map { .init($0.key, .number(Int64($0.value))) }),
+            "last": .array(last.map(\.document)),
+        ])
+    }
+}
+
+extension RequestLog.Entry {
+    /// From what came over the wire; the body's values stay out.
+    init(
+        method: String, path: String, endpoint: String, contentType: String?, contentLength: Int?, body: [UInt8]
+    ) {
+        let request = try? JSONValue(reading: body)
+        self.init(
+            method: method, path: path, endpoint: endpoint, contentType: contentType, contentLength: contentLength,
+            bytes: body.count, hasPassword: request?["password"]?.text.map { !$0.isEmpty } ?? false,
+            excludeOldTransactions: (request?["exclude-old-transactions"]).map {
+                String(decoding: $0.bytes, as: UTF8.self)
+            })
+    }
+
+    fileprivate var document: JSONValue {
+        .object([
+            "method": .string(method), "path": .string(path), "endpoint": .string(endpoint),
+            "contentType": contentType.map(JSONValue.string),
+            "contentLength": contentLength.map { .number(Int64($0)) }, "bytes": .number(Int64(bytes)),
+            "hasPassword": .bool(hasPassword), "excludeOldTransactions": excludeOldTransactions.map(JSONValue.string),
+        ])
+    }
+}

@@ -1,0 +1,102 @@
+package import StoreTypes
+import Synchronization
+
+/// Something that goes wrong with the simulated App Store, because a test asked for it.
+package struct SimulatedFault: Sendable, Hashable {
+    /// What happens instead of the answer, or before it.
+    package enum Kind: Sendable, Hashable {
+        /// That HTTP status with an empty body.
+        case status(Int)
+        /// 200 with a web page.
+        case html
+        /// 200 with a body of the caller's choice.
+        case body(String)
+        /// The answer comes late.
+        case delay
+        /// The connection is torn down without an answer.
+        case reset
+        /// The right head, half of the body, then the connection closes.
+        case truncate
+        /// 200 with nothing but that verifyReceipt status.
+        case verdict(Int64)
+    }
+
+    /// `verifyReceipt`; later others.
+    package var endpoint: String
+    /// Nil for both.
+    package var environment: AppStoreEnvironment?
+    package var kind: Kind
+    /// How many requests it hits; nil until it is deleted.
+    package var times: Int?
+    package var milliseconds: Int64
+
+    package init(
+        _ kind: Kind, endpoint: String = "verifyReceipt", environment: AppStoreEnvironment? = nil, times: Int? = nil,
+        milliseconds: Int64 = 0
+    ) {
+        self.kind = kind
+        self.endpoint = endpoint
+        self.environment = environment
+        self.times = times
+        self.milliseconds = milliseconds
+    }
+
+    /// From the body of `POST /faults`; nil when it is not understood.
+    ///
+    /// `{"endpoint": "verifyReceipt", "environment": "production" | "sandbox" | null, "kind": "status" | "html" | "body"
+    /// | "delay" | "reset" | "truncate" | "status21002" …, "status": 503, "body": "…", "times": 1, "milliseconds": 500}`
+    package init?(_ document: JSONValue) {
+        guard let name = document["kind"]?.text else { return nil }
+        switch name {
+        case "status": kind = .status(Int(clamping: document["status"]?.integer ?? 503))
+        case "html": kind = .html
+        case "body": kind = .body(document["body"]?.text ?? "")
+        case "delay": kind = .delay
+        case "reset": kind = .reset
+        case "truncate": kind = .truncate
+        default:
+            guard name.hasPrefix("status"), let number = Int64(name.dropFirst(6)) else { return nil }
+            kind = .verdict(number)
+        }
+        switch document["environment"] {
+        case nil, .null?: environment = nil
+        case .string(let name)? where name.lowercased() == "production": environment = .production
+        case .string(let name)? where name.lowercased() == "sandbox": environment = .sandbox
+        default: return nil
+        }
+        endpoint = document["endpoint"]?.text ?? "verifyReceipt"
+        times = document["times"]?.integer.map { Int(clamping: $0) }
+        milliseconds = min(max(document["milliseconds"]?.integer ?? 0, 0), 600_000)
+    }
+}
+
+/// The faults that are wanted now, first come first served.
+package final class FaultBook: Sendable {
+    private let faults = Mutex<[SimulatedFault]>([])
+
+    package init() {}
+
+    package func add(_ fault: SimulatedFault) {
+        faults.withLock { $0.append(fault) }
+    }
+
+    package func removeAll() {
+        faults.withLock { $0.removeAll() }
+    }
+
+    /// The first one that is meant for this request; one hit fewer is left of it.
+    package func take(endpoint: String, environment: AppStoreEnvironment) -> SimulatedFault? {
+        faults.withLock { list in
+            let place = list.firstIndex {
+                $0.endpoint == endpoint && ($0.environment == nil || $0.environment == environment)
+                    && ($0.times ?? 1) > 0
+            }
+            guard let place else { return nil }
+            let fault = list[place]
+            if let times = fault.times {
+                if times > 1 { list[place].times = times - 1 } else { list.remove(at: place) }
+            }
+            return fault
+        }
+    }
+}

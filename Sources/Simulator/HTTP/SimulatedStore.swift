@@ -1,0 +1,120 @@
+package import Cryptography
+import Hummingbird
+import Logging
+import NIOCore
+import Synchronization
+
+/// A stand-in App Store: a world of customers, their signed receipts, and verifyReceipt over HTTP.
+package final class SimulatedStore: Sendable {
+    package let world: World
+    package let pki: TestPKI
+    package let clock: SimulatedClock
+    /// Every receipt of the world, in the order of its customers.
+    package let receipts: [IssuedReceipt]
+    package let verifyReceipt: SimulatedVerifyReceipt
+    package let faults = FaultBook()
+    package let requests = RequestLog()
+    private let running = Mutex<Task<Void, Never>?>(nil)
+
+    /// New keys unless some are given.
+    package convenience init(
+        seed: UInt64 = 1, customers: Int = 20, clock: SimulatedClock = .real, pki: TestPKI? = nil
+    ) throws(CryptographyError) {
+        let tree: TestPKI
+        if let pki { tree = pki } else { tree = try TestPKI() }
+        try self.init(
+            world: World(seed: seed, customers: customers, epoch: clock.now), pki: tree, clock: clock, keep: [:])
+    }
+
+    /// With the bytes of receipts that were signed before, by their ids.
+    init(
+        world: World, pki: TestPKI, clock: SimulatedClock, keep: [String: [UInt8]],
+        onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
+    ) throws(CryptographyError) {
+        let mint = ReceiptMint(pki: pki)
+        let registry = ReceiptRegistry()
+        var receipts: [IssuedReceipt] = []
+        for customer in world.customers {
+            for plan in customer.receipts {
+                if let bytes = keep[plan.id] {
+                    receipts.append(mint.issue(plan, for: customer, bytes: bytes))
+                } else {
+                    receipts.append(try mint.issue(plan, for: customer))
+                }
+            }
+        }
+        for receipt in receipts { registry.add(receipt) }
+        self.world = world
+        self.pki = pki
+        self.clock = clock
+        self.receipts = receipts
+        verifyReceipt = SimulatedVerifyReceipt(mint: mint, registry: registry, clock: clock, onIssue: onIssue)
+    }
+
+    package var mint: ReceiptMint { verifyReceipt.mint }
+}
+
+extension SimulatedStore {
+    /// Serves in the background until ``stop()``; gives the bound port.
+    package func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {
+        let (ports, continuation) = AsyncThrowingStream.makeStream(of: Int.self)
+        let task = Task {
+            do {
+                try await run(host: host, port: port) { continuation.yield($0) }
+                continuation.finish()
+            } catch {
+                continuation.finish(throwing: error)
+            }
+        }
+        for try await bound in ports {
+            running.withLock { $0 = task }
+            return bound
+        }
+        throw ConnectionAborted()
+    }
+
+    /// Ends what ``start(host:port:)`` began; its connections break.
+    package func stop() async {
+        let task = running.withLock { running -> Task<Void, Never>? in
+            defer { running = nil }
+            return running
+        }
+        task?.cancel()
+        await task?.value
+    }
+
+    /// Serves until the task is cancelled, or with `stopsOnSignals` the process is told to stop.
+    ///
+    /// `onReady` gets the bound port; no request is answered before it returns, and its error ends the server.
+    package func run(
+        host: String = "127.0.0.1", port: Int = 0, stopsOnSignals: Bool = false,
+        onReady: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
+        let (failures, failure) = AsyncThrowingStream.makeStream(of: Never.self)
+        let routes = SimulatorRoutes(verifyReceipt: verifyReceipt, faults: faults, requests: requests)
+        let application = Application(
+            router: routes.router(),
+            configuration: .init(address: .hostname(host, port: port)),
+            onServerRunning: { channel in
+                do {
+                    try await onReady(channel.localAddress?.port ?? port)
+                } catch {
+                    failure.finish(throwing: error)
+                }
+            },
+            logger: Self.quietLogger)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { if stopsOnSignals { try await application.runService() } else { try await application.run() } }
+            group.addTask { for try await _ in failures {} }
+            try await group.next()
+            group.cancelAll()
+        }
+    }
+
+    /// The simulator speaks through its answers; only trouble of the server itself is worth a line.
+    private static var quietLogger: Logger {
+        var logger = Logger(label: "receipt-bridge.simulator")
+        logger.logLevel = .critical
+        return logger
+    }
+}

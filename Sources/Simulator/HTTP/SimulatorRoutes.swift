@@ -1,0 +1,117 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import StoreTypes
+
+/// Every address of the simulated App Store.
+struct SimulatorRoutes: Sendable {
+    let verifyReceipt: SimulatedVerifyReceipt
+    let faults: FaultBook
+    let requests: RequestLog
+
+    /// More than that Apple's endpoint refuses with 413.
+    static let maximumBodySize = 3_145_728
+
+    func router() -> Router<SimulatorContext> {
+        let router = Router(context: SimulatorContext.self)
+        router.get("healthz") { _, _ in "ok\n" }
+        verdicts(router, "verifyReceipt") { Self.endpoint(forHost: $0.head.authority) }
+        verdicts(router, "WebObjects/MZFinance.woa/wa/verifyReceipt") {
+            Self.endpoint(forHost: $0.head.authority)
+        }
+        verdicts(router, "production/verifyReceipt") { _ in .production }
+        verdicts(router, "sandbox/verifyReceipt") { _ in .sandbox }
+        router.post("faults") { request, _ in try await addFault(request) }
+        router.delete("faults") { _, _ in
+            faults.removeAll()
+            return HTTPResponse.Status.noContent
+        }
+        router.get("requests") { _, _ in Self.json(requests.document) }
+        router.delete("requests") { _, _ in
+            requests.removeAll()
+            return HTTPResponse.Status.noContent
+        }
+        return router
+    }
+
+    private func verdicts(
+        _ router: Router<SimulatorContext>, _ path: String,
+        _ endpoint: @escaping @Sendable (Request) -> SimulatedVerifyReceipt.Endpoint
+    ) {
+        router.post(RouterPath(path)) { request, context in
+            try await verdict(on: request, at: endpoint(request), context)
+        }
+        // Whatever is not a POST has a status of its own, and an HTTP 200.
+        router.get(RouterPath(path)) { _, _ in Self.json(SimulatedVerifyReceipt.bare(21000)) }
+        router.put(RouterPath(path)) { _, _ in Self.json(SimulatedVerifyReceipt.bare(21000)) }
+    }
+
+    static func endpoint(forHost host: String?) -> SimulatedVerifyReceipt.Endpoint {
+        let host = host?.lowercased() ?? ""
+        if host.hasPrefix("sandbox.") { return .sandbox }
+        return host.hasPrefix("buy.") || host.hasPrefix("production.") ? .production : .automatic
+    }
+
+    private func verdict(
+        on request: Request, at endpoint: SimulatedVerifyReceipt.Endpoint, _ context: SimulatorContext
+    ) async throws -> Response {
+        let body = try await request.body.collect(upTo: Self.maximumBodySize)
+        let bytes = Array(body.readableBytesView)
+        requests.add(
+            .init(
+                method: request.method.rawValue, path: request.uri.path, endpoint: "verifyReceipt.\(endpoint)",
+                contentType: request.headers[.contentType],
+                contentLength: request.headers[.contentLength].flatMap { Int($0) }, body: bytes))
+        let fault = faults.take(
+            endpoint: "verifyReceipt", environment: endpoint == .sandbox ? .sandbox : .production)
+        guard let fault else { return Self.json(try verifyReceipt.answer(body: bytes, at: endpoint)) }
+        if fault.milliseconds > 0 { try await Task.sleep(for: .milliseconds(fault.milliseconds)) }
+        return try await Self.response(to: fault.kind, context) { try verifyReceipt.answer(body: bytes, at: endpoint) }
+    }
+
+    private func addFault(_ request: Request) async throws -> Response {
+        let body = try await request.body.collect(upTo: 65_536)
+        guard let document = try? JSONValue(reading: Array(body.readableBytesView)),
+            let fault = SimulatedFault(document)
+        else { throw HTTPError(.badRequest, message: "not a fault: see kind and environment") }
+        faults.add(fault)
+        return Response(status: .created)
+    }
+}
+
+extension SimulatorRoutes {
+    static func json(_ value: JSONValue) -> Response {
+        respond(.ok, "application/json; charset=UTF-8", value.bytes)
+    }
+
+    private static func respond(_ status: HTTPResponse.Status, _ type: String, _ bytes: [UInt8]) -> Response {
+        Response(
+            status: status, headers: [.contentType: type], body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
+    }
+
+    private static func response(
+        to fault: SimulatedFault.Kind, _ context: SimulatorContext, answer: () throws -> JSONValue
+    ) async throws -> Response {
+        switch fault {
+        case .status(let code): return Response(status: .init(code: min(max(code, 200), 599)))
+        case .html:
+            let page = "<html><head><title>Maintenance</title></head><body>We'll be back.</body></html>"
+            return respond(.ok, "text/html", Array(page.utf8))
+        case .body(let text): return respond(.ok, "application/json", Array(text.utf8))
+        case .delay: return json(try answer())
+        case .verdict(let status): return json(SimulatedVerifyReceipt.bare(status))
+        case .reset:
+            await context.abort()
+            throw ConnectionAborted()
+        case .truncate:
+            let bytes = try answer().bytes
+            let half = ByteBuffer(bytes: bytes.prefix(bytes.count / 2))
+            let body = ResponseBody(contentLength: bytes.count) { writer in
+                try await writer.write(half)
+                try? await context.channel.close(mode: .all).get()
+                throw ConnectionAborted()
+            }
+            return Response(status: .ok, headers: [.contentType: "application/json"], body: body)
+        }
+    }
+}

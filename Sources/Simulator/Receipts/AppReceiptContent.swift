@@ -1,0 +1,109 @@
+package import StoreTypes
+
+/// What an App Receipt is to say about the app.
+package struct AppReceiptContent: Sendable, Hashable {
+    /// `Production`, `ProductionSandbox`, `ProductionVPP` or `ProductionVPPSandbox`.
+    package var receiptType: String
+    /// 0 in sandbox.
+    package var appAppleId: Int64
+    package var bundleId: String
+    package var applicationVersion: String
+    package var originalApplicationVersion: String
+    package var creationDate: Timestamp
+    package var originalPurchaseDate: Timestamp
+    /// 0 in sandbox.
+    package var downloadId: Int64
+    /// 0 in sandbox.
+    package var versionExternalIdentifier: Int64
+    /// Of volume purchases only.
+    package var expirationDate: Timestamp?
+    /// 3 iOS, 2 macOS.
+    package var platform: Int64
+    package var purchases: [AppReceiptPurchase]
+    /// Chooses the opaque attributes 4 to 7, so that the same plan gives the same bytes.
+    package var opaqueSeed: UInt64
+    /// Appended as they are: unknown types, second ones of known types, wrong encodings.
+    package var extraAttributes: [ReceiptAttribute]
+    /// Types that are left out.
+    package var omittedTypes: Set<Int64>
+
+    package init(
+        environment: AppStoreEnvironment, bundleId: String, creationDate: Timestamp,
+        purchases: [AppReceiptPurchase] = [], opaqueSeed: UInt64 = 1
+    ) {
+        let isProduction = environment == .production
+        receiptType = isProduction ? "Production" : "ProductionSandbox"
+        appAppleId = isProduction ? SimulatedApp.first.appAppleId : 0
+        self.bundleId = bundleId
+        applicationVersion = "42"
+        originalApplicationVersion = isProduction ? "17" : "1.0"
+        self.creationDate = creationDate
+        // 2013-08-01T07:00:00Z is what every sandbox receipt says.
+        originalPurchaseDate =
+            isProduction ? creationDate.advanced(byMilliseconds: -400 * 86_400_000) : Timestamp(seconds: 1_375_340_400)
+        downloadId = isProduction ? 500_900_000_000_000_000 + Int64(opaqueSeed % 1_000_000_000) : 0
+        versionExternalIdentifier = isProduction ? 860_000_001 : 0
+        platform = 3
+        self.purchases = purchases
+        self.opaqueSeed = opaqueSeed
+        extraAttributes = []
+        omittedTypes = []
+    }
+}
+
+/// What one attribute 17 is to say.
+package struct AppReceiptPurchase: Sendable, Hashable {
+    package var quantity: Int64 = 1
+    package var productId: String
+    package var transactionId: String
+    package var originalTransactionId: String
+    package var purchaseDate: Timestamp
+    package var originalPurchaseDate: Timestamp
+    /// 0 non-consumable, 1 consumable, 2 non-renewing, 3 auto-renewable.
+    package var productType: Int64
+    package var expiresDate: Timestamp?
+    package var productAppleId: Int64 = 0
+    package var webOrderLineItemId: Int64 = 0
+    package var isTrialPeriod = false
+    /// Written for auto-renewables only, as newer receipts do.
+    package var isInIntroOfferPeriod = false
+    package var promotionalOfferId: String?
+    package var isFamilyShared = false
+    /// Appended as they are.
+    package var extraAttributes: [ReceiptAttribute] = []
+    /// Types that are left out.
+    package var omittedTypes: Set<Int64> = []
+
+    package init(
+        productId: String, transactionId: String, originalTransactionId: String? = nil, purchaseDate: Timestamp,
+        originalPurchaseDate: Timestamp? = nil, productType: Int64, expiresDate: Timestamp? = nil
+    ) {
+        self.productId = productId
+        self.transactionId = transactionId
+        self.originalTransactionId = originalTransactionId ?? transactionId
+        self.purchaseDate = purchaseDate
+        self.originalPurchaseDate = originalPurchaseDate ?? purchaseDate
+        self.productType = productType
+        self.expiresDate = expiresDate
+    }
+}
+
+extension AppReceiptPurchase {
+    /// The attributes 1701 to 1722, the always-empty ones included.
+    package var attributes: [ReceiptAttribute] {
+        var list: [ReceiptAttribute] = [
+            .number(1701, quantity), .text(1702, productId), .text(1703, transactionId), .date(1704, purchaseDate),
+            .text(1705, originalTransactionId), .date(1706, originalPurchaseDate), .number(1707, productType),
+            .date(1708, expiresDate), .text(1709, ""), .number(1710, productAppleId),
+            .number(1711, webOrderLineItemId), .date(1712, nil), .number(1713, isTrialPeriod ? 1 : 0),
+        ]
+        list += (1714...1718).map { .text($0, "") }
+        if expiresDate != nil { list.append(.number(1719, isInIntroOfferPeriod ? 1 : 0)) }
+        if let promotionalOfferId { list.append(.text(1721, promotionalOfferId)) }
+        list.append(.number(1722, isFamilyShared ? 1 : 0))
+        return list.filter { !omittedTypes.contains($0.type) } + extraAttributes
+    }
+
+    /// The value of attribute 17.
+    package var der: [UInt8] { DEREncoder.set(attributes.map(\.der)) }
+}

@@ -1,0 +1,71 @@
+import StoreTypes
+
+/// The signed lines of a transactionReceipt: hyphenated keys, text values, an order of its own for each receipt.
+enum PurchaseInfo {
+    typealias Entry = TransactionReceiptEncoder.Entry
+
+    static func entries(_ plan: ReceiptPlan, of customer: SimulatedCustomer) -> [Entry] {
+        guard let transaction = plan.transactionIds.first.flatMap(customer.transaction) else { return [] }
+        var random = SplitMix64(seed: plan.seed)
+        return random.shuffled(
+            purchase(transaction) + device(plan, customer) + subscription(transaction, version: plan.version)
+                + (plan.version == 2 ? [] : newer(transaction)))
+    }
+
+    private static func purchase(_ transaction: SimulatedTransaction) -> [Entry] {
+        [
+            Entry("transaction-id", transaction.transactionId),
+            Entry("original-transaction-id", transaction.originalTransactionId),
+            Entry("product-id", transaction.product.productId),
+            Entry("quantity", String(transaction.quantity)),
+            Entry("bid", SimulatedApp.first.bundleId),
+            Entry("item-id", String(transaction.product.itemId)),
+        ] + dates("purchase-date", transaction.purchaseDate)
+            + dates("original-purchase-date", transaction.originalPurchaseDate)
+    }
+
+    /// The app's and the device's identifiers; a device of 2014 had a UDID of 40 digits.
+    private static func device(_ plan: ReceiptPlan, _ customer: SimulatedCustomer) -> [Entry] {
+        let digits = customer.vendorIdentifier.replacing("-", with: "")
+        var entries = [
+            Entry("bvrs", "42"),
+            Entry("unique-vendor-identifier", customer.vendorIdentifier),
+            Entry(
+                "unique-identifier",
+                plan.version == 2 ? digits.lowercased() + digits.lowercased().prefix(8) : "00008020-\(digits.prefix(16))"),
+        ]
+        if customer.environment == .production {
+            entries.append(Entry("app-item-id", String(SimulatedApp.first.appAppleId)))
+            entries.append(Entry("version-external-identifier", "860000001"))
+        }
+        return entries
+    }
+
+    /// `expires-date` is in milliseconds here; texts have names of their own.
+    private static func subscription(_ transaction: SimulatedTransaction, version: UInt8?) -> [Entry] {
+        guard let expires = transaction.expiresDate else { return [] }
+        var entries = [
+            Entry("expires-date", String(expires.milliseconds)),
+            Entry("expires-date-formatted", expires.greenwichText),
+            Entry("expires-date-formatted-pst", expires.losAngelesText),
+        ]
+        if let lineItem = transaction.webOrderLineItemId { entries.append(Entry("web-order-line-item-id", lineItem)) }
+        if version != 2 { entries.append(Entry("subscription-group-identifier", SimulatedProduct.subscriptionGroup)) }
+        return entries
+    }
+
+    private static func newer(_ transaction: SimulatedTransaction) -> [Entry] {
+        [
+            Entry("is-trial-period", transaction.isTrialPeriod ? "true" : "false"),
+            Entry("is-in-intro-offer-period", transaction.isInIntroOfferPeriod ? "true" : "false"),
+            Entry("in-app-ownership-type", transaction.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED"),
+        ]
+    }
+
+    private static func dates(_ stem: String, _ instant: Timestamp) -> [Entry] {
+        [
+            Entry(stem, instant.greenwichText), Entry("\(stem)-ms", String(instant.milliseconds)),
+            Entry("\(stem)-pst", instant.losAngelesText),
+        ]
+    }
+}

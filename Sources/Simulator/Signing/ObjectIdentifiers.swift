@@ -1,0 +1,30 @@
+/// The object identifiers that App Store artefacts carry, dotted.
+package enum ObjectIdentifiers {
+    /// Marks a leaf that signs App Receipts, v3 transactionReceipts and JWS.
+    package static let receiptSigner = "1.2.840.113635.100.6.11.1"
+    /// Marks the Worldwide Developer Relations authority.
+    package static let developerRelations = "1.2.840.113635.100.6.2.1"
+    /// Marks a leaf that signs v2 transactionReceipts.
+    package static let purchaseSigner = "1.2.840.113635.100.6.5.1"
+    /// Marks the iTunes Store authority.
+    package static let iTunesStore = "1.2.840.113635.100.6.2.2"
+    /// Marks what any developer gets from Apple: an iOS development certificate. No receipt signer.
+    package static let developerCertificate = "1.2.840.113635.100.6.1.2"
+
+    static let data = "1.2.840.113549.1.7.1"
+    static let signedData = "1.2.840.113549.1.7.2"
+    static let rsaEncryption = "1.2.840.113549.1.1.1"
+    static let sha1 = "1.3.14.3.2.26"
+    static let sha256 = "2.16.840.1.101.3.4.2.1"
+    static let sha384 = "2.16.840.1.101.3.4.2.2"
+    static let sha1WithRSA = "1.2.840.113549.1.1.5"
+    static let sha256WithRSA = "1.2.840.113549.1.1.11"
+    static let sha384WithRSA = "1.2.840.113549.1.1.12"
+    static let ecdsaWithSHA1 = "1.2.840.10045.4.1"
+    static let ecdsaWithSHA256 = "1.2.840.10045.4.3.2"
+    static let ecdsaWithSHA384 = "1.2.840.10045.4.3.3"
+    static let subjectKeyIdentifier = "2.5.29.14"
+    static let keyUsage = "2.5.29.15"
+    static let basicConstraints = "2.5.29.19"
+    static let authorityKeyIdentifier = "2.5.29.35"
+}

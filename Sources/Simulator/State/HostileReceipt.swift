@@ -1,0 +1,75 @@
+package import StoreTypes
+
+/// A receipt that arrives damaged, re-coded or forged, with what must become of it.
+package struct HostileReceipt: Sendable, Hashable {
+    /// Outcome words of a tolerant migration without the Server API.
+    package enum Outcome: String, Sendable, Hashable {
+        case decoded, noTransactions, refused
+    }
+
+    /// What was done to it.
+    package let mangling: String
+    /// As a client would send it.
+    package let text: String
+    package let environment: AppStoreEnvironment
+    package let style: String
+    package let originalTransactionIds: [String]
+    package let expected: Outcome
+    /// What verifyReceipt says, read strictly: 21002, 21003 or 0.
+    package let status: Int64
+
+    package var id: String { "h-\(mangling)" }
+
+    /// A line of `hostile.jsonl`.
+    package var document: JSONValue {
+        .object([
+            "id": .string(id), "receipt": .string(text), "environment": .string(environment.rawValue),
+            "style": .string(style), "originalTransactionIds": .array(originalTransactionIds.map(JSONValue.string)),
+            "mangling": .string(mangling), "expected": .string(expected.rawValue), "status": .number(status),
+        ])
+    }
+
+    init(
+        _ mangling: String, _ text: String, of receipt: IssuedReceipt, _ expected: Outcome, _ status: Int64
+    ) {
+        self.mangling = mangling
+        self.text = text
+        self.expected = expected
+        self.status = status
+        environment = receipt.environment
+        style = receipt.plan.style
+        originalTransactionIds = receipt.originalTransactionIds
+    }
+}
+
+extension SimulatedStore {
+    /// Everything that can be made of this world's receipts; a mangling without a receipt to do it to is left out.
+    package func hostileReceipts() throws -> [HostileReceipt] {
+        let app = receipts.first { $0.plan.version == nil && $0.hasAutoRenewable }
+        // Of running subscriptions: their genuine answer is 0.
+        let running = receipts.filter { $0.plan.version == 3 && $0.customer.expectedStatus == 0 }
+        let old = running.first { $0.environment == .production }
+        let oldSandbox = running.first { $0.environment == .sandbox }
+        var list: [HostileReceipt] = []
+        if let app {
+            list += recodings(of: app)
+            list += try strangers(insteadOf: app)
+            list += try forgeries(of: app)
+        }
+        if let padded = receipts.first(where: { $0.base64.hasSuffix("=") && $0.plan.version == nil }) {
+            let bare = padded.base64.replacing("=", with: "")
+            list.append(HostileReceipt("missingPadding", bare, of: padded, .decoded, 21002))
+        }
+        if let empty = receipts.first(where: { $0.transactions.isEmpty }) {
+            list.append(
+                HostileReceipt(
+                    "percentEncodedWithoutPurchases", Recoding.percentEncoded(empty.base64), of: empty,
+                    .noTransactions, 21002))
+        }
+        if let old { list += try transactionReceiptForgeries(of: old) }
+        if let oldSandbox {
+            list.append(try editedEnvironment("environmentLineRemoved", of: oldSandbox, line: nil))
+        }
+        return list
+    }
+}

@@ -1,0 +1,63 @@
+/// What clients, forms and databases do to base64 on its way.
+package enum Recoding {
+    package static func lines(_ text: String, width: Int, separator: String) -> String {
+        stride(from: 0, to: text.utf8.count, by: width).map { String(text.dropFirst($0).prefix(width)) }
+            .joined(separator: separator)
+    }
+
+    /// `+`, `/` and `=` as forms write them.
+    package static func percentEncoded(_ text: String) -> String {
+        text.replacing("+", with: "%2B").replacing("/", with: "%2F").replacing("=", with: "%3D")
+    }
+
+    package static func hexadecimal(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    /// `<30821234 56789abc …>`: what `NSData.description` printed until iOS 12.
+    package static func dataDescription(_ bytes: [UInt8]) -> String {
+        "<\(lines(hexadecimal(bytes), width: 8, separator: " "))>"
+    }
+
+    /// Unity's purchasing plugin stores the receipt inside a document of its own.
+    package static func unityWrapper(_ text: String, transactionId: String) -> String {
+        let wrapper = JSONValue.object([
+            "Store": .string("AppleAppStore"), "TransactionID": .string(transactionId), "Payload": .string(text),
+        ])
+        return String(decoding: wrapper.bytes, as: UTF8.self)
+    }
+}
+
+extension SimulatedStore {
+    /// The same receipt in other clothes: repairable, though the strict endpoint refuses them.
+    func recodings(of receipt: IssuedReceipt) -> [HostileReceipt] {
+        let text = receipt.base64
+        let recoded: [(String, String)] = [
+            ("lineBreaks64", Recoding.lines(text, width: 64, separator: "\n")),
+            ("lineBreaks76", Recoding.lines(text, width: 76, separator: "\r\n")),
+            ("spaceForPlus", text.replacing("+", with: " ")),
+            ("percentEncoded", Recoding.percentEncoded(text)),
+            ("urlSafeAlphabet", text.replacing("+", with: "-").replacing("/", with: "_")),
+            ("doubleBase64", Base64.encode(Array(text.utf8))),
+            ("hexadecimal", Recoding.hexadecimal(receipt.bytes)),
+            ("dataDescription", Recoding.dataDescription(receipt.bytes)),
+            ("unityWrapper", Recoding.unityWrapper(text, transactionId: receipt.plan.transactionIds.last ?? "")),
+            ("trailingBytes", Base64.encode(receipt.bytes + [0, 1, 2, 3])),
+        ]
+        return recoded.map { HostileReceipt($0.0, $0.1, of: receipt, .decoded, 21002) }
+    }
+
+    /// Not a receipt, but found where one should be.
+    func strangers(insteadOf receipt: IssuedReceipt) throws -> [HostileReceipt] {
+        guard let transaction = receipt.transactions.first else { return [] }
+        let row = transaction.row(receipt.environment, signedDate: world.epoch)
+        return [
+            HostileReceipt("signedTransaction", try pki.jwsSigner.jws(payload: row), of: receipt, .decoded, 21002),
+            HostileReceipt(
+                "truncated", Base64.encode(Array(receipt.bytes.dropLast(receipt.bytes.count / 3))), of: receipt,
+                .refused, 21002),
+            HostileReceipt("notBase64", "not a receipt", of: receipt, .refused, 21002),
+        ]
+    }
+}

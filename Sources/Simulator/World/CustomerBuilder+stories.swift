@@ -1,0 +1,168 @@
+import StoreTypes
+
+/// What happens to each kind of customer.
+extension CustomerBuilder {
+    mutating func build() -> SimulatedCustomer {
+        switch kind {
+        case .activeSubscription: activeSubscription()
+        case .oldActiveSubscription: oldSubscription(isActive: true)
+        case .oldExpiredSubscription: oldSubscription(isActive: false)
+        case .consumables: consumables()
+        case .nonConsumable: oneTime(.unlock)
+        case .oldPurchase: oldPurchase()
+        case .refundedNonConsumable: refunded()
+        case .billingRetry: unpaid(.billingRetry)
+        case .gracePeriod: unpaid(.gracePeriod)
+        case .familyShared: familyShared()
+        case .nonRenewing: oneTime(.season)
+        case .noPurchases: appReceipt()
+        case .longHistory: longHistory()
+        case .volumePurchase: oneTime(.unlock, isVolumePurchase: true)
+        case .upgraded: upgraded()
+        case .expiredSubscription: expired()
+        case .revokedSubscription: revoked()
+        case .offers: offers()
+        case .bothStyles: bothStyles()
+        }
+        return customer
+    }
+
+    /// A month that began 3 to 12 days ago.
+    private mutating func runningUntil() -> Timestamp { ago(days: -random.number(in: 18...27)) }
+
+    /// A non-consumable, then a subscription with a free trial first; a receipt of now and one of two months ago.
+    private mutating func activeSubscription() {
+        buy(.unlock, at: ago(days: 300))
+        let places = subscribe(
+            .monthly, periods: random.number(in: 4...7), until: runningUntil(), firstOffer: .freeTrial)
+        renewal(of: places[places.count - 1], .active, willRenew: true)
+        appReceipt()
+        appReceipt(upTo: places[places.count - 2])
+    }
+
+    /// The receipts of the newest and of the first period, as old apps store them.
+    private mutating func oldSubscription(isActive: Bool) {
+        let end = isActive ? runningUntil() : ago(days: random.number(in: 30...400))
+        let places = subscribe(.monthly, periods: random.number(in: 3...6), until: end)
+        renewal(of: places[places.count - 1], isActive ? .active : .expired, willRenew: isActive) {
+            guard !isActive else { return }
+            $0.expirationIntent = 1
+            $0.isInBillingRetryPeriod = false
+        }
+        transactionReceipt(of: places[places.count - 1])
+        transactionReceipt(of: places[0])
+    }
+
+    /// One that the app has finished (only the history knows it) and one that it has not.
+    private mutating func consumables() {
+        buy(.coins, at: ago(days: 50))
+        let open = buy(.coins, at: ago(days: 4))
+        customer.transactions[open].isFinished = false
+        customer.transactions[open].quantity = 2
+        appReceipt()
+    }
+
+    private mutating func oneTime(_ product: SimulatedProduct, isVolumePurchase: Bool = false) {
+        buy(product, at: ago(days: random.number(in: 10...200)))
+        appReceipt(isVolumePurchase: isVolumePurchase)
+    }
+
+    /// Before 2016, with real milliseconds and the iTunes Store's signature: a consumable and a non-consumable.
+    private mutating func oldPurchase() {
+        let date = Timestamp(milliseconds: 1_398_902_400_000 + random.number(below: 31_536_000_000))
+        let coins = buy(.coins, at: date)
+        let unlock = buy(.unlock, at: date.advanced(byMilliseconds: 3_600_000))
+        transactionReceipt(of: coins)
+        transactionReceipt(of: unlock)
+    }
+
+    private mutating func refunded() {
+        let unlock = buy(.unlock, at: ago(days: 90))
+        customer.transactions[unlock].revocation = .init(
+            date: ago(days: 70).advanced(byMilliseconds: 586), reason: 1, type: "REFUND_FULL")
+        let places = subscribe(.monthly, periods: 3, until: runningUntil())
+        renewal(of: places[places.count - 1], .active, willRenew: false)
+        appReceipt()
+    }
+
+    private mutating func unpaid(_ status: SimulatedRenewal.Status) {
+        let places = subscribe(.monthly, periods: random.number(in: 2...5), until: ago(days: 3))
+        let graceEnd = ago(days: -13)
+        renewal(of: places[places.count - 1], status, willRenew: true) {
+            $0.expirationIntent = 2
+            $0.isInBillingRetryPeriod = true
+            if status == .gracePeriod { $0.gracePeriodExpiresDate = graceEnd }
+        }
+        appReceipt()
+    }
+
+    /// A family member's rows have no web order line item id.
+    private mutating func familyShared() {
+        let places = subscribe(.yearly, periods: 2, until: ago(days: -120))
+        for place in places {
+            customer.transactions[place].isFamilyShared = true
+            customer.transactions[place].webOrderLineItemId = nil
+        }
+        renewal(of: places[places.count - 1], .active, willRenew: true)
+        appReceipt()
+    }
+
+    /// More than verifyReceipt's cap of 100 rows.
+    private mutating func longHistory() {
+        let places = subscribe(.monthly, periods: random.number(in: 110...125), until: runningUntil())
+        renewal(of: places[places.count - 1], .active, willRenew: true)
+        appReceipt()
+    }
+
+    /// From a month to a year within the month: the month's row is marked, not revoked.
+    private mutating func upgraded() {
+        let months = subscribe(.monthly, periods: 3, until: ago(days: -10))
+        let last = months[months.count - 1]
+        customer.transactions[last].isUpgraded = true
+        let start = ago(days: 6)
+        let year = buy(
+            .yearly, at: start, renewalOf: customer.transactions[months[0]],
+            expires: start.advanced(byMilliseconds: 365 * Self.day))
+        customer.transactions[year].isRenewal = false
+        renewal(of: year, .active, willRenew: true)
+        appReceipt()
+        appReceipt(upTo: last)
+    }
+
+    private mutating func expired() {
+        let places = subscribe(.monthly, periods: random.number(in: 2...6), until: ago(days: 45))
+        renewal(of: places[places.count - 1], .expired, willRenew: false) {
+            $0.expirationIntent = 1
+            $0.isInBillingRetryPeriod = false
+        }
+        appReceipt()
+    }
+
+    private mutating func revoked() {
+        let places = subscribe(.yearly, periods: 1, until: ago(days: -200))
+        customer.transactions[places[0]].revocation = .init(
+            date: ago(days: 30).advanced(byMilliseconds: 127), reason: 0, type: "REFUND_FULL")
+        renewal(of: places[0], .revoked, willRenew: false)
+        appReceipt()
+    }
+
+    /// Introductory, promotional, code and win-back, in turn; a price increase waits for consent.
+    private mutating func offers() {
+        let places = subscribe(.monthly, periods: 5, until: runningUntil(), firstOffer: .introductory)
+        for (place, offer) in zip(places[1...], [SimulatedOffer.promotional, .offerCode, .winBack]) {
+            customer.transactions[place].offer = offer
+        }
+        renewal(of: places[places.count - 1], .active, willRenew: true) {
+            $0.priceIncreaseStatus = 0
+            $0.offer = .promotional
+        }
+        appReceipt()
+    }
+
+    private mutating func bothStyles() {
+        let places = subscribe(.monthly, periods: 4, until: runningUntil())
+        renewal(of: places[places.count - 1], .active, willRenew: true)
+        appReceipt()
+        transactionReceipt(of: places[1])
+    }
+}

@@ -1,0 +1,134 @@
+import StoreTypes
+
+/// Writes one customer's story.
+struct CustomerBuilder {
+    let kind: CustomerKind
+    let epoch: Timestamp
+    var random: SplitMix64
+    var customer: SimulatedCustomer
+    private let appTransactionId: String
+    private let appAccountToken: String?
+    private var nextTransaction: Int64
+    private var nextLineItem: Int64
+    private var environment: AppStoreEnvironment { customer.environment }
+
+    init(index: Int64, kind: CustomerKind, environment: AppStoreEnvironment, epoch: Timestamp, seed: UInt64) {
+        self.kind = kind
+        self.epoch = epoch
+        random = SplitMix64(seed: seed)
+        let number = String(index + 1)
+        customer = SimulatedCustomer(
+            id: "c" + String(repeating: "0", count: max(6 - number.count, 0)) + number, environment: environment,
+            kind: kind, vendorIdentifier: random.uuid().uppercased())
+        // 10,000 ids for each customer: 15 digits in production, in sandbox 16 that begin with 200000.
+        let isProduction = environment == .production
+        let block = index % 900_000 * 10_000
+        let range: Int64 = random.number(below: 2) == 0 ? 500_000_000_000_000 : 730_000_000_000_000
+        nextTransaction = (isProduction ? range : 2_000_000_100_000_000) + block + 1
+        nextLineItem = (isProduction ? 510_000_000_000_000 : 2_000_000_200_000_000) + block + 1
+        appTransactionId = String(704_000_000_000_000_000 + index)
+        let token = random.uuid()
+        appAccountToken = index % 3 == 0 ? token : nil
+    }
+
+    /// `days` before the epoch (after it when negative), a few hours off so that not all happens at one time of day.
+    mutating func ago(days: Int64) -> Timestamp {
+        epoch.advanced(byMilliseconds: -days * Self.day - random.number(below: 6 * 3600) * 1000)
+    }
+
+    static let day: Int64 = 86_400_000
+
+    /// Adds a purchase and gives its place in the customer's list.
+    @discardableResult
+    mutating func buy(
+        _ product: SimulatedProduct, at date: Timestamp, renewalOf original: SimulatedTransaction? = nil,
+        expires: Timestamp? = nil, offer: SimulatedOffer? = nil
+    ) -> Int {
+        let id = String(nextTransaction)
+        nextTransaction += random.number(in: 1...60)
+        let isAutoRenewable = product.kind == .autoRenewable
+        // A subscription's original purchase is stamped a second after the first period began.
+        let ownDate = isAutoRenewable ? date.advanced(byMilliseconds: 1000) : date
+        var transaction = SimulatedTransaction(
+            product: product, transactionId: id,
+            originalTransactionId: original?.originalTransactionId ?? id, purchaseDate: date,
+            originalPurchaseDate: original?.originalPurchaseDate ?? ownDate, expiresDate: expires,
+            price: offer?.discountType == "FREE_TRIAL" ? 0 : offer == nil ? product.price : product.price / 2,
+            appTransactionId: appTransactionId)
+        transaction.appAccountToken = appAccountToken
+        transaction.offer = offer
+        transaction.isRenewal = original != nil
+        if isAutoRenewable {
+            transaction.webOrderLineItemId = String(nextLineItem)
+            nextLineItem += random.number(in: 1...60)
+        }
+        customer.transactions.append(transaction)
+        return customer.transactions.count - 1
+    }
+
+    /// A run of periods without gaps, the last of which ends at `end`; gives the places of its transactions.
+    mutating func subscribe(
+        _ product: SimulatedProduct, periods: Int64, until end: Timestamp, firstOffer: SimulatedOffer? = nil
+    ) -> [Int] {
+        var places: [Int] = []
+        let length = product.days * Self.day
+        for period in 0..<periods {
+            var start = end.advanced(byMilliseconds: -(periods - period) * length)
+            let stop = start.advanced(byMilliseconds: length)
+            let isTrial = period == 0 && firstOffer == .freeTrial
+            if isTrial { start = stop.advanced(byMilliseconds: -7 * Self.day) }
+            places.append(
+                buy(
+                    product, at: start, renewalOf: places.first.map { customer.transactions[$0] }, expires: stop,
+                    offer: period == 0 ? firstOffer : nil))
+        }
+        return places
+    }
+
+    /// The state of the subscription whose newest transaction stands at `place`.
+    mutating func renewal(
+        of place: Int, _ status: SimulatedRenewal.Status, willRenew: Bool,
+        changing change: (inout SimulatedRenewal) -> Void = { _ in }
+    ) {
+        let newest = customer.transactions[place]
+        let first = customer.transactions.first { $0.transactionId == newest.originalTransactionId } ?? newest
+        var renewal = SimulatedRenewal(
+            originalTransactionId: newest.originalTransactionId, productId: newest.product.productId,
+            autoRenewProductId: newest.product.productId, status: status, willRenew: willRenew,
+            recentSubscriptionStartDate: first.purchaseDate, renewalDate: newest.expiresDate ?? epoch,
+            renewalPrice: newest.product.price, appTransactionId: appTransactionId)
+        renewal.appAccountToken = appAccountToken
+        change(&renewal)
+        customer.renewals.append(renewal)
+    }
+
+    /// An App Receipt made `seconds` after the newest purchase in it; later ones are not in it, finished consumables
+    /// neither.
+    mutating func appReceipt(
+        upTo place: Int? = nil, secondsLater seconds: Int64 = 5, isVolumePurchase: Bool = false
+    ) {
+        let known = customer.transactions.prefix((place ?? customer.transactions.count - 1) + 1)
+        let newest = known.map(\.purchaseDate).max() ?? ago(days: 20)
+        addReceipt(
+            nil, at: newest.advanced(byMilliseconds: seconds * 1000),
+            known.filter(\.isInReceipts).map(\.transactionId), isVolumePurchase: isVolumePurchase)
+    }
+
+    /// The transactionReceipt that the device got with one transaction; version 3 since May 2016.
+    mutating func transactionReceipt(of place: Int) {
+        let transaction = customer.transactions[place]
+        let isOld = transaction.purchaseDate < Timestamp(seconds: 1_463_356_800)
+        addReceipt(
+            isOld ? 2 : 3, at: transaction.purchaseDate.advanced(byMilliseconds: 1000), [transaction.transactionId])
+    }
+
+    private mutating func addReceipt(
+        _ version: UInt8?, at date: Timestamp, _ ids: [String], isVolumePurchase: Bool = false
+    ) {
+        let id = "\(customer.id)-r\(customer.receipts.count + 1)"
+        customer.receipts.append(
+            ReceiptPlan(
+                id: id, version: version, creationDate: date, transactionIds: ids, seed: random.next(),
+                isVolumePurchase: isVolumePurchase))
+    }
+}

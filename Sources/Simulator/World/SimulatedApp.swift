@@ -1,0 +1,62 @@
+/// An app of the simulated App Store and what it sells.
+package struct SimulatedApp: Sendable, Hashable {
+    package let bundleId: String
+    package let appAppleId: Int64
+    package let sharedSecret: String
+    package let products: [SimulatedProduct]
+
+    /// The one app every world has; its names are fixed because checks outside this project use them.
+    package static let first = SimulatedApp(
+        bundleId: "com.example.app", appAppleId: 1_234_567_890,
+        sharedSecret: "5afb5f7a1f0e4d1c9a2b3c4d5e6f7081",
+        products: [.monthly, .yearly, .coins, .unlock, .season])
+}
+
+/// Something an app sells.
+package struct SimulatedProduct: Sendable, Hashable {
+    /// The kinds of product; raw values are those of `type` in JWS payloads.
+    package enum Kind: String, Sendable, Hashable {
+        case autoRenewable = "Auto-Renewable Subscription"
+        case nonConsumable = "Non-Consumable"
+        case consumable = "Consumable"
+        case nonRenewing = "Non-Renewing Subscription"
+
+        /// Attribute 1707.
+        package var number: Int64 {
+            switch self {
+            case .nonConsumable: 0
+            case .consumable: 1
+            case .nonRenewing: 2
+            case .autoRenewable: 3
+            }
+        }
+    }
+
+    package let productId: String
+    package let kind: Kind
+    /// The product's own Apple ID.
+    package let itemId: Int64
+    /// In thousandths of a dollar.
+    package let price: Int64
+    /// Length of a period; 0 where there is none.
+    package let days: Int64
+
+    package static let monthly = SimulatedProduct(
+        productId: "com.example.app.monthly", kind: .autoRenewable, itemId: 1_600_000_001, price: 4990, days: 30)
+    package static let yearly = SimulatedProduct(
+        productId: "com.example.app.yearly", kind: .autoRenewable, itemId: 1_600_000_002, price: 39_990, days: 365)
+    package static let coins = SimulatedProduct(
+        productId: "com.example.app.coins100", kind: .consumable, itemId: 1_600_000_003, price: 990, days: 0)
+    package static let unlock = SimulatedProduct(
+        productId: "com.example.app.unlock", kind: .nonConsumable, itemId: 1_600_000_004, price: 9990, days: 0)
+    package static let season = SimulatedProduct(
+        productId: "com.example.app.season", kind: .nonRenewing, itemId: 1_600_000_005, price: 2990, days: 0)
+
+    /// All subscriptions of the first app are in one group.
+    package static let subscriptionGroup = "20500001"
+
+    /// The product of that id among those of the first app.
+    package static func named(_ productId: String) -> SimulatedProduct? {
+        SimulatedApp.first.products.first { $0.productId == productId }
+    }
+}

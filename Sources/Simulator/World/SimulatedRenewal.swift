@@ -1,0 +1,58 @@
+package import StoreTypes
+
+/// What will become of a subscription: the fields of `JWSRenewalInfoDecodedPayload`, and its status.
+package struct SimulatedRenewal: Sendable, Hashable {
+    /// `status` of Get All Subscription Statuses.
+    package enum Status: Int64, Sendable, Hashable {
+        case active = 1
+        case expired
+        case billingRetry
+        case gracePeriod
+        case revoked
+    }
+
+    package let originalTransactionId: String
+    package let productId: String
+    package var autoRenewProductId: String
+    package var status: Status
+    package var willRenew: Bool
+    /// 1 voluntary, 2 billing error, 3 no consent, 4 product gone, 5 other.
+    package var expirationIntent: Int64?
+    package var isInBillingRetryPeriod: Bool?
+    package var gracePeriodExpiresDate: Timestamp?
+    /// 0 not answered, 1 consented or notified.
+    package var priceIncreaseStatus: Int64?
+    package var offer: SimulatedOffer?
+    package var recentSubscriptionStartDate: Timestamp
+    package var renewalDate: Timestamp
+    package var renewalPrice: Int64
+    package var appAccountToken: String?
+    package var appTransactionId: String
+
+    /// The customer may use the product now.
+    package var isEntitled: Bool { status == .active || status == .gracePeriod }
+
+    /// The payload of the renewal's JWS.
+    package func row(_ environment: AppStoreEnvironment, signedDate: Timestamp) -> JSONValue {
+        .object([
+            "originalTransactionId": .string(originalTransactionId),
+            "autoRenewProductId": .string(autoRenewProductId),
+            "productId": .string(productId),
+            "autoRenewStatus": .number(willRenew ? 1 : 0),
+            "expirationIntent": expirationIntent.map(JSONValue.number),
+            "isInBillingRetryPeriod": isInBillingRetryPeriod.map(JSONValue.bool),
+            "gracePeriodExpiresDate": (gracePeriodExpiresDate?.milliseconds).map(JSONValue.number),
+            "priceIncreaseStatus": priceIncreaseStatus.map(JSONValue.number),
+            "offerType": (offer?.type).map(JSONValue.number),
+            "offerIdentifier": (offer?.identifier).map(JSONValue.string),
+            "signedDate": .number(signedDate.milliseconds),
+            "environment": .string(environment.rawValue),
+            "recentSubscriptionStartDate": .number(recentSubscriptionStartDate.milliseconds),
+            "renewalDate": .number(renewalDate.milliseconds),
+            "currency": .string("USD"),
+            "renewalPrice": .number(renewalPrice),
+            "appAccountToken": appAccountToken.map(JSONValue.string),
+            "appTransactionId": .string(appTransactionId),
+        ])
+    }
+}

@@ -1,0 +1,47 @@
+package import StoreTypes
+
+/// Everybody who ever bought something in the simulated app: the same seed, number and clock give the same world.
+package struct World: Sendable {
+    package let seed: UInt64
+    /// The instant around which all dates lie.
+    package let epoch: Timestamp
+    package let customers: [SimulatedCustomer]
+
+    package init(seed: UInt64, customers count: Int, epoch: Timestamp) {
+        self.seed = seed
+        self.epoch = Timestamp(seconds: epoch.seconds)
+        var random = SplitMix64(seed: seed)
+        customers = (0..<max(count, 0)).map { index in
+            let (kind, environment) = CustomerKind.order[index % CustomerKind.order.count]
+            var builder = CustomerBuilder(
+                index: Int64(index), kind: kind, environment: environment, epoch: Timestamp(seconds: epoch.seconds),
+                seed: random.next())
+            return builder.build()
+        }
+    }
+
+    /// `world.json`.
+    package var document: JSONValue {
+        .object([
+            "seed": .number(Int64(bitPattern: seed)),
+            "clock": .string(epoch.rfc3339),
+            "customers": .array(customers.map { $0.document(signedDate: epoch) }),
+        ])
+    }
+}
+
+extension SimulatedCustomer {
+    fileprivate func document(signedDate: Timestamp) -> JSONValue {
+        .object([
+            "id": .string(id),
+            "environment": .string(environment.rawValue),
+            "receipts": .array(receipts.map { .string($0.id) }),
+            "transactions": .array(transactions.map { $0.row(environment, signedDate: signedDate) }),
+            "renewals": .array(renewals.map { $0.row(environment, signedDate: signedDate) }),
+            "expected": .object([
+                "status": .number(expectedStatus),
+                "activeProductIds": .array(activeProductIds.map(JSONValue.string)),
+            ]),
+        ])
+    }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import Foundation
+import Simulator
+import StoreTypes
+
+/// A stand-in App Store on this machine.
+struct SimulateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate",
+        abstract: "A stand-in App Store: verifyReceipt for both environments, receipts signed by test roots.",
+        discussion: """
+            Customers, purchases and receipts follow from --seed and --clock; keys and signatures are new in each state \
+            directory. With --state, DIR/receipt-bridge.yaml points a proxy at it. Tests can ask for faults with \
+            POST /faults and see what was asked with GET /requests.
+            """)
+
+    @Option(help: "HOST:PORT, IPv6 as [::1]:PORT; port 0 takes a free one.")
+    var listen = "127.0.0.1:8090"
+
+    @Option(help: "Which world: the same number gives the same customers.")
+    var seed: UInt64 = 1
+
+    @Option(help: "How many customers.")
+    var customers = 20
+
+    @Option(help: "An instant like 2026-11-21T12:00:00Z at which time stands still (default: real time).")
+    var clock: String?
+
+    @Option(help: "A directory for certificates, keys, receipts and a proxy's configuration.")
+    var state: String?
+
+    @Option(help: .hidden)
+    var writeReceipts: String?
+
+    func validate() throws {
+        guard (1...900_000).contains(customers) else { throw ValidationError("--customers: 1 to 900000") }
+        _ = try address()
+        _ = try simulatedClock()
+    }
+
+    func run() async throws {
+        if let writeReceipts {
+            try ReceiptsFolder(writeReceipts).write()
+            return
+        }
+        let (host, port) = try address()
+        let clock = try simulatedClock()
+        let directory = try state.map { try StateDirectory($0) }
+        let store =
+            try directory?.open(seed: seed, customers: customers, clock: clock)
+            ?? SimulatedStore(seed: seed, customers: customers, clock: clock)
+        try await store.run(host: host, port: port, stopsOnSignals: true) { bound in
+            try directory?.write(store, host: host, port: bound)
+            let url = SimulatedConfiguration.baseURL(host: host, port: bound)
+            FileHandle.standardError.write(Data("simulated App Store at \(url)\n".utf8))
+        }
+    }
+
+    private func address() throws -> (host: String, port: Int) {
+        guard let colon = listen.lastIndex(of: ":"), let port = UInt16(listen[listen.index(after: colon)...]) else {
+            throw ValidationError("--listen: HOST:PORT wanted, not \(listen)")
+        }
+        let host = listen[..<colon]
+        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : String(host)
+        guard !bare.isEmpty else { throw ValidationError("--listen: HOST:PORT wanted, not \(listen)") }
+        return (bare, Int(port))
+    }
+
+    private func simulatedClock() throws -> SimulatedClock {
+        guard let clock else { return .real }
+        guard let instant = Timestamp(iso8601: clock) else {
+            throw ValidationError("--clock: an instant like 2026-11-21T12:00:00Z wanted, not \(clock)")
+        }
+        return .fixed(instant)
+    }
+}

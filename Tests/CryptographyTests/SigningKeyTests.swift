@@ -1,0 +1,108 @@
+import Cryptography
+import Foundation
+import Testing
+
+@Suite("A signing key")
+struct SigningKeyTests {
+    static let message = Array("what is signed".utf8)
+
+    @Test(
+        "signs by PKCS#1 v1.5 so that openssl agrees",
+        arguments: [(1024, DigestAlgorithm.sha1), (2048, .sha256), (2048, .sha384)])
+    func rsa(bits: Int, digest: DigestAlgorithm) throws {
+        let key = try SigningKey.rsa(bits: bits)
+        let signature = try key.signature(over: Self.message, digest: digest)
+        #expect(key.isRSA)
+        #expect(key.bits == bits)
+        #expect(signature.count == bits / 8)
+        #expect(try verdict(key, signature, digest) == "Verified OK\n")
+    }
+
+    @Test("signs by ECDSA so that openssl agrees", arguments: [DigestAlgorithm.sha256, .sha384])
+    func ecdsa(digest: DigestAlgorithm) throws {
+        let key = digest == .sha256 ? try SigningKey.p256() : try SigningKey.p384()
+        let signature = try key.signature(over: Self.message, digest: digest)
+        #expect(!key.isRSA)
+        #expect(signature.first == 0x30)
+        #expect(try verdict(key, signature, digest) == "Verified OK\n")
+    }
+
+    @Test("gives the 64 bytes that a JWS carries, equal to what DER says")
+    func raw() throws {
+        let key = try SigningKey.p256()
+        for _ in 0..<50 {
+            let signature = try key.rawES256Signature(over: Self.message)
+            #expect(signature.count == 64)
+            let der = Self.derSignature(signature)
+            #expect(try verdict(key, der, .sha256) == "Verified OK\n")
+            if signature[0] == 0 { break }
+        }
+    }
+
+    @Test("refuses ES256 with a key of another kind")
+    func wrongKind() throws {
+        let rsa = try SigningKey.rsa(bits: 1024)
+        let p384 = try SigningKey.p384()
+        #expect(throws: CryptographyError.self) { try rsa.rawES256Signature(over: Self.message) }
+        #expect(throws: CryptographyError.self) { try p384.rawES256Signature(over: Self.message) }
+    }
+
+    @Test("comes back from its own PKCS#8 text")
+    func roundTrip() throws {
+        for key in [try SigningKey.p256(), try SigningKey.rsa(bits: 1024)] {
+            let text = key.privateKeyPEM
+            #expect(text.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
+            let again = try SigningKey(privateKeyPEM: text)
+            #expect(again.publicKeyInfo == key.publicKeyInfo)
+            #expect(!key.publicKeyInfo.isEmpty)
+        }
+    }
+
+    @Test("is not made from text that is none", arguments: ["", "hello", "-----BEGIN PRIVATE KEY-----\nAAAA\n"])
+    func malformed(text: String) {
+        #expect(throws: CryptographyError.self) { try SigningKey(privateKeyPEM: text) }
+    }
+
+    @Test("has digests as the standards print them")
+    func digests() {
+        #expect(SHA.hex(Array("abc".utf8), with: .sha1) == "a9993e364706816aba3e25717850c26c9cd0d89d")
+        #expect(
+            SHA.hex([], with: .sha256) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+        #expect(SHA.digest([], with: .sha384).count == 48)
+    }
+
+    /// What `openssl dgst -verify` says.
+    private func verdict(_ key: SigningKey, _ signature: [UInt8], _ digest: DigestAlgorithm) throws -> String {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data(key.publicKeyInfo).write(to: folder.appendingPathComponent("key.der"))
+        try Data(signature).write(to: folder.appendingPathComponent("signature"))
+        try Data(Self.message).write(to: folder.appendingPathComponent("message"))
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.currentDirectoryURL = folder
+        process.arguments = [
+            "openssl", "dgst", "-\(digest)", "-keyform", "DER", "-verify", "key.der", "-signature", "signature",
+            "message",
+        ]
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let bytes = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// `ECDSA-Sig-Value ::= SEQUENCE { r INTEGER, s INTEGER }`
+    private static func derSignature(_ raw: [UInt8]) -> [UInt8] {
+        func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+            let digits = Array(bytes.drop { $0 == 0 })
+            let content = (digits.first ?? 0x80) < 0x80 ? digits : [0] + digits
+            return [0x02, UInt8(content.count)] + content
+        }
+        let content = integer(raw[..<32]) + integer(raw[32...])
+        return [0x30, UInt8(content.count)] + content
+    }
+}

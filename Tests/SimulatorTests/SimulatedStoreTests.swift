@@ -1,0 +1,133 @@
+import Foundation
+import Simulator
+import StoreTypes
+import Testing
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+@Suite("The simulated App Store over HTTP")
+struct SimulatedStoreTests {
+    /// A client of one running store.
+    struct Client {
+        let port: Int
+
+        func send(
+            _ method: String, _ path: String, _ body: JSONValue? = nil, type: String? = nil
+        ) async throws -> (status: Int, body: [UInt8]) {
+            let url = try #require(URL(string: "http://127.0.0.1:\(port)\(path)"))
+            var request = URLRequest(url: url, timeoutInterval: 10)
+            request.httpMethod = method
+            request.httpBody = body.map { Data($0.bytes) }
+            if let type { request.setValue(type, forHTTPHeaderField: "Content-Type") }
+            let session = URLSession(configuration: .ephemeral)
+            defer { session.finishTasksAndInvalidate() }
+            let (data, response) = try await session.data(for: request)
+            return (try #require(response as? HTTPURLResponse).statusCode, [UInt8](data))
+        }
+    }
+
+    private func serving(_ work: (SimulatedStore, Client) async throws -> Void) async throws {
+        let store = try Shared.store(customers: 4)
+        let client = Client(port: try await store.start())
+        do {
+            try await work(store, client)
+        } catch {
+            await store.stop()
+            throw error
+        }
+        await store.stop()
+    }
+
+    private func question(_ receipt: IssuedReceipt) -> JSONValue {
+        .object(["receipt-data": .string(receipt.base64), "password": .string(SimulatedApp.first.sharedSecret)])
+    }
+
+    @Test("answers on every path, whatever the content type, and says what it was asked")
+    func paths() async throws {
+        try await serving { store, client in
+            #expect(try await client.send("GET", "/healthz").status == 200)
+            let receipt = try #require(store.receipts.first)
+            for (path, status) in [
+                ("/verifyReceipt", 0), ("/verifyReceipt/", 0), ("/WebObjects/MZFinance.woa/wa/verifyReceipt", 0),
+                ("/production/verifyReceipt", 0), ("/sandbox/verifyReceipt", 21008),
+            ] {
+                let answer = try await client.send("POST", path, question(receipt), type: "text/plain")
+                #expect(answer.status == 200)
+                #expect(try JSONValue(reading: answer.body)["status"]?.integer == Int64(status), "\(path)")
+            }
+            let get = try await client.send("GET", "/verifyReceipt")
+            #expect(get.body == Array("{\"status\":21000}".utf8))
+            #expect(store.requests.total == 5)
+            #expect(store.requests.count("verifyReceipt.automatic") == 3)
+            #expect(store.requests.count("verifyReceipt.sandbox") == 1)
+            let log = try JSONValue(reading: try await client.send("GET", "/requests").body)
+            #expect(log["last"]?.elements?.last?["hasPassword"]?.flag == true)
+            #expect(log["last"]?.elements?.last?["contentType"]?.text == "text/plain")
+            #expect(!String(decoding: log.bytes, as: UTF8.self).contains(SimulatedApp.first.sharedSecret))
+        }
+    }
+
+    @Test("refuses more than three mebibytes")
+    func tooLarge() async throws {
+        try await serving { _, client in
+            let body = JSONValue.string(String(repeating: "A", count: 3_145_730))
+            let answer = try await client.send("POST", "/verifyReceipt", body)
+            #expect(answer.status == 413)
+        }
+    }
+
+    @Test("goes wrong as often as it was asked to, and then right again")
+    func faults() async throws {
+        try await serving { store, client in
+            let receipt = try #require(store.receipts.first)
+            func fault(_ members: KeyValuePairs<String, JSONValue?>) async throws -> Int {
+                try await client.send("POST", "/faults", .object(members)).status
+            }
+            func ask() async throws -> (status: Int, body: [UInt8]) {
+                try await client.send("POST", "/production/verifyReceipt", question(receipt))
+            }
+            #expect(try await fault(["kind": .string("status"), "status": .number(503), "times": .number(2)]) == 201)
+            #expect(try await ask().status == 503)
+            #expect(try await ask().status == 503)
+            #expect(try await ask().status == 200)
+            #expect(try await fault(["kind": .string("html"), "times": .number(1)]) == 201)
+            #expect(try await ask().body.starts(with: Array("<html>".utf8)))
+            #expect(try await fault(["kind": .string("status21002"), "times": .number(1)]) == 201)
+            #expect(try await ask().body == Array("{\"status\":21002}".utf8))
+            #expect(try await fault(["kind": .string("delay"), "milliseconds": .number(200), "times": .number(1)]) == 201)
+            let start = ContinuousClock.now
+            #expect(try await ask().status == 200)
+            #expect(ContinuousClock.now - start >= .milliseconds(200))
+            #expect(try await fault(["kind": .string("nonsense")]) == 400)
+            #expect(try await fault(["kind": .string("status"), "environment": .string("sandbox")]) == 201)
+            #expect(try await ask().status == 200)
+            #expect(try await client.send("POST", "/sandbox/verifyReceipt", question(receipt)).status == 503)
+            #expect(try await client.send("DELETE", "/faults").status == 204)
+            #expect(try await client.send("POST", "/sandbox/verifyReceipt", question(receipt)).status == 200)
+        }
+    }
+
+    @Test("breaks connections without an answer and in the middle of one", arguments: ["reset", "truncate"])
+    func broken(kind: String) async throws {
+        try await serving { store, client in
+            let receipt = try #require(store.receipts.first)
+            store.faults.add(try #require(SimulatedFault(.object(["kind": .string(kind), "times": .number(9)]))))
+            await #expect(throws: (any Error).self) {
+                try await client.send("POST", "/verifyReceipt", question(receipt))
+            }
+            store.faults.removeAll()
+            #expect(try await client.send("POST", "/verifyReceipt", question(receipt)).status == 200)
+        }
+    }
+
+    @Test("frees its port when it stops")
+    func stopping() async throws {
+        let store = try Shared.store(customers: 1)
+        let port = try await store.start()
+        await store.stop()
+        #expect(try await store.start(port: port) == port)
+        await store.stop()
+    }
+}

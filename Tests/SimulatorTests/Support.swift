@@ -1,0 +1,61 @@
+import Foundation
+import Simulator
+import StoreTypes
+
+/// What several suites share: one tree of keys, for their making is what takes time.
+enum Shared {
+    private static let made = Result { try TestPKI() }
+
+    static var pki: TestPKI { get throws { try made.get() } }
+
+    /// 2026-11-21T12:00:00Z.
+    static let noon = Timestamp(seconds: 1_795_262_400)
+
+    static func store(customers: Int = 36, seed: UInt64 = 7) throws -> SimulatedStore {
+        try SimulatedStore(seed: seed, customers: customers, clock: .fixed(noon), pki: try pki)
+    }
+}
+
+/// A folder that is gone with the test.
+final class Scratch {
+    let path: String
+
+    init() throws {
+        path = FileManager.default.temporaryDirectory.appendingPathComponent("sim-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    @discardableResult
+    func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+        try Data(bytes).write(to: URL(fileURLWithPath: "\(path)/\(name)"))
+        return name
+    }
+
+    /// A PEM file with these certificates.
+    func writeCertificates(_ name: String, _ certificates: [[UInt8]]) throws -> String {
+        let text = certificates.map {
+            "-----BEGIN CERTIFICATE-----\n"
+                + Recoding.lines(Base64.encode($0), width: 64, separator: "\n") + "\n-----END CERTIFICATE-----\n"
+        }.joined()
+        return try write(name, Array(text.utf8))
+    }
+
+    /// Runs the `openssl` command in this folder.
+    func openssl(_ arguments: String...) throws -> (status: Int32, output: [UInt8], errors: String) {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["openssl"] + arguments
+        process.currentDirectoryURL = URL(fileURLWithPath: path)
+        let (output, errorFile) = (Pipe(), "\(path)/stderr-\(UUID().uuidString)")
+        _ = FileManager.default.createFile(atPath: errorFile, contents: nil)
+        process.standardOutput = output
+        process.standardError = FileHandle(forWritingAtPath: errorFile)
+        try process.run()
+        let bytes = [UInt8](output.fileHandleForReading.readDataToEndOfFile())
+        process.waitUntilExit()
+        let errors = String(decoding: FileManager.default.contents(atPath: errorFile) ?? Data(), as: UTF8.self)
+        return (process.terminationStatus, bytes, errors)
+    }
+}

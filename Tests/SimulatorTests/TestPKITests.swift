@@ -1,0 +1,64 @@
+import Cryptography
+import Simulator
+import StoreTypes
+import Testing
+
+@Suite("The simulator's certificates")
+struct TestPKITests {
+    private func verify(_ signer: ReceiptSigner, root: [UInt8]) throws -> (status: Int32, errors: String) {
+        let scratch = try Scratch()
+        let rootFile = try scratch.writeCertificates("root.pem", [root])
+        let chain = try scratch.writeCertificates("chain.pem", signer.issuers.map(\.certificate))
+        let leaf = try scratch.writeCertificates("leaf.pem", [signer.leaf.certificate])
+        let verdict = try scratch.openssl(
+            "verify", "-x509_strict", "-no-CApath", "-attime", String(Shared.noon.seconds), "-CAfile", rootFile,
+            "-untrusted", chain, leaf)
+        return (verdict.status, verdict.errors)
+    }
+
+    @Test("pass openssl's strict rules, RSA and EC")
+    func strict() throws {
+        let pki = try Shared.pki
+        for (signer, root) in [
+            (pki.receiptSigner, pki.root), (pki.purchaseSigner, pki.root), (pki.jwsSigner, pki.jwsRoot),
+            (try pki.developerCertificate(), pki.root), (try pki.signerBelowUnmarkedAuthority(), pki.root),
+            (try pki.ecSigner(), pki.root),
+        ] {
+            let verdict = try verify(signer, root: root.certificate)
+            #expect(verdict.status == 0, "\(signer.leaf.template.subject.commonName): \(verdict.errors)")
+        }
+    }
+
+    @Test("carry the markers, key sizes and names that were asked for")
+    func text() throws {
+        let pki = try Shared.pki
+        let expected: [(CertificateIdentity, [String])] = [
+            (pki.root, ["CN = Receipt Bridge Simulator Root CA", "(2048 bit)", "CA:TRUE"]),
+            (pki.developerRelations, ["1.2.840.113635.100.6.2.1", "CA:TRUE, pathlen:0"]),
+            (pki.receiptLeaf, ["1.2.840.113635.100.6.11.1", "(2048 bit)", "CA:FALSE", "Digital Signature"]),
+            (pki.iTunesStore, ["1.2.840.113635.100.6.2.2"]),
+            (pki.purchaseLeaf, ["1.2.840.113635.100.6.5.1", "(1024 bit)"]),
+            (pki.jwsLeaf, ["1.2.840.113635.100.6.11.1", "P-256", "ecdsa-with-SHA384"]),
+        ]
+        let scratch = try Scratch()
+        for (identity, words) in expected {
+            let file = try scratch.writeCertificates("certificate.pem", [identity.certificate])
+            let text = String(
+                decoding: try scratch.openssl("x509", "-in", file, "-noout", "-text").output, as: UTF8.self)
+            #expect(text.contains("Version: 3"))
+            #expect(text.contains("Subject Key Identifier") && text.contains("Authority Key Identifier"))
+            for word in words { #expect(text.contains(word), "\(word) in \(text)") }
+        }
+    }
+
+    @Test("can have other digests, sizes and validities")
+    func options() throws {
+        let pki = try TestPKI(.init(certificateDigest: .sha1, validity: .past, rsaBits: 1536, purchaseSignerBits: 768))
+        let scratch = try Scratch()
+        let file = try scratch.writeCertificates("leaf.pem", [pki.receiptLeaf.certificate])
+        let text = String(decoding: try scratch.openssl("x509", "-in", file, "-noout", "-text").output, as: UTF8.self)
+        for word in ["sha1WithRSAEncryption", "(1536 bit)", "Jun 15 00:00:00 2009 GMT", "2014 GMT"] {
+            #expect(text.contains(word), "\(word) in \(text)")
+        }
+    }
+}

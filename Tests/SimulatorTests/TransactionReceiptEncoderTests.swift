@@ -1,0 +1,70 @@
+import Foundation
+import Simulator
+import StoreTypes
+import Testing
+
+@Suite("A minted transactionReceipt")
+struct TransactionReceiptEncoderTests {
+    private static let entries: [TransactionReceiptEncoder.Entry] = [
+        .init("product-id", "com.example.app.coins100"), .init("transaction-id", "500000000000001"),
+    ]
+
+    private func encoder(_ version: UInt8) throws -> TransactionReceiptEncoder {
+        let pki = try Shared.pki
+        return TransactionReceiptEncoder(
+            signer: version == 2 ? pki.purchaseSigner : pki.receiptSigner,
+            options: .init(version: version, environmentLine: "Sandbox"))
+    }
+
+    /// The text between the quotes behind a key.
+    private func value(_ key: String, _ receipt: [UInt8]) throws -> [UInt8] {
+        let text = String(decoding: receipt, as: UTF8.self)
+        let rest = try #require(text.components(separatedBy: "\"\(key)\" = \"").dropFirst().first)
+        return try #require(Base64.decode(String(rest.prefix { $0 != "\"" })))
+    }
+
+    @Test("is signed over version byte and purchase-info with SHA-1", arguments: [UInt8(2), 3])
+    func signature(version: UInt8) throws {
+        let receipt = try encoder(version).encode(purchaseInfo: Self.entries)
+        let blob = try value("signature", receipt)
+        let width = version == 2 ? 128 : 256
+        #expect(blob[0] == version)
+        let length = blob[(1 + width)..<(5 + width)].reduce(0) { $0 << 8 | Int($1) }
+        #expect(blob.count == 5 + width + length)
+        let scratch = try Scratch()
+        try scratch.write("leaf.cer", Array(blob[(5 + width)...]))
+        try scratch.write("signature", Array(blob[1...width]))
+        try scratch.write("message", [version] + value("purchase-info", receipt))
+        #expect(try scratch.openssl("x509", "-inform", "DER", "-in", "leaf.cer", "-pubkey", "-noout", "-out", "key").status == 0)
+        let verdict = try scratch.openssl(
+            "dgst", "-sha1", "-verify", "key", "-signature", "signature", "message")
+        #expect(String(decoding: verdict.output, as: UTF8.self) == "Verified OK\n", "\(verdict.errors)")
+    }
+
+    @Test("has the genuine layout to the byte")
+    func layout() throws {
+        let text = String(decoding: try encoder(3).encode(purchaseInfo: Self.entries), as: UTF8.self)
+        #expect(text.hasPrefix("{\n\t\"signature\" = \"Aw"))
+        #expect(text.hasSuffix("\n\t\"environment\" = \"Sandbox\";\n\t\"pod\" = \"100\";\n\t\"signing-status\" = \"0\";\n}"))
+        #expect(Base64.encode(Array(text.utf8)).hasPrefix("ewoJInNpZ25hdHVyZSIgPSAi"))
+        let list = String(decoding: TransactionReceiptEncoder.list(Self.entries), as: UTF8.self)
+        #expect(
+            list == "{\n\t\"product-id\" = \"com.example.app.coins100\";\n\t\"transaction-id\" = \"500000000000001\";\n}")
+    }
+
+    @Test("can lie about version and length, and lose its environment line")
+    func options() throws {
+        var encoder = try encoder(3)
+        encoder.options.environmentLine = nil
+        encoder.options.writtenVersion = 9
+        encoder.options.writtenCertificateLength = 7
+        encoder.options.oneLine = true
+        let receipt = try encoder.encode(purchaseInfo: Self.entries)
+        let text = String(decoding: receipt, as: UTF8.self)
+        #expect(!text.contains("environment"))
+        #expect(!text.contains("\n"))
+        let blob = try value("signature", receipt)
+        #expect(blob[0] == 9)
+        #expect(Array(blob[257..<261]) == [0, 0, 0, 7])
+    }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import Simulator
+import StoreTypes
+import Testing
+
+@Suite("The simulated verifyReceipt")
+struct VerifyReceiptTests {
+    private let store: SimulatedStore
+
+    init() throws {
+        store = try Shared.store()
+    }
+
+    private func receipt(
+        _ kind: CustomerKind, _ environment: AppStoreEnvironment = .production, version: UInt8? = nil
+    ) throws -> IssuedReceipt {
+        try #require(
+            store.receipts.first {
+                $0.customer.kind == kind && $0.environment == environment && $0.plan.version == version
+            })
+    }
+
+    private func ask(
+        _ text: String, at endpoint: SimulatedVerifyReceipt.Endpoint = .production,
+        password: String? = SimulatedApp.first.sharedSecret, excludesOld: JSONValue? = nil
+    ) throws -> JSONValue {
+        let request = JSONValue.object([
+            "receipt-data": .string(text), "password": password.map(JSONValue.string),
+            "exclude-old-transactions": excludesOld,
+        ])
+        return try store.verifyReceipt.answer(body: request.bytes, at: endpoint)
+    }
+
+    private func keys(_ value: JSONValue?) -> [String] {
+        if case .object(let members)? = value { members.map(\.key) } else { [] }
+    }
+
+    @Test("knows every receipt of its world, in its own environment and by the status the world expects")
+    func everybody() throws {
+        for receipt in store.receipts {
+            let answer = try ask(receipt.base64, at: .automatic)
+            #expect(answer["status"]?.integer == receipt.customer.expectedStatus, "\(receipt.id)")
+        }
+    }
+
+    @Test("sends receipts of the other environment away with a bare status")
+    func environments() throws {
+        let production = try receipt(.activeSubscription).base64
+        let sandbox = try receipt(.activeSubscription, .sandbox).base64
+        #expect(try ask(sandbox).bytes == Array("{\"status\":21007}".utf8))
+        #expect(try ask(production, at: .sandbox).bytes == Array("{\"status\":21008}".utf8))
+        #expect(try ask(sandbox, password: nil).bytes == Array("{\"status\":21007}".utf8))
+        #expect(try ask(sandbox, at: .sandbox)["environment"]?.text == "Sandbox")
+        #expect(try ask(production, at: .automatic)["environment"]?.text == "Production")
+    }
+
+    @Test("wants the shared secret for auto-renewables only", arguments: [nil, "", "wrong"])
+    func passwords(password: String?) throws {
+        let body = "{\"environment\":\"Production\",\"status\":21004}"
+        let subscription = try receipt(.activeSubscription).base64
+        #expect(try ask(subscription, password: password).bytes == Array(body.utf8))
+        let old = try receipt(.oldActiveSubscription, version: 3).base64
+        #expect(try ask(old, password: password)["status"]?.integer == 21004)
+        #expect(try ask(receipt(.nonConsumable).base64, password: password)["status"]?.integer == 0)
+    }
+
+    @Test(
+        "calls what it cannot read 21002",
+        arguments: [
+            "", "{", "[]", "null", "{}", "{\"receipt-data\":5}", "{\"receipt-data\":\"\"}",
+            "{\"receipt-data\":\"%%%\"}", "{\"receipt_data\":\"MIIB\"}", "{\"receipt-data\":\"aGVsbG8=\"}",
+        ])
+    func unreadable(body: String) throws {
+        let answer = try store.verifyReceipt.answer(body: Array(body.utf8), at: .production)
+        #expect(answer.bytes == Array("{\"status\":21002}".utf8))
+    }
+
+    @Test("judges every mangling and forgery as its line says")
+    func hostile() throws {
+        let hostile = try store.hostileReceipts()
+        #expect(hostile.count >= 28)
+        #expect(Set(hostile.map(\.id)).count == hostile.count)
+        for entry in hostile {
+            #expect(try ask(entry.text, at: .automatic)["status"]?.integer == entry.status, "\(entry.mangling)")
+        }
+    }
+
+    @Test("answers App Receipts with Apple's keys in Apple's order")
+    func appReceipt() throws {
+        let receipt = try receipt(.activeSubscription)
+        let answer = try ask(receipt.base64)
+        #expect(
+            keys(answer) == [
+                "environment", "receipt", "latest_receipt_info", "latest_receipt", "pending_renewal_info", "status",
+            ])
+        #expect(keys(answer["receipt"]).prefix(3) == ["receipt_type", "adam_id", "app_item_id"])
+        #expect(answer["receipt"]?["app_item_id"]?.integer == 1_234_567_890)
+        let rows = try #require(answer["receipt"]?["in_app"]?.elements)
+        #expect(rows.compactMap { $0["transaction_id"]?.text } == receipt.transactions.map(\.transactionId))
+        let dates = try #require(answer["latest_receipt_info"]?.elements).compactMap {
+            $0["purchase_date_ms"]?.text.flatMap { Int64($0) }
+        }
+        #expect(dates == dates.sorted())
+        let renewal = try #require(answer["pending_renewal_info"]?.elements?.first)
+        #expect(
+            keys(renewal) == ["auto_renew_product_id", "product_id", "original_transaction_id", "auto_renew_status"])
+        let latest = try #require(answer["latest_receipt"]?.text)
+        #expect(latest != receipt.base64)
+        #expect(try ask(latest)["latest_receipt"]?.text == latest)
+    }
+
+    @Test("thins to one row a subscription", arguments: [JSONValue.bool(true), .string("true")])
+    func excludeOld(flag: JSONValue) throws {
+        let receipt = try receipt(.activeSubscription)
+        let rows = try #require(try ask(receipt.base64, excludesOld: flag)["latest_receipt_info"]?.elements)
+        #expect(rows.count == 1)
+        #expect(rows[0]["transaction_id"]?.text == receipt.customer.transactions.last?.transactionId)
+    }
+
+    @Test("lists a hundred rows at most, the newest")
+    func cap() throws {
+        let receipt = try receipt(.longHistory)
+        let answer = try ask(receipt.base64)
+        let rows = try #require(answer["latest_receipt_info"]?.elements)
+        #expect(rows.count == 100)
+        #expect(rows.last?["transaction_id"]?.text == receipt.customer.transactions.last?.transactionId)
+        #expect(answer["receipt"]?["in_app"]?.elements?.count == receipt.transactions.count)
+    }
+
+    @Test("leaves finished consumables out, and latest_* where there is no auto-renewable")
+    func consumables() throws {
+        let answer = try ask(receipt(.consumables).base64)
+        #expect(keys(answer) == ["environment", "receipt", "status"])
+        #expect(answer["receipt"]?["in_app"]?.elements?.count == 1)
+    }
+
+    @Test("tells a refund by date and reason")
+    func refund() throws {
+        let answer = try ask(receipt(.refundedNonConsumable).base64)
+        let rows = try #require(answer["latest_receipt_info"]?.elements)
+        let refunded = try #require(rows.first { $0["cancellation_reason"] != nil })
+        #expect(refunded["cancellation_reason"]?.text == "1")
+        #expect(refunded["cancellation_date_ms"]?.text?.hasSuffix("586") == true)
+        #expect(refunded["cancellation_date_pst"]?.text?.hasSuffix("America/Los_Angeles") == true)
+    }
+
+    @Test("answers transactionReceipts flat: active, expired and one-time")
+    func transactionReceipts() throws {
+        let active = try ask(receipt(.oldActiveSubscription, version: 3).base64)
+        #expect(active["environment"] == nil)
+        #expect(active["auto_renew_status"]?.integer == 1)
+        #expect(active["latest_receipt_info"]?["expires_date_formatted"]?.text?.hasSuffix("Etc/GMT") == true)
+        #expect(active["latest_receipt_info"]?["version_external_identifier"] == nil)
+        let latest = try #require(active["latest_receipt"]?.text)
+        #expect(try ask(latest)["status"]?.integer == 0)
+        let expired = try ask(receipt(.oldExpiredSubscription, version: 3).base64)
+        #expect(expired["status"]?.integer == 21006)
+        #expect(expired["latest_receipt"] == nil)
+        #expect(expired["expiration_intent"]?.text == "1")
+        #expect(expired["latest_expired_receipt_info"]?["bid"]?.text == "com.example.app")
+        let once = try ask(receipt(.oldPurchase, version: 2).base64)
+        #expect(keys(once) == ["receipt", "status"])
+        #expect(once["receipt"]?["app_item_id"]?.text == "1234567890")
+    }
+}
+
+@Suite("JSON")
+struct JSONValueTests {
+    @Test(
+        "comes back as it was written",
+        arguments: ["{\"a\":[1,-2,true,null,\"x\\\"\\\\\\n\\u0001é😀\"],\"b\":{}}", "[]", "\"\"", "9007199254740993"])
+    func roundTrip(text: String) throws {
+        #expect(String(decoding: try JSONValue(reading: Array(text.utf8)).bytes, as: UTF8.self) == text)
+    }
+
+    @Test("of two equal keys the last counts, and escapes are read")
+    func duplicates() throws {
+        let value = try JSONValue(reading: Array(" {\"a\": 1, \"a\": \"\\/\\u00e9\\ud83d\\ude00\"} ".utf8))
+        #expect(value["a"]?.text == "/é😀")
+    }
+
+    @Test(
+        "is refused with an error, never a trap",
+        arguments: ["", "{", "{\"a\"", "{\"a\":}", "[1,]", "\"\\u12", "\"\\", "tru", "1 2", "{1:2}", "\"\n\""])
+    func malformed(text: String) {
+        #expect(throws: JSONReadingError.self) { try JSONValue(reading: Array(text.utf8)) }
+    }
+
+    @Test("too deep is refused")
+    func deep() {
+        #expect(throws: JSONReadingError.self) { try JSONValue(reading: Array(repeating: 0x5B, count: 100_000)) }
+    }
+}

@@ -1,0 +1,69 @@
+import Simulator
+import StoreTypes
+import Testing
+
+@Suite("A world")
+struct WorldTests {
+    private let world = World(seed: 7, customers: 72, epoch: Shared.noon)
+
+    @Test("follows from seed, number and clock")
+    func determinism() {
+        #expect(World(seed: 7, customers: 72, epoch: Shared.noon).customers == world.customers)
+        #expect(World(seed: 8, customers: 72, epoch: Shared.noon).customers != world.customers)
+        #expect(World(seed: 7, customers: 10, epoch: Shared.noon).customers == Array(world.customers.prefix(10)))
+    }
+
+    @Test("has every kind of customer, in production and in the sandbox")
+    func kinds() {
+        #expect(Set(world.customers.map(\.kind)) == Set(CustomerKind.allCases))
+        for kind in [CustomerKind.activeSubscription, .consumables, .nonConsumable, .oldActiveSubscription, .oldExpiredSubscription] {
+            #expect(Set(world.customers.prefix(20).filter { $0.kind == kind }.map(\.environment)).count == 2)
+        }
+    }
+
+    @Test("gives every transaction an id of its own that tells its environment")
+    func identifiers() throws {
+        var seen: Set<String> = []
+        for customer in world.customers {
+            for transaction in customer.transactions {
+                let id = try #require(TransactionIdentifier(rawValue: transaction.transactionId))
+                #expect(seen.insert(transaction.transactionId).inserted)
+                #expect(id.isSandbox == (customer.environment == .sandbox))
+                #expect(transaction.transactionId.count == (customer.environment == .sandbox ? 16 : 15))
+                #expect(transaction.purchaseDate <= Shared.noon)
+            }
+            #expect(customer.transactions.map(\.purchaseDate) == customer.transactions.map(\.purchaseDate).sorted())
+        }
+    }
+
+    @Test("says for each subscription of a history how it stands, and that agrees with its dates")
+    func renewals() throws {
+        for customer in world.customers {
+            let subscriptions = Set(customer.transactions.filter(\.isAutoRenewable).map(\.originalTransactionId))
+            #expect(Set(customer.renewals.map(\.originalTransactionId)) == subscriptions)
+            for renewal in customer.renewals {
+                let newest = try #require(
+                    customer.transactions.last { $0.originalTransactionId == renewal.originalTransactionId })
+                let isRunning = try #require(newest.expiresDate) > Shared.noon && newest.revocation == nil
+                #expect((renewal.status == .active) == isRunning, "\(customer.kind)")
+                #expect((renewal.status == .revoked) == (newest.revocation != nil))
+            }
+        }
+    }
+
+    @Test("begins with a production customer whose subscription is active")
+    func first() throws {
+        let customer = try #require(world.customers.first)
+        #expect(customer.environment == .production)
+        #expect(customer.activeProductIds == ["com.example.app.monthly"])
+        #expect(customer.receipts.first?.version == nil)
+    }
+
+    @Test("of one customer or a thousand is made quickly")
+    func size() throws {
+        #expect(World(seed: 1, customers: 1, epoch: Shared.noon).customers.count == 1)
+        let store = try Shared.store(customers: 300)
+        #expect(store.receipts.count > 300)
+        #expect(Set(store.receipts.map(\.id)).count == store.receipts.count)
+    }
+}
