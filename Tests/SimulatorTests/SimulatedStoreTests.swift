@@ -96,7 +96,8 @@ struct SimulatedStoreTests {
             #expect(try await ask().body.starts(with: Array("<html>".utf8)))
             #expect(try await fault(["kind": .string("status21002"), "times": .number(1)]) == 201)
             #expect(try await ask().body == Array("{\"status\":21002}".utf8))
-            #expect(try await fault(["kind": .string("delay"), "milliseconds": .number(200), "times": .number(1)]) == 201)
+            #expect(
+                try await fault(["kind": .string("delay"), "milliseconds": .number(200), "times": .number(1)]) == 201)
             let start = ContinuousClock.now
             #expect(try await ask().status == 200)
             #expect(ContinuousClock.now - start >= .milliseconds(200))

@@ -18,7 +18,7 @@ struct StateDirectoryTests {
     func complete() throws {
         let scratch = try Scratch()
         let directory = try StateDirectory(scratch.path)
-        let store = try directory.open(seed: 1, customers: 20, clock: .fixed(Shared.noon))
+        let store = try directory.open(seed: 1, customers: 20, clock: .fixed(Shared.noon), newKeys: Shared.pki)
         try directory.write(store, host: "127.0.0.1", port: 8090)
         let names = try FileManager.default.contentsOfDirectory(atPath: scratch.path).sorted()
         #expect(
@@ -49,7 +49,8 @@ struct StateDirectoryTests {
         let scratch = try Scratch()
         let directory = try StateDirectory(scratch.path)
         try directory.write(
-            try directory.open(seed: 3, customers: 6, clock: .fixed(Shared.noon)), host: "::1", port: 1)
+            try directory.open(seed: 3, customers: 6, clock: .fixed(Shared.noon), newKeys: Shared.pki), host: "::1",
+            port: 1)
         let world = try #require(try lines("\(scratch.path)/world.json").first)
         #expect(keys(world) == ["seed", "clock", "customers"])
         #expect(world["clock"]?.text == "2026-11-21T12:00:00Z")
@@ -68,7 +69,8 @@ struct StateDirectoryTests {
         let scratch = try Scratch()
         let directory = try StateDirectory("\(scratch.path)/state")
         try directory.write(
-            try directory.open(seed: 1, customers: 1, clock: .fixed(Shared.noon)), host: "127.0.0.1", port: 1)
+            try directory.open(seed: 1, customers: 1, clock: .fixed(Shared.noon), newKeys: Shared.pki),
+            host: "127.0.0.1", port: 1)
         for (name, mode) in [
             ("state", 0o700), ("state/keys", 0o700), ("state/keys/root.pem", 0o600), ("state/shared-secret.txt", 0o600),
             ("state/SubscriptionKey_SIMKEY0001.p8", 0o600),
@@ -82,7 +84,7 @@ struct StateDirectoryTests {
     func restart() throws {
         let scratch = try Scratch()
         let directory = try StateDirectory(scratch.path)
-        let first = try directory.open(seed: 5, customers: 4, clock: .real)
+        let first = try directory.open(seed: 5, customers: 4, clock: .real, newKeys: Shared.pki)
         try directory.write(first, host: "127.0.0.1", port: 1)
         func ask(_ store: SimulatedStore, _ text: String) throws -> JSONValue {
             let request = JSONValue.object([
@@ -105,7 +107,7 @@ struct StateDirectoryTests {
     @Test("of sample receipts has a folder for each case, and no keys")
     func receiptsFolder() throws {
         let scratch = try Scratch()
-        try ReceiptsFolder(scratch.path).write()
+        try ReceiptsFolder(scratch.path, pki: Shared.pki).write()
         let names = try FileManager.default.subpathsOfDirectory(atPath: scratch.path)
         #expect(names.filter { $0.hasSuffix("/receipt.b64") }.count == 11)
         #expect(names.filter { $0.hasSuffix("upstream/verifyReceipt.json") }.count == 11)

@@ -11,6 +11,9 @@ enum Shared {
     /// 2026-11-21T12:00:00Z.
     static let noon = Timestamp(seconds: 1_795_262_400)
 
+    /// For tests that ask only.
+    static let verdicts = Result { try store() }
+
     static func store(customers: Int = 36, seed: UInt64 = 7) throws -> SimulatedStore {
         try SimulatedStore(seed: seed, customers: customers, clock: .fixed(noon), pki: try pki)
     }

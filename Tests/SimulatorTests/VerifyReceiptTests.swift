@@ -8,7 +8,7 @@ struct VerifyReceiptTests {
     private let store: SimulatedStore
 
     init() throws {
-        store = try Shared.store()
+        store = try Shared.verdicts.get()
     }
 
     private func receipt(

@@ -16,7 +16,10 @@ struct WorldTests {
     @Test("has every kind of customer, in production and in the sandbox")
     func kinds() {
         #expect(Set(world.customers.map(\.kind)) == Set(CustomerKind.allCases))
-        for kind in [CustomerKind.activeSubscription, .consumables, .nonConsumable, .oldActiveSubscription, .oldExpiredSubscription] {
+        for kind in [
+            CustomerKind.activeSubscription, .consumables, .nonConsumable, .oldActiveSubscription,
+            .oldExpiredSubscription,
+        ] {
             #expect(Set(world.customers.prefix(20).filter { $0.kind == kind }.map(\.environment)).count == 2)
         }
     }

@@ -1,34 +1,56 @@
+import Foundation
+
 /// Writes DER: every function gives one complete tag-length-value.
 ///
 /// Only what receipts, certificates and PKCS#7 need. It shares nothing with the decoders, so that a mistake in one is not
 /// a mistake in both.
 package enum DEREncoder {
     package static func value(tag: UInt8, _ content: [UInt8]) -> [UInt8] {
+        value(tag: tag, parts: [content])
+    }
+
+    /// The same around contents that follow each other.
+    package static func value(tag: UInt8, parts: [[UInt8]]) -> [UInt8] {
+        var count = 0
+        for part in parts { count += part.count }
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(content.count + 6)
+        bytes.reserveCapacity(count + 10)
         bytes.append(tag)
-        bytes += length(content.count)
-        bytes += content
+        appendLength(count, to: &bytes)
+        for part in parts { bytes.append(contentsOf: part) }
         return bytes
     }
 
-    package static func sequence(_ elements: [UInt8]...) -> [UInt8] { value(tag: 0x30, Array(elements.joined())) }
+    package static func sequence(_ elements: [UInt8]...) -> [UInt8] { value(tag: 0x30, parts: elements) }
 
-    package static func sequence(_ elements: [[UInt8]]) -> [UInt8] { value(tag: 0x30, Array(elements.joined())) }
+    package static func sequence(_ elements: [[UInt8]]) -> [UInt8] { value(tag: 0x30, parts: elements) }
 
     /// A SET OF: DER wants the elements in ascending order of their encodings.
     package static func set(_ elements: [[UInt8]], sorted: Bool = true) -> [UInt8] {
-        let ordered = sorted ? elements.sorted { $0.lexicographicallyPrecedes($1) } : elements
-        return value(tag: 0x31, Array(ordered.joined()))
+        value(tag: 0x31, parts: sorted ? elements.sorted(by: precedes) : elements)
+    }
+
+    /// The order of encodings in a SET OF.
+    package static func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        let common = min(left.count, right.count)
+        let difference = left.withUnsafeBytes { left in
+            right.withUnsafeBytes { right in
+                guard let left = left.baseAddress, let right = right.baseAddress else { return Int32(0) }
+                return memcmp(left, right, common)
+            }
+        }
+        return difference != 0 ? difference < 0 : left.count < right.count
     }
 
     /// Two's complement, as few bytes as possible.
     package static func integer(_ number: Int64) -> [UInt8] {
-        var bytes = withUnsafeBytes(of: number.bigEndian) { Array($0) }
-        while bytes.count > 1, (bytes[0] == 0 && bytes[1] < 0x80) || (bytes[0] == 0xFF && bytes[1] >= 0x80) {
-            bytes.removeFirst()
+        var width = 1
+        while width < 8, number >> (width * 8 - 1) != 0, number >> (width * 8 - 1) != -1 { width += 1 }
+        var bytes: [UInt8] = [0x02, UInt8(width)]
+        for place in stride(from: width - 1, through: 0, by: -1) {
+            bytes.append(UInt8(truncatingIfNeeded: number >> (place * 8)))
         }
-        return value(tag: 0x02, bytes)
+        return bytes
     }
 
     /// A positive INTEGER of any size, from its big-endian bytes.
@@ -83,9 +105,13 @@ package enum DEREncoder {
         return digits.reversed()
     }
 
-    private static func length(_ count: Int) -> [UInt8] {
-        if count < 0x80 { return [UInt8(count)] }
-        let bytes = withUnsafeBytes(of: UInt64(count).bigEndian) { Array($0.drop { $0 == 0 }) }
-        return [0x80 | UInt8(bytes.count)] + bytes
+    private static func appendLength(_ count: Int, to bytes: inout [UInt8]) {
+        guard count >= 0x80 else { return bytes.append(UInt8(count)) }
+        var width = 1
+        while width < 8, count >> (width * 8) != 0 { width += 1 }
+        bytes.append(0x80 | UInt8(width))
+        for place in stride(from: width - 1, through: 0, by: -1) {
+            bytes.append(UInt8(truncatingIfNeeded: count >> (place * 8)))
+        }
     }
 }

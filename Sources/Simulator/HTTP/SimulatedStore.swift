@@ -104,7 +104,9 @@ extension SimulatedStore {
             },
             logger: Self.quietLogger)
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { if stopsOnSignals { try await application.runService() } else { try await application.run() } }
+            group.addTask {
+                if stopsOnSignals { try await application.runService() } else { try await application.run() }
+            }
             group.addTask { for try await _ in failures {} }
             try await group.next()
             group.cancelAll()

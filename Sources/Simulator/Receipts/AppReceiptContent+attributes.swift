@@ -36,7 +36,7 @@ extension AppReceiptContent {
     /// The purchases in the order in which the sorted payload holds them, which is that of `in_app` in the answer.
     package var purchasesInBlobOrder: [AppReceiptPurchase] {
         purchases.map { (purchase: $0, der: ReceiptAttribute(17, raw: $0.der).der) }
-            .sorted { $0.der.lexicographicallyPrecedes($1.der) }
+            .sorted { DEREncoder.precedes($0.der, $1.der) }
             .map(\.purchase)
     }
 }

@@ -91,19 +91,31 @@ package struct AppReceiptPurchase: Sendable, Hashable {
 extension AppReceiptPurchase {
     /// The attributes 1701 to 1722, the always-empty ones included.
     package var attributes: [ReceiptAttribute] {
+        (telling + Self.empty).filter { !omittedTypes.contains($0.type) } + extraAttributes
+    }
+
+    /// Without a meaning anybody knows: an empty text in every receipt; and the cancellation date, never seen filled.
+    private static let empty: [ReceiptAttribute] =
+        [.text(1709, ""), .date(1712, nil)] + (1714...1718).map { .text($0, "") }
+    private static let alwaysEmpty = empty.map(\.der)
+
+    /// The attributes that say something.
+    private var telling: [ReceiptAttribute] {
         var list: [ReceiptAttribute] = [
             .number(1701, quantity), .text(1702, productId), .text(1703, transactionId), .date(1704, purchaseDate),
             .text(1705, originalTransactionId), .date(1706, originalPurchaseDate), .number(1707, productType),
-            .date(1708, expiresDate), .text(1709, ""), .number(1710, productAppleId),
-            .number(1711, webOrderLineItemId), .date(1712, nil), .number(1713, isTrialPeriod ? 1 : 0),
+            .date(1708, expiresDate), .number(1710, productAppleId), .number(1711, webOrderLineItemId),
+            .number(1713, isTrialPeriod ? 1 : 0),
         ]
-        list += (1714...1718).map { .text($0, "") }
         if expiresDate != nil { list.append(.number(1719, isInIntroOfferPeriod ? 1 : 0)) }
         if let promotionalOfferId { list.append(.text(1721, promotionalOfferId)) }
         list.append(.number(1722, isFamilyShared ? 1 : 0))
-        return list.filter { !omittedTypes.contains($0.type) } + extraAttributes
+        return list
     }
 
     /// The value of attribute 17.
-    package var der: [UInt8] { DEREncoder.set(attributes.map(\.der)) }
+    package var der: [UInt8] {
+        guard omittedTypes.isEmpty, extraAttributes.isEmpty else { return DEREncoder.set(attributes.map(\.der)) }
+        return DEREncoder.set(telling.map(\.der) + Self.alwaysEmpty)
+    }
 }

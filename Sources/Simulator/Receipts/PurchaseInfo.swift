@@ -32,7 +32,8 @@ enum PurchaseInfo {
             Entry("unique-vendor-identifier", customer.vendorIdentifier),
             Entry(
                 "unique-identifier",
-                plan.version == 2 ? digits.lowercased() + digits.lowercased().prefix(8) : "00008020-\(digits.prefix(16))"),
+                plan.version == 2
+                    ? digits.lowercased() + digits.lowercased().prefix(8) : "00008020-\(digits.prefix(16))"),
         ]
         if customer.environment == .production {
             entries.append(Entry("app-item-id", String(SimulatedApp.first.appAppleId)))

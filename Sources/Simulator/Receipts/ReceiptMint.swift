@@ -27,7 +27,8 @@ package struct ReceiptMint: Sendable {
     }
 
     /// Signs what `plan` says; SHA-1 before 2023-06-20, when Apple changed to SHA-256.
-    package func issue(_ plan: ReceiptPlan, for customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt {
+    package func issue(_ plan: ReceiptPlan, for customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt
+    {
         try issue(plan, for: customer, bytes: sign(plan, for: customer))
     }
 

@@ -59,7 +59,18 @@ extension TestPKI {
             leaf: try .selfSigned(template, key: try .rsa(bits: bits)), issuers: [])
     }
 
-    /// Another root with all of Apple's names; only the keys give it away.
+    /// A receipt signer with all of Apple's names and a root of its own; only keys give it away.
+    ///
+    /// Cheaper than ``foreign(rsaBits:)``: the root's key alone is new.
+    package func foreignReceiptSigner() throws(CryptographyError) -> ReceiptSigner {
+        let templates = PKITemplates(Options(names: .apple))
+        let root = try CertificateIdentity.selfSigned(templates.root, key: .rsa(bits: options.rsaBits))
+        let authority = try root.issue(templates.developerRelations, key: developerRelations.key)
+        let leaf = try authority.issue(templates.receiptLeaf, key: receiptLeaf.key)
+        return ReceiptSigner(leaf: leaf, issuers: [authority, root])
+    }
+
+    /// A whole tree with Apple's names and keys of its own.
     package static func foreign(rsaBits: Int = 2048) throws(CryptographyError) -> TestPKI {
         try TestPKI(Options(names: .apple, rsaBits: rsaBits))
     }

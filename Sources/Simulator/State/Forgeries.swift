@@ -17,7 +17,7 @@ extension SimulatedStore {
         stripped.stripsSignature = true
         let forged: [(String, [UInt8])] = [
             ("tamperedByte", tampered(receipt)),
-            ("foreignRoot", try encode(content, by: TestPKI.foreign().receiptSigner)),
+            ("foreignRoot", try encode(content, by: pki.foreignReceiptSigner())),
             ("developerCertificate", try encode(content, by: pki.developerCertificate())),
             ("unmarkedAuthority", try encode(content, by: pki.signerBelowUnmarkedAuthority())),
             ("nonAuthority", try encode(content, by: pki.signerBelowNonAuthority())),

@@ -19,9 +19,10 @@ package struct ReceiptsFolder: Sendable {
     private let files: StateDirectory
     private let store: SimulatedStore
 
-    package init(_ path: String) throws {
+    /// With new keys unless some are given.
+    package init(_ path: String, pki: TestPKI? = nil) throws {
         files = try StateDirectory(path)
-        store = try SimulatedStore(seed: Self.seed, customers: 40, clock: .fixed(Self.clock))
+        store = try SimulatedStore(seed: Self.seed, customers: 40, clock: .fixed(Self.clock), pki: pki)
     }
 
     /// Writes all of it.

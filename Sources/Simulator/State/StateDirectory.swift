@@ -14,8 +14,14 @@ package struct StateDirectory: Sendable {
     }
 
     /// The App Store of this directory; its files are written by ``write(_:host:port:)``.
-    package func open(seed: UInt64, customers: Int, clock: SimulatedClock) throws -> SimulatedStore {
-        let pki = try TestPKI(TestPKI.Options(), keep: try keptKeys())
+    ///
+    /// Where the directory has no keys yet, those of `newKeys` are taken, or new ones made.
+    package func open(
+        seed: UInt64, customers: Int, clock: SimulatedClock, newKeys: TestPKI? = nil
+    ) throws -> SimulatedStore {
+        let kept = keptKeys()
+        let pki: TestPKI
+        if kept.entries.isEmpty, let newKeys { pki = newKeys } else { pki = try TestPKI(.init(), keep: kept) }
         let former = files.read("keys/world.json").flatMap { try? JSONValue(reading: $0) }
         var isSame =
             former?["seed"]?.integer == Int64(bitPattern: seed) && former?["customers"]?.integer == Int64(customers)
@@ -75,7 +81,7 @@ package struct StateDirectory: Sendable {
         }
     }
 
-    private func keptKeys() throws -> PKIKeep {
+    private func keptKeys() -> PKIKeep {
         var keep = PKIKeep()
         for place in PKIKeep.Place.allCases {
             // All or nothing: one new authority among old ones would sign nothing that verifies.
