@@ -19,8 +19,8 @@ demo: build
 	Tests/demo.sh .build/release/receipt-bridge
 
 test: set-up
-	$(SWIFT) test --disable-xctest
-	$(SWIFT) test -c release --disable-xctest --disable-testable-imports
+	$(SWIFT) test --disable-xctest --no-parallel
+	$(SWIFT) test -c release --disable-xctest --no-parallel --disable-testable-imports
 
 check: set-up
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift

@@ -114,7 +114,8 @@ let package = Package(
         .target(name: "HTTPTestServer", path: "Tests/HTTPTestServer", swiftSettings: strict),
         .testTarget(name: "TransportTests", dependencies: ["Transport", "HTTPTestServer"], swiftSettings: strict),
         .testTarget(
-            name: "ReceiptDecodingTests", dependencies: ["ReceiptDecoding", "Cryptography", "StoreTypes", "TestSupport"],
+            name: "ReceiptDecodingTests",
+            dependencies: ["ReceiptDecoding", "Cryptography", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "AppStoreTests", dependencies: ["AppStore", "Transport", "StoreTypes", "HTTPTestServer"],

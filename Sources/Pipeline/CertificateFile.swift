@@ -8,7 +8,9 @@ package enum CertificateFile {
             return [UInt8](data)
         }
         let lines = text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-        let body = lines.drop { !$0.hasPrefix("-----BEGIN CERTIFICATE") }.dropFirst().prefix { !$0.hasPrefix("-----END") }
+        let body = lines.drop { !$0.hasPrefix("-----BEGIN CERTIFICATE") }.dropFirst().prefix {
+            !$0.hasPrefix("-----END")
+        }
         return [UInt8](Data(base64Encoded: body.joined()) ?? Data())
     }
 

@@ -212,13 +212,15 @@ extension Span<UInt8> {
             var position = start
             // Sixteen at a time: receipts are strings of a hundred thousand bytes.
             while position + 16 <= buffer.count {
-                let block = UnsafeRawBufferPointer(buffer).loadUnaligned(fromByteOffset: position, as: SIMD16<UInt8>.self)
+                let block = UnsafeRawBufferPointer(buffer).loadUnaligned(
+                    fromByteOffset: position, as: SIMD16<UInt8>.self)
                 let special =
                     (block .== UInt8(ascii: "\"")) .| (block .== UInt8(ascii: "\\")) .| (block .< 0x20)
                 if any(special) { break }
                 position += 16
             }
-            while position < buffer.count, buffer[position] != UInt8(ascii: "\""), buffer[position] != UInt8(ascii: "\\"),
+            while position < buffer.count, buffer[position] != UInt8(ascii: "\""),
+                buffer[position] != UInt8(ascii: "\\"),
                 buffer[position] >= 0x20
             {
                 position += 1

@@ -19,7 +19,11 @@ package struct Settings: Sendable {
                 return nil
             }
             var host = String(text[..<colon])
-            if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) } else if host.contains(":") { return nil }
+            if host.hasPrefix("["), host.hasSuffix("]") {
+                host = String(host.dropFirst().dropLast())
+            } else if host.contains(":") {
+                return nil
+            }
             guard !host.isEmpty else { return nil }
             self.init(host: host, port: Int(port))
         }

@@ -58,7 +58,9 @@ package enum SettingsEnvironment {
                 settings.apps[index].sandbox = choice
             }
             if let names = self.text("APP_ANSWER") {
-                let sources = names.split(separator: ",").map { AnswerSource(rawValue: $0.trimmingCharacters(in: .whitespaces)) }
+                let sources = names.split(separator: ",").map {
+                    AnswerSource(rawValue: $0.trimmingCharacters(in: .whitespaces))
+                }
                 settings.apps[index].answer = sources.compactMap { $0 }
                 if sources.contains(nil) || sources.isEmpty {
                     findings.append("RECEIPT_BRIDGE_APP_ANSWER: expected apple, receipt")

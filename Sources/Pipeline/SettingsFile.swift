@@ -117,7 +117,9 @@ package enum SettingsFile {
         app.appAppleId = node.number("appAppleId")
         app.sharedSecret = node.secret("sharedSecret")
         app.acceptedSecrets = node.secrets("acceptedSecrets")
-        if let choice = node.choice("clientPassword", of: AppSettings.ClientPassword.self) { app.clientPassword = choice }
+        if let choice = node.choice("clientPassword", of: AppSettings.ClientPassword.self) {
+            app.clientPassword = choice
+        }
         if let choice = node.choice("sandbox", of: AppSettings.SandboxPolicy.self) { app.sandbox = choice }
         if let choice = node.choice("staleSubscription", of: AppSettings.StaleSubscription.self) {
             app.staleSubscription = choice

@@ -159,7 +159,10 @@ extension VerifyReceiptPipeline {
             case .unavailable(let last, let environment, let reason):
                 pipeline.logger.warning(
                     "Apple has no answer",
-                    metadata: ["bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment)", "reason": "\(reason)"])
+                    metadata: [
+                        "bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment)",
+                        "reason": "\(reason)",
+                    ])
                 return .pass(spare: last.map { passed($0, from: environment) } ?? unavailable(from: .apple))
             }
         }
@@ -232,7 +235,8 @@ extension VerifyReceiptPipeline {
             pipeline.logger.notice(
                 "Apple's verdict passed on",
                 metadata: [
-                    "status": "\(answer.status)", "bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment)",
+                    "status": "\(answer.status)", "bundleId": "\(app.bundleId?.rawValue ?? "-")",
+                    "environment": "\(environment)",
                     "authenticHere": "\(authenticReceipt != nil)",
                 ])
         }

@@ -69,7 +69,8 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
 
     package var verdict: Verdict {
         switch code {
-        case .unreadable, .empty, .tooLarge, .notBase64, .notAReceipt, .signedTransaction, .purchaseInfoOnly, .malformed,
+        case .unreadable, .empty, .tooLarge, .notBase64, .notAReceipt, .signedTransaction, .purchaseInfoOnly,
+            .malformed,
             .trailingBytes, .tooMany, .missingAttribute, .unsupportedVersion:
             .notAReceipt
         case .unsigned, .severalSigners, .signerCertificateMissing, .unsupportedAlgorithm, .malformedCertificate,

@@ -22,7 +22,9 @@ package struct JSONLogHandler: LogHandler {
     }
 
     package func log(event: LogEvent) {
-        var members = ["time": Date().formatted(.iso8601), "level": event.level.rawValue, "message": "\(event.message)"]
+        var members = [
+            "time": Date().formatted(.iso8601), "level": event.level.rawValue, "message": "\(event.message)",
+        ]
         for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
             members[key] = "\(value)"
         }

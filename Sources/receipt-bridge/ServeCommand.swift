@@ -14,7 +14,8 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Answers verifyReceipt over HTTP.",
-        discussion: "Works without any configuration: Apple is asked, and the receipt itself answers when Apple cannot.")
+        discussion: "Works without any configuration: Apple is asked, and the receipt itself answers when Apple cannot."
+    )
 
     @OptionGroup var configuration: ConfigurationOptions
     @Option(help: ArgumentHelp("Address to listen on; IPv6 as [::]:8080.", valueName: "host:port"))

@@ -23,7 +23,8 @@ func answer(
     _ receipt: ReceiptContents, environment: AppStoreEnvironment = .production, at now: Timestamp = summer,
     options: AnswerOptions = AnswerOptions()
 ) -> String {
-    let history = PurchaseHistory(receipt: receipt, environment: environment, submittedText: Redacted(Array("MIIsubmitted==".utf8)))
+    let history = PurchaseHistory(
+        receipt: receipt, environment: environment, submittedText: Redacted(Array("MIIsubmitted==".utf8)))
     return text(renderer.receiptAnswer(history: history, requestDate: now, options: options).body)
 }
 

@@ -36,7 +36,11 @@ final class ClientPresence: Sendable {
             return clients[ObjectIdentifier(channel)]?.isGone ?? true
         }
         if isGone { task.cancel() }
-        let value = await withTaskCancellationHandler { await task.value } onCancel: { task.cancel() }
+        let value = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
         clients.withLock { $0[ObjectIdentifier(channel)]?.whenGone = nil }
         return value
     }

@@ -47,7 +47,8 @@ struct VerifyReceiptController: Sendable {
             return Self.response(.encodedBody)
         }
         guard let body = try await Self.body(of: request) else { return Self.response(.bodyTooLarge) }
-        return Self.response(await presence.serving(context.channel) { await pipeline.answer(body: body, route: route) })
+        return Self.response(
+            await presence.serving(context.channel) { await pipeline.answer(body: body, route: route) })
     }
 
     /// The whole body, or nil where it is too long.
