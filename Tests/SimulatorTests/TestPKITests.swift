@@ -62,3 +62,33 @@ struct TestPKITests {
         }
     }
 }
+
+@Suite("A simulated JWS")
+struct SimulatedJWSTests {
+    @Test("has three certificates and a signature over header and payload")
+    func signed() throws {
+        let pki = try Shared.pki
+        let text = try pki.jwsSigner.jws(payload: .object(["transactionId": .string("1")]))
+        let parts = text.split(separator: ".").map(String.init)
+        #expect(parts.count == 3)
+        #expect(parts[0].hasPrefix("eyJ"))
+        func decode(_ part: String) throws -> [UInt8] {
+            let standard = part.replacing("-", with: "+").replacing("_", with: "/")
+            return try #require(Base64.decode(standard + String(repeating: "=", count: (4 - part.count % 4) % 4)))
+        }
+        let header = try JSONValue(reading: try decode(parts[0]))
+        #expect(header["alg"]?.text == "ES256")
+        #expect(header["x5c"]?.elements?.compactMap { $0.text.flatMap(Base64.decode) } == pki.jwsSigner.certificates)
+        let raw = try decode(parts[2])
+        #expect(raw.count == 64)
+        let scratch = try Scratch()
+        let der = DEREncoder.sequence(
+            DEREncoder.integer(magnitude: Array(raw[..<32])), DEREncoder.integer(magnitude: Array(raw[32...])))
+        try scratch.write("signature", der)
+        try scratch.write("message", Array("\(parts[0]).\(parts[1])".utf8))
+        try scratch.write("key", pki.jwsLeaf.key.publicKeyInfo)
+        let verdict = try scratch.openssl(
+            "dgst", "-sha256", "-keyform", "DER", "-verify", "key", "-signature", "signature", "message")
+        #expect(String(decoding: verdict.output, as: UTF8.self) == "Verified OK\n", "\(verdict.errors)")
+    }
+}

@@ -134,6 +134,17 @@ struct VerifyReceiptTests {
         #expect(answer["receipt"]?["in_app"]?.elements?.count == 1)
     }
 
+    @Test("says nothing of family sharing to a receipt of 2019, which is signed with SHA-1")
+    func oldReceipt() throws {
+        let old = try receipt(.nonConsumable)
+        let rows = try #require(try ask(old.base64)["receipt"]?["in_app"]?.elements)
+        #expect(
+            keys(rows.first).suffix(2) == ["original_purchase_date_pst", "is_trial_period"])
+        let sha1 = DEREncoder.sequence(DEREncoder.objectIdentifier("1.3.14.3.2.26"), DEREncoder.null)
+        #expect(old.bytes.firstRange(of: sha1) != nil)
+        #expect(try receipt(.activeSubscription).bytes.firstRange(of: sha1) == nil)
+    }
+
     @Test("tells a refund by date and reason")
     func refund() throws {
         let answer = try ask(receipt(.refundedNonConsumable).base64)

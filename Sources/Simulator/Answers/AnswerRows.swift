@@ -24,7 +24,9 @@ enum AnswerRows {
     static func flag(_ flag: Bool) -> String { flag ? "true" : "false" }
 
     /// A row of `in_app`, or with `isCurrent` of `latest_receipt_info`, which has some more keys.
-    static func transaction(_ row: SimulatedTransaction, isCurrent: Bool) -> JSONValue {
+    static func transaction(
+        _ row: SimulatedTransaction, isCurrent: Bool, tellsOwnership: Bool = true
+    ) -> JSONValue {
         let isSubscription = row.isAutoRenewable
         var members = texts([
             "quantity": String(row.quantity), "product_id": row.product.productId,
@@ -37,7 +39,7 @@ enum AnswerRows {
             "web_order_line_item_id": row.webOrderLineItemId, "is_trial_period": flag(row.isTrialPeriod),
             "is_in_intro_offer_period": isSubscription ? flag(row.isInIntroOfferPeriod) : nil,
             "promotional_offer_id": row.promotionalOfferId,
-            "in_app_ownership_type": row.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED",
+            "in_app_ownership_type": tellsOwnership ? (row.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED") : nil,
         ])
         if let revocation = row.revocation, row.product.kind != .consumable {
             members += dates("cancellation_date", revocation.date)

@@ -41,7 +41,9 @@ extension SimulatedVerifyReceipt {
         members += AnswerRows.dates("original_purchase_date", content.originalPurchaseDate)
         members.append(Member("original_application_version", .string(content.originalApplicationVersion)))
         members += AnswerRows.dates("expiration_date", content.expirationDate)
-        let rows = receipt.transactions.map { AnswerRows.transaction($0, isCurrent: false) }
+        let rows = receipt.transactions.map {
+            AnswerRows.transaction($0, isCurrent: false, tellsOwnership: receipt.plan.tellsOwnership)
+        }
         return .object(members + [Member("in_app", .array(rows))])
     }
 

@@ -69,7 +69,7 @@ extension AppReceiptContent {
         self.init(
             environment: customer.environment, bundleId: SimulatedApp.first.bundleId, creationDate: plan.creationDate,
             purchases: plan.transactionIds.compactMap(customer.transaction).map {
-                AppReceiptPurchase($0, environment: customer.environment)
+                AppReceiptPurchase($0, environment: customer.environment, tellsOwnership: plan.tellsOwnership)
             }, opaqueSeed: plan.seed)
         if customer.environment == .production, let first = customer.transactions.first {
             originalPurchaseDate = Timestamp(seconds: first.purchaseDate.seconds - 86_400)
@@ -82,7 +82,7 @@ extension AppReceiptContent {
 }
 
 extension AppReceiptPurchase {
-    init(_ transaction: SimulatedTransaction, environment: AppStoreEnvironment) {
+    init(_ transaction: SimulatedTransaction, environment: AppStoreEnvironment, tellsOwnership: Bool) {
         self.init(
             productId: transaction.product.productId, transactionId: transaction.transactionId,
             originalTransactionId: transaction.originalTransactionId, purchaseDate: transaction.purchaseDate,
@@ -95,5 +95,6 @@ extension AppReceiptPurchase {
         isInIntroOfferPeriod = transaction.isInIntroOfferPeriod
         promotionalOfferId = transaction.promotionalOfferId
         isFamilyShared = transaction.isFamilyShared
+        if !tellsOwnership { omittedTypes = [1722] }
     }
 }

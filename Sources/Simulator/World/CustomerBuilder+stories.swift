@@ -8,7 +8,7 @@ extension CustomerBuilder {
         case .oldActiveSubscription: oldSubscription(isActive: true)
         case .oldExpiredSubscription: oldSubscription(isActive: false)
         case .consumables: consumables()
-        case .nonConsumable: oneTime(.unlock)
+        case .nonConsumable: oldNonConsumable()
         case .oldPurchase: oldPurchase()
         case .refundedNonConsumable: refunded()
         case .billingRetry: unpaid(.billingRetry)
@@ -67,11 +67,19 @@ extension CustomerBuilder {
         appReceipt(isVolumePurchase: isVolumePurchase)
     }
 
+    /// Bought in 2019 or 2020, when receipts were signed with SHA-1 and knew nothing of family sharing.
+    private mutating func oldNonConsumable() {
+        let date = Timestamp(seconds: 1_546_300_800 + random.number(below: 63_000_000))
+        buy(.unlock, at: min(date, ago(days: 10)))
+        appReceipt()
+    }
+
     /// Before 2016, with real milliseconds and the iTunes Store's signature: a consumable and a non-consumable.
     private mutating func oldPurchase() {
         let date = Timestamp(milliseconds: 1_398_902_400_000 + random.number(below: 31_536_000_000))
-        let coins = buy(.coins, at: date)
-        let unlock = buy(.unlock, at: date.advanced(byMilliseconds: 3_600_000))
+        let first = min(date, ago(days: 10))
+        let coins = buy(.coins, at: first)
+        let unlock = buy(.unlock, at: first.advanced(byMilliseconds: 3_600_000))
         transactionReceipt(of: coins)
         transactionReceipt(of: unlock)
     }

@@ -42,6 +42,9 @@ package struct ReceiptPlan: Sendable, Hashable {
     /// Bought by volume purchase.
     package var isVolumePurchase = false
 
+    /// Receipts tell purchases from family sharing since about 2021; older ones have neither attribute nor key.
+    package var tellsOwnership: Bool { creationDate >= Timestamp(seconds: 1_609_459_200) }
+
     package var style: String { version == nil ? "appReceipt" : "transactionReceipt" }
 }
 
