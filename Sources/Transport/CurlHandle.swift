@@ -55,7 +55,7 @@ final class CurlHandle {
         return value
     }
 
-    /// Sets everything for the transfer; throws when libcurl knows an option not or has no memory.
+    /// Sets everything for the transfer; throws when libcurl does not know an option or has no memory.
     func prepare(_ transfer: CurlTransfer, _ configuration: CurlConfiguration) throws(TransportError) {
         var setter = OptionSetter(pointer)
         setter.setEndpoint(transfer.request.url, configuration)
@@ -64,17 +64,28 @@ final class CurlHandle {
         setter.setCallbacks(transfer, errorText)
         headerList = Self.list(transfer.request)
         setter.results.append(bridge_curl_set_headers(pointer, headerList))
-        guard setter.results.allSatisfy({ $0 == CURLE_OK }) else {
+        guard headerList != nil, setter.results.allSatisfy({ $0 == CURLE_OK }) else {
             throw TransportError(.internalFault, at: transfer.request.url.host, "libcurl refuses an option")
         }
     }
 
-    /// `Name;` is libcurl's way to send an empty value, `Name:` its way to send none of its own.
+    /// `Name;` is libcurl's way to send an empty value, `Name:` its way to send none of its own. Nil when there is no
+    /// memory for all of them: a request must not go out with some.
     private static func list(_ request: HTTPRequest) -> UnsafeMutablePointer<curl_slist>? {
-        var lines = request.headers.fields.map { $0.value.isEmpty ? "\($0.name);" : "\($0.name): \($0.value)" }
+        var lines = request.headers.fields.map { field in
+            field.value.allSatisfy(\.isWhitespace) ? "\(field.name);" : "\(field.name): \(field.value)"
+        }
         lines.append("Expect:")
         if request.headers["Content-Type"] == nil { lines.append("Content-Type:") }
-        return lines.reduce(nil) { curl_slist_append($0, $1) }
+        var list: UnsafeMutablePointer<curl_slist>?
+        for line in lines {
+            guard let longer = curl_slist_append(list, line) else {
+                curl_slist_free_all(list)
+                return nil
+            }
+            list = longer
+        }
+        return list
     }
 }
 
@@ -111,7 +122,9 @@ private struct OptionSetter {
     }
 
     mutating func setProtocol(_ request: HTTPRequest) {
-        set(CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        // A body goes by HTTP/1.1: where the peer's HTTP/2 window is full, libcurl before 8.0 spins until it opens.
+        let isUpload = request.method != .get
+        set(CURLOPT_HTTP_VERSION, Int(isUpload ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_NOSIGNAL, 1)

@@ -2,9 +2,10 @@ import Synchronization
 
 /// HTTP over libcurl: one thread drives all exchanges, tasks wait without blocking one.
 ///
-/// HTTP/2 over TLS where the server offers it, HTTP/1.1 in clear text; connections are kept and shared. Redirects are
-/// not followed, compression is not asked for, TLS is 1.2 or newer. Nothing is retried, but for one case of libcurl's: a
-/// kept connection that turns out to be closed before a byte of response is replaced and the request sent again.
+/// A GET goes by HTTP/2 over TLS where the server offers it, all else by HTTP/1.1; connections are kept, with one
+/// exchange on each at a time. Redirects are not followed, compression is not asked for, TLS is 1.2 or newer. Nothing is
+/// retried, but for one case of libcurl's: a kept connection that turns out to be closed before a byte of response is
+/// replaced and the request sent again.
 ///
 /// Call `shutDown` when done. A transport that is merely dropped fails what is under way and ends its thread by itself.
 package final class CurlTransport: HTTPTransport {

@@ -43,7 +43,9 @@ private final class TLSServer {
     }
 
     deinit {
-        process.terminate()
+        // Not `terminate`: a child of a dispatch thread inherits its blocked SIGTERM.
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
         try? FileManager.default.removeItem(at: folder)
     }
 }
