@@ -3,9 +3,10 @@ import COpenSSL
 /// A public key that was judged acceptable: RSA of 1024 to 4096 bits, P-256 or P-384.
 ///
 /// `@unchecked Sendable`: the EVP_PKEY is never changed after `init`, and OpenSSL allows one key to be used by many
-/// threads as long as each has its own context (EVP_PKEY(7)).
+/// threads as long as each has its own context (EVP_PKEY(7)), which the pool sees to.
 package final class VerifyingKey: @unchecked Sendable {
     private let key: OpaquePointer
+    private let contexts = VerificationContextPool()
 
     /// Takes over the reference.
     init(owning key: OpaquePointer) {
@@ -40,23 +41,16 @@ package final class VerifyingKey: @unchecked Sendable {
     package func verify(
         _ signature: borrowing Span<UInt8>, over message: borrowing Span<UInt8>, digest: DigestAlgorithm
     ) throws(CryptographyError) {
-        guard let implementation = digest.implementation else {
-            throw .openSSL(.unavailable, "\(digest)")
-        }
-        guard let context = EVP_MD_CTX_new() else { throw .openSSL(.unavailable, "no memory for a digest") }
-        defer { EVP_MD_CTX_free(context) }
-        guard EVP_DigestVerifyInit(context, nil, implementation, nil, key) == 1 else {
-            throw .openSSL(.unavailable, "this system's OpenSSL does not verify \(digest) signatures")
-        }
-        let verdict = signature.withUnsafeBufferPointer { signature in
-            message.withUnsafeBufferPointer { message in
-                EVP_DigestVerify(
-                    context, signature.baseAddress, signature.count, message.baseAddress, message.count)
-            }
-        }
-        guard verdict == 1 else {
-            ERR_clear_error()
+        let context: VerificationContext
+        if let idle = contexts.take(digest) { context = idle } else { context = try makeContext(digest) }
+        let holds = try context.holds(signature, over: message)
+        contexts.give(context)
+        guard holds else {
             throw CryptographyError(.badSignature, "the signature is not this key's over the signed bytes")
         }
+    }
+
+    func makeContext(_ digest: DigestAlgorithm) throws(CryptographyError) -> VerificationContext {
+        try VerificationContext(key: key, digest: digest)
     }
 }

@@ -30,7 +30,7 @@ package struct ReceiptDecoder: Sendable {
             environment: environment, bundleId: bundleId)
     }
 
-    private func authenticatedContents(
+    func authenticatedContents(
         of intake: inout ReceiptIntake
     ) throws(ReceiptDecodingError) -> ReceiptContents {
         switch intake.kind {
@@ -65,6 +65,20 @@ package struct ReceiptDecoder: Sendable {
     private func authenticate(
         _ container: SignedData, in bytes: borrowing Span<UInt8>
     ) throws(ReceiptDecodingError) {
+        let key = try signerKey(of: container, in: bytes)
+        let signer = try container.signature.get().signer
+        do throws(CryptographyError) {
+            try key.verify(
+                bytes.extracting(signer.signature), over: container.content.span, digest: signer.digest)
+        } catch {
+            throw ReceiptDecodingError(error, at: "SignerInfo.signature")
+        }
+    }
+
+    /// The key of an App Receipt's signer, if its chain held when the receipt was made.
+    func signerKey(
+        of container: SignedData, in bytes: borrowing Span<UInt8>
+    ) throws(ReceiptDecodingError) -> VerifyingKey {
         let outline = try AppReceiptAttributes.outline(of: container.content.span)
         guard outline.receiptType != "Xcode" else {
             throw ReceiptDecodingError(.xcodeReceipt, at: "attribute 0", "signed by StoreKit Testing, not by Apple")
@@ -78,30 +92,37 @@ package struct ReceiptDecoder: Sendable {
                 .signerCertificateMissing, at: "SignedData.certificates", "none is the one that SignerInfo names")
         }
         do throws(CryptographyError) {
-            let key = try trust.key(
+            return try trust.key(
                 leaf: bytes.extracting(leaf.whole), authorities: signature.authorities(over: leaf, in: bytes),
                 role: .storeReceipt, time: .at(created.seconds))
-            try key.verify(
-                bytes.extracting(signature.signer.signature), over: container.content.span,
-                digest: signature.signer.digest)
         } catch {
-            throw ReceiptDecodingError(error, at: error.code == .badSignature ? "SignerInfo.signature" : "signer")
+            throw ReceiptDecodingError(error, at: "signer")
         }
     }
 
     private func authenticate(_ blob: TransactionReceiptBlob) throws(ReceiptDecodingError) {
+        let key = try signerKey(of: blob)
+        let signature = try blob.signature.get()
+        do throws(CryptographyError) {
+            try key.verify(signature.value.span, over: signature.message.span, digest: .sha1)
+        } catch {
+            throw ReceiptDecodingError(error, at: "signature")
+        }
+    }
+
+    /// The key of a transactionReceipt's signer, if its chain had not ended before the purchase.
+    func signerKey(of blob: TransactionReceiptBlob) throws(ReceiptDecodingError) -> VerifyingKey {
         let signature = try blob.signature.get()
         guard let purchased = blob.receipt.purchaseDate else {
             throw ReceiptDecodingError(
                 .missingAttribute, at: "purchase-date-ms", "no purchase date to judge the signer at")
         }
         do throws(CryptographyError) {
-            let key = try trust.key(
+            return try trust.key(
                 leaf: signature.certificate.span, authorities: [], role: signature.role,
                 time: .notBefore(purchased.seconds))
-            try key.verify(signature.value.span, over: signature.message.span, digest: .sha1)
         } catch {
-            throw ReceiptDecodingError(error, at: error.code == .badSignature ? "signature" : "signer")
+            throw ReceiptDecodingError(error, at: "signer")
         }
     }
 }

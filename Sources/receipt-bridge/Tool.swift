@@ -8,7 +8,7 @@ struct Tool: AsyncParsableCommand {
         commandName: "receipt-bridge",
         abstract: "Answers App Store receipts: for old app versions, for migrations, for comparisons.",
         version: version,
-        subcommands: [DecodeCommand.self, VerifyCommand.self, ServeCommand.self, SimulateCommand.self])
+        subcommands: [DecodeCommand.self, VerifyCommand.self, ServeCommand.self, SimulateCommand.self, BenchCommand.self])
 
     /// Argument mistakes exit with 2, whatever the parser's own habit.
     static func main() async {

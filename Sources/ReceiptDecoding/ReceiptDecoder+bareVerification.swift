@@ -1,0 +1,25 @@
+package import Cryptography
+
+extension ReceiptDecoder {
+    /// The one signature verification that ``decode(_:)`` spends on this receipt, made ready to be measured alone.
+    ///
+    /// - Throws: what `decode` throws.
+    package func bareVerification(of text: borrowing Span<UInt8>) throws -> BareVerification {
+        var intake = try ReceiptIntake(text, profile: profile)
+        _ = try authenticatedContents(of: &intake)
+        switch intake.kind {
+        case .appReceipt:
+            let container = try SignedData(ber: intake.bytes.span)
+            let signature = try container.signature.get()
+            let key = try signerKey(of: container, in: intake.bytes.span)
+            return try BareVerification(
+                key: key, signature: intake.bytes.span.copy(signature.signer.signature), message: container.content,
+                digest: signature.signer.digest)
+        default:
+            let blob = try TransactionReceiptBlob(intake.bytes.span)
+            let signature = try blob.signature.get()
+            return try BareVerification(
+                key: signerKey(of: blob), signature: signature.value, message: signature.message, digest: .sha1)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Foundation
+import Rendering
+
+/// `bench`: what this work costs on this machine, as `openssl speed` does for its own.
+struct BenchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench",
+        abstract: "Measures decoding and answering against the bare signature verification.",
+        discussion: """
+            The limit of a row is the least that OpenSSL can do for the item in this process: digest and verification \
+            with the item's own key, nothing else. Without receipts, samples made on the spot are measured.
+            """)
+
+    @Argument(help: "Files that hold one receipt each.")
+    var receipts: [String] = []
+    @OptionGroup var configuration: ConfigurationOptions
+    @Flag(help: "An array of rows for programs.")
+    var json = false
+
+    func run() async throws {
+        let bench: ReceiptBench
+        do {
+            bench = try receipts.isEmpty ? .builtIn() : .files(receipts, settings: configuration.settings())
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        let rows = try await bench.run()
+        Terminal.line(json ? Self.json(rows) : Self.table(rows))
+    }
+
+    private static func json(_ rows: [BenchRow]) -> String {
+        let lines = rows.map { row in
+            """
+            {"name":"\(row.name)","microseconds":\(number(row.microseconds)),\
+            "limitMicroseconds":\(number(row.limitMicroseconds)),"ratio":\(number(row.ratio))}
+            """
+        }
+        return "[" + lines.joined(separator: ",\n ") + "]"
+    }
+
+    private static func table(_ rows: [BenchRow]) -> String {
+        let width = rows.map(\.name.count).max() ?? 0
+        let lines = rows.map { row in
+            row.name.padding(toLength: width, withPad: " ", startingAt: 0)
+                + [row.microseconds, row.limitMicroseconds, row.ratio].map { right(number($0), 12) }.joined()
+        }
+        let header = "name".padding(toLength: width, withPad: " ", startingAt: 0)
+        return ([header + ["µs", "limit µs", "ratio"].map { right($0, 12) }.joined()] + lines).joined(separator: "\n")
+    }
+
+    private static func right(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(1, width - text.count)) + text
+    }
+
+    /// Two digits behind the point.
+    private static func number(_ value: Double) -> String {
+        let hundredths = Int64((value * 100).rounded())
+        let fraction = String(hundredths % 100)
+        return "\(hundredths / 100).\(fraction.count == 1 ? "0" : "")\(fraction)"
+    }
+}

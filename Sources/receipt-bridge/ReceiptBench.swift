@@ -1,0 +1,137 @@
+import Cryptography
+import Foundation
+import Logging
+import Pipeline
+import ReceiptDecoding
+import Rendering
+import Simulator
+import StoreTypes
+
+/// One measured thing.
+struct BenchRow: Sendable {
+    let name: String
+    /// Of one item; the least of several runs.
+    let microseconds: Double
+    /// Of the bare verification, measured in turn with the item.
+    let limitMicroseconds: Double
+
+    var ratio: Double { limitMicroseconds > 0 ? microseconds / limitMicroseconds : 0 }
+}
+
+/// Measures receipts: text in, everything that `decode` prints or a whole answer out.
+struct ReceiptBench {
+    private struct Sample {
+        /// Behind the names of its rows.
+        let suffix: String
+        let kind: ReceiptKind
+        let text: [UInt8]
+    }
+
+    private let samples: [Sample]
+    private let decoder: ReceiptDecoder
+    private let pipeline: VerifyReceiptPipeline
+
+    /// A receipt with 2 purchases, one with 190, and a transactionReceipt of each version, from keys made now.
+    static func builtIn() throws -> ReceiptBench {
+        let pki = try TestPKI()
+        var settings = Settings()
+        settings.trustedRoots = pki.roots.map(\.certificate)
+        settings.intermediates = pki.intermediates.map(\.certificate)
+        let samples = BenchSamples(pki: pki)
+        return try ReceiptBench(
+            samples: [
+                Sample(suffix: "", kind: .appReceipt, text: samples.appReceipt(purchases: 2)),
+                Sample(suffix: "@190-purchases", kind: .appReceipt, text: samples.appReceipt(purchases: 190)),
+                Sample(suffix: "", kind: .transactionReceipt, text: samples.transactionReceipt(version: 3)),
+                Sample(suffix: "@v2", kind: .transactionReceipt, text: samples.transactionReceipt(version: 2)),
+            ], settings: settings)
+    }
+
+    static func files(_ names: [String], settings: Settings) throws -> ReceiptBench {
+        let decoder = ReceiptDecoder(trust: try TrustStore(settings: settings), profile: .tolerant)
+        let samples = try names.map { name in
+            let text = [UInt8](try Data(contentsOf: URL(filePath: name)))
+            let inspection = decoder.inspect(text.span)
+            guard inspection.isVerified, let mended = ReceiptDecoder.mended(text.span) else {
+                throw SettingsError(["\(name): not authentic, so there is nothing to measure"])
+            }
+            let suffix = names.count > 1 ? "@\(URL(filePath: name).lastPathComponent)" : ""
+            return Sample(suffix: suffix, kind: inspection.kind, text: mended)
+        }
+        return try ReceiptBench(samples: samples, settings: settings)
+    }
+
+    private init(samples: [Sample], settings: Settings) throws {
+        self.samples = samples
+        decoder = ReceiptDecoder(trust: try TrustStore(settings: settings), profile: .apple)
+        pipeline = try VerifyReceiptPipeline(
+            settings: settings, transport: nil, tables: .bundled, logger: .toStandardError(level: .error))
+    }
+
+    func run() async throws -> [BenchRow] {
+        var rows: [BenchRow] = []
+        for sample in samples {
+            let bare = try decoder.bareVerification(of: sample.text.span)
+            let limit = { @Sendable in BlackHole.swallow(bare.run()) }
+            let decode = sample.kind == .appReceipt ? "receipt.verify+decode" : "transactionReceipt.verify+decode"
+            rows.append(
+                await Stopwatch.measure(decode + sample.suffix, against: limit) { [decoder] in
+                    if let receipt = try? decoder.decode(sample.text.span) {
+                        BlackHole.swallow(receipt.contents)
+                        BlackHole.swallow(receipt.contents.lookupKeys)
+                    }
+                })
+            rows.append(
+                await Stopwatch.measure("\(decode).cold" + sample.suffix, against: limit) { [decoder] in
+                    decoder.trust.forgetSigners()
+                    if let receipt = try? decoder.decode(sample.text.span) { BlackHole.swallow(receipt.contents) }
+                })
+            guard sample.kind == .appReceipt else { continue }
+            let body = Array(#"{"receipt-data":""#.utf8) + sample.text + Array(#""}"#.utf8)
+            rows.append(
+                await Stopwatch.measure("receipt.answer" + sample.suffix, against: limit) { [pipeline] in
+                    BlackHole.swallow(await pipeline.answer(body: body, route: .auto, sources: [.receipt]).answer.body)
+                })
+        }
+        return rows
+    }
+}
+
+/// Keeps the optimiser from dropping what nobody reads.
+enum BlackHole {
+    @inline(never)
+    static func swallow<Value>(_ value: Value) {
+        withExtendedLifetime(value) {}
+    }
+}
+
+/// Times an operation and its limit in turn, so that both see the same machine; the least of the runs counts.
+enum Stopwatch {
+    private static let runs = 9
+    /// Of one run.
+    private static let duration = Duration.milliseconds(40)
+
+    static func measure(
+        _ name: String, against limit: @Sendable () -> Void, _ work: @Sendable () async -> Void
+    ) async -> BenchRow {
+        var best = (work: Double.infinity, limit: Double.infinity)
+        for _ in 0..<runs {
+            best.limit = min(best.limit, await microseconds(limit))
+            best.work = min(best.work, await microseconds(work))
+        }
+        return BenchRow(name: name, microseconds: best.work, limitMicroseconds: best.limit)
+    }
+
+    private static func microseconds(_ work: @Sendable () async -> Void) async -> Double {
+        await work()
+        let clock = ContinuousClock()
+        let start = clock.now
+        var count = 0
+        repeat {
+            for _ in 0..<10 { await work() }
+            count += 10
+        } while start.duration(to: clock.now) < duration
+        let elapsed = start.duration(to: clock.now)
+        return (Double(elapsed.components.seconds) * 1e6 + Double(elapsed.components.attoseconds) / 1e12) / Double(count)
+    }
+}
