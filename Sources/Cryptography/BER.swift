@@ -21,7 +21,7 @@ package struct BERError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Bytes from the start of the buffer that was read.
     package let offset: Int
 
-    @inlinable
+    @inlinable @inline(__always)
     package init(_ code: Code, at offset: Int) {
         self.code = code
         self.offset = offset
@@ -32,15 +32,15 @@ package struct BERError: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// The tags that receipts and certificates use.
 package enum BERTag {
-    @inlinable package static var integer: UInt8 { 0x02 }
-    @inlinable package static var bitString: UInt8 { 0x03 }
-    @inlinable package static var octetString: UInt8 { 0x04 }
-    @inlinable package static var constructedOctetString: UInt8 { 0x24 }
-    @inlinable package static var objectIdentifier: UInt8 { 0x06 }
-    @inlinable package static var utf8String: UInt8 { 0x0C }
-    @inlinable package static var ia5String: UInt8 { 0x16 }
-    @inlinable package static var sequence: UInt8 { 0x30 }
-    @inlinable package static var set: UInt8 { 0x31 }
+    @inlinable @inline(__always) package static var integer: UInt8 { 0x02 }
+    @inlinable @inline(__always) package static var bitString: UInt8 { 0x03 }
+    @inlinable @inline(__always) package static var octetString: UInt8 { 0x04 }
+    @inlinable @inline(__always) package static var constructedOctetString: UInt8 { 0x24 }
+    @inlinable @inline(__always) package static var objectIdentifier: UInt8 { 0x06 }
+    @inlinable @inline(__always) package static var utf8String: UInt8 { 0x0C }
+    @inlinable @inline(__always) package static var ia5String: UInt8 { 0x16 }
+    @inlinable @inline(__always) package static var sequence: UInt8 { 0x30 }
+    @inlinable @inline(__always) package static var set: UInt8 { 0x31 }
     /// `[number]`, constructed.
     @inlinable package static func context(_ number: UInt8) -> UInt8 { 0xA0 | number }
 }
@@ -55,7 +55,7 @@ package struct BERElement: Sendable, Hashable {
     /// Behind the content, and behind the end-of-contents marker of an indefinite length.
     package let end: Int
 
-    @inlinable
+    @inlinable @inline(__always)
     package init(tag: UInt8, start: Int, contentStart: Int, contentEnd: Int, end: Int) {
         self.tag = tag
         self.start = start
@@ -64,12 +64,12 @@ package struct BERElement: Sendable, Hashable {
         self.end = end
     }
 
-    @inlinable package var content: Range<Int> { contentStart..<contentEnd }
+    @inlinable @inline(__always) package var content: Range<Int> { contentStart..<contentEnd }
     /// Tag and length included.
-    @inlinable package var whole: Range<Int> { start..<end }
+    @inlinable @inline(__always) package var whole: Range<Int> { start..<end }
     @inlinable package var isConstructed: Bool { tag & 0x20 != 0 }
     /// A cursor over the elements inside.
-    @inlinable package var inside: BERCursor { BERCursor(contentStart..<contentEnd) }
+    @inlinable @inline(__always) package var inside: BERCursor { BERCursor(contentStart..<contentEnd) }
 }
 
 /// Reads one BER element after the other (ITU-T X.690), without copying and without recursion but for indefinite
@@ -77,21 +77,21 @@ package struct BERElement: Sendable, Hashable {
 ///
 /// Every read is checked against the buffer; nothing traps.
 package struct BERCursor: Sendable {
-    @inlinable package static var maximumDepth: Int { 16 }
+    @inlinable @inline(__always) package static var maximumDepth: Int { 16 }
 
     package var position: Int
     package let end: Int
 
-    @inlinable
+    @inlinable @inline(__always)
     package init(_ range: Range<Int>) {
         self.position = range.lowerBound
         self.end = range.upperBound
     }
 
-    @inlinable package var isAtEnd: Bool { position >= end }
+    @inlinable @inline(__always) package var isAtEnd: Bool { position >= end }
 
     /// The next element, whatever it is.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func next(in bytes: borrowing Span<UInt8>) throws(BERError) -> BERElement {
         let element = try Self.element(in: bytes, at: position, end: end, depth: 0)
         position = element.end
@@ -99,7 +99,7 @@ package struct BERCursor: Sendable {
     }
 
     /// The next element, which must have this tag.
-    @inlinable
+    @inlinable @inline(__always)
     package mutating func next(_ tag: UInt8, in bytes: borrowing Span<UInt8>) throws(BERError) -> BERElement {
         let element = try next(in: bytes)
         guard element.tag == tag else { throw BERError(.unexpectedTag, at: element.start) }
@@ -121,7 +121,7 @@ package struct BERCursor: Sendable {
         guard isAtEnd else { throw BERError(.trailingBytes, at: position) }
     }
 
-    @inlinable
+    @inlinable @inline(__always)
     static func element(
         in bytes: borrowing Span<UInt8>, at start: Int, end: Int, depth: Int
     ) throws(BERError) -> BERElement {
@@ -180,7 +180,7 @@ package struct BERCursor: Sendable {
 
 extension BERElement {
     /// The value of an INTEGER of at most 64 bits, two's complement.
-    @inlinable
+    @inlinable @inline(__always)
     package func integer(in bytes: borrowing Span<UInt8>) throws(BERError) -> Int64 {
         let count = contentEnd - contentStart
         guard count >= 1, count <= 8 else { throw BERError(.integerOutOfRange, at: start) }

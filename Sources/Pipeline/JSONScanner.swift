@@ -208,19 +208,21 @@ struct JSONScanner {
 extension Span<UInt8> {
     /// The next quote, backslash or control byte: what a JSON string cannot simply contain.
     fileprivate func nextStringByte(from start: Int) -> Int {
-        withUnsafeBufferPointer { buffer in
+        bytes.withUnsafeBytes { buffer in
             var position = start
-            // Sixteen at a time: receipts are strings of a hundred thousand bytes.
-            while position + 16 <= buffer.count {
-                let block = UnsafeRawBufferPointer(buffer).loadUnaligned(
-                    fromByteOffset: position, as: SIMD16<UInt8>.self)
-                let special =
-                    (block .== UInt8(ascii: "\"")) .| (block .== UInt8(ascii: "\\")) .| (block .< 0x20)
-                if any(special) { break }
-                position += 16
+            // Eight at a time: receipts are strings of a hundred thousand bytes. Each test sets the top bit of a byte
+            // that it holds for (and, behind such a byte, perhaps of others: the loop below finds the first).
+            let ones: UInt64 = 0x0101_0101_0101_0101
+            while position + 8 <= buffer.count {
+                let word = buffer.loadUnaligned(fromByteOffset: position, as: UInt64.self)
+                let control = (word &- ones &* 0x20) & ~word
+                let quote = word ^ (ones &* 0x22)
+                let backslash = word ^ (ones &* 0x5C)
+                let found = control | ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
+                if found & (ones &* 0x80) != 0 { break }
+                position += 8
             }
-            while position < buffer.count, buffer[position] != UInt8(ascii: "\""),
-                buffer[position] != UInt8(ascii: "\\"),
+            while position < buffer.count, buffer[position] != UInt8(ascii: "\""), buffer[position] != UInt8(ascii: "\\"),
                 buffer[position] >= 0x20
             {
                 position += 1

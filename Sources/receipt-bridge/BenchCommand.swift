@@ -15,6 +15,8 @@ struct BenchCommand: AsyncParsableCommand {
     @Argument(help: "Files that hold one receipt each.")
     var receipts: [String] = []
     @OptionGroup var configuration: ConfigurationOptions
+    @Option(help: ArgumentHelp("Only rows whose name begins so.", valueName: "name"))
+    var only: String?
     @Flag(help: "An array of rows for programs.")
     var json = false
 
@@ -25,7 +27,7 @@ struct BenchCommand: AsyncParsableCommand {
         } catch {
             throw ConfigurationOptions.report(error)
         }
-        let rows = try await bench.run()
+        let rows = try await bench.run(only: only ?? "")
         Terminal.line(json ? Self.json(rows) : Self.table(rows))
     }
 

@@ -68,32 +68,52 @@ struct ReceiptBench {
             settings: settings, transport: nil, tables: .bundled, logger: .toStandardError(level: .error))
     }
 
-    func run() async throws -> [BenchRow] {
+    /// - Parameter prefix: of the names of the rows that are measured.
+    func run(only prefix: String) async throws -> [BenchRow] {
         var rows: [BenchRow] = []
         for sample in samples {
             let bare = try decoder.bareVerification(of: sample.text.span)
-            let limit = { @Sendable in BlackHole.swallow(bare.run()) }
-            let decode = sample.kind == .appReceipt ? "receipt.verify+decode" : "transactionReceipt.verify+decode"
-            rows.append(
-                await Stopwatch.measure(decode + sample.suffix, against: limit) { [decoder] in
-                    if let receipt = try? decoder.decode(sample.text.span) {
-                        BlackHole.swallow(receipt.contents)
-                        BlackHole.swallow(receipt.contents.lookupKeys)
-                    }
-                })
-            rows.append(
-                await Stopwatch.measure("\(decode).cold" + sample.suffix, against: limit) { [decoder] in
-                    decoder.trust.forgetSigners()
-                    if let receipt = try? decoder.decode(sample.text.span) { BlackHole.swallow(receipt.contents) }
-                })
-            guard sample.kind == .appReceipt else { continue }
-            let body = Array(#"{"receipt-data":""#.utf8) + sample.text + Array(#""}"#.utf8)
-            rows.append(
-                await Stopwatch.measure("receipt.answer" + sample.suffix, against: limit) { [pipeline] in
-                    BlackHole.swallow(await pipeline.answer(body: body, route: .auto, sources: [.receipt]).answer.body)
-                })
+            for (name, work) in work(on: sample) where (name + sample.suffix).hasPrefix(prefix) {
+                rows.append(
+                    await Stopwatch.measure(
+                        name + sample.suffix, against: { BlackHole.swallow(bare.run()) }, work))
+            }
         }
         return rows
+    }
+
+    private func work(on sample: Sample) -> [(name: String, work: @Sendable () async -> Void)] {
+        let decode = sample.kind == .appReceipt ? "receipt.verify+decode" : "transactionReceipt.verify+decode"
+        var all: [(name: String, work: @Sendable () async -> Void)] = [
+            (
+                decode,
+                { [decoder] in
+                    guard let receipt = try? decoder.decode(sample.text.span) else { return }
+                    BlackHole.swallow(receipt.contents)
+                    BlackHole.swallow(receipt.contents.lookupKeys)
+                }
+            ),
+            (
+                "\(decode).cold",
+                { [decoder] in
+                    decoder.trust.forgetSigners()
+                    guard let receipt = try? decoder.decode(sample.text.span) else { return }
+                    BlackHole.swallow(receipt.contents)
+                }
+            ),
+        ]
+        if sample.kind == .appReceipt {
+            let body = Array(#"{"receipt-data":""#.utf8) + sample.text + Array(#""}"#.utf8)
+            all.append(
+                (
+                    "receipt.answer",
+                    { [pipeline] in
+                        let reply = await pipeline.answer(body: body, route: .auto, sources: [.receipt])
+                        BlackHole.swallow(reply.answer.body)
+                    }
+                ))
+        }
+        return all
     }
 }
 
