@@ -29,6 +29,7 @@ let package = Package(
     targets: [
         // C surface: module maps and typed wrappers for variadic calls, nothing else.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
         // Leaves: know nothing of the walk.
@@ -96,8 +97,8 @@ let package = Package(
         .executableTarget(
             name: "receipt-bridge",
             dependencies: [
-                "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "Rendering", "Pipeline", "Server",
-                "Simulator",
+                "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "Rendering", "Pipeline",
+                "Server", "Simulator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

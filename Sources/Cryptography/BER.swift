@@ -1,6 +1,6 @@
 /// Why bytes are not the BER they should be.
-package struct BERError: Error, Sendable, Hashable, CustomStringConvertible {
-    package enum Code: String, Sendable, Hashable {
+public struct BERError: Error, Sendable, Hashable, CustomStringConvertible {
+    public enum Code: String, Sendable, Hashable {
         /// The element says it is longer than what holds it.
         case truncated
         /// A length of more than eight bytes, or beyond what memory could hold.
@@ -17,46 +17,49 @@ package struct BERError: Error, Sendable, Hashable, CustomStringConvertible {
         case integerOutOfRange
     }
 
-    package let code: Code
+    public let code: Code
     /// Bytes from the start of the buffer that was read.
-    package let offset: Int
+    public let offset: Int
 
     @inlinable @inline(__always)
-    package init(_ code: Code, at offset: Int) {
+    public init(_ code: Code, at offset: Int) {
         self.code = code
         self.offset = offset
     }
 
-    package var description: String { "\(code.rawValue) at byte \(offset)" }
+    public var description: String { "\(code.rawValue) at byte \(offset)" }
 }
 
+// The types below are `public`, and their methods `@inlinable`, because this compiler does not carry `package` bodies
+// over to another module: reading a receipt of 187 purchases took twice as long.
+
 /// The tags that receipts and certificates use.
-package enum BERTag {
-    @inlinable @inline(__always) package static var integer: UInt8 { 0x02 }
-    @inlinable @inline(__always) package static var bitString: UInt8 { 0x03 }
-    @inlinable @inline(__always) package static var octetString: UInt8 { 0x04 }
-    @inlinable @inline(__always) package static var constructedOctetString: UInt8 { 0x24 }
-    @inlinable @inline(__always) package static var objectIdentifier: UInt8 { 0x06 }
-    @inlinable @inline(__always) package static var utf8String: UInt8 { 0x0C }
-    @inlinable @inline(__always) package static var ia5String: UInt8 { 0x16 }
-    @inlinable @inline(__always) package static var sequence: UInt8 { 0x30 }
-    @inlinable @inline(__always) package static var set: UInt8 { 0x31 }
+public enum BERTag {
+    @inlinable @inline(__always) public static var integer: UInt8 { 0x02 }
+    @inlinable @inline(__always) public static var bitString: UInt8 { 0x03 }
+    @inlinable @inline(__always) public static var octetString: UInt8 { 0x04 }
+    @inlinable @inline(__always) public static var constructedOctetString: UInt8 { 0x24 }
+    @inlinable @inline(__always) public static var objectIdentifier: UInt8 { 0x06 }
+    @inlinable @inline(__always) public static var utf8String: UInt8 { 0x0C }
+    @inlinable @inline(__always) public static var ia5String: UInt8 { 0x16 }
+    @inlinable @inline(__always) public static var sequence: UInt8 { 0x30 }
+    @inlinable @inline(__always) public static var set: UInt8 { 0x31 }
     /// `[number]`, constructed.
-    @inlinable package static func context(_ number: UInt8) -> UInt8 { 0xA0 | number }
+    @inlinable public static func context(_ number: UInt8) -> UInt8 { 0xA0 | number }
 }
 
 /// One element: its tag and where its parts lie in the buffer.
-package struct BERElement: Sendable, Hashable {
-    package let tag: UInt8
+public struct BERElement: Sendable, Hashable {
+    public let tag: UInt8
     /// Of the tag byte.
-    package let start: Int
-    package let contentStart: Int
-    package let contentEnd: Int
+    public let start: Int
+    public let contentStart: Int
+    public let contentEnd: Int
     /// Behind the content, and behind the end-of-contents marker of an indefinite length.
-    package let end: Int
+    public let end: Int
 
     @inlinable @inline(__always)
-    package init(tag: UInt8, start: Int, contentStart: Int, contentEnd: Int, end: Int) {
+    public init(tag: UInt8, start: Int, contentStart: Int, contentEnd: Int, end: Int) {
         self.tag = tag
         self.start = start
         self.contentStart = contentStart
@@ -64,35 +67,35 @@ package struct BERElement: Sendable, Hashable {
         self.end = end
     }
 
-    @inlinable @inline(__always) package var content: Range<Int> { contentStart..<contentEnd }
+    @inlinable @inline(__always) public var content: Range<Int> { contentStart..<contentEnd }
     /// Tag and length included.
-    @inlinable @inline(__always) package var whole: Range<Int> { start..<end }
-    @inlinable package var isConstructed: Bool { tag & 0x20 != 0 }
+    @inlinable @inline(__always) public var whole: Range<Int> { start..<end }
+    @inlinable public var isConstructed: Bool { tag & 0x20 != 0 }
     /// A cursor over the elements inside.
-    @inlinable @inline(__always) package var inside: BERCursor { BERCursor(contentStart..<contentEnd) }
+    @inlinable @inline(__always) public var inside: BERCursor { BERCursor(contentStart..<contentEnd) }
 }
 
 /// Reads one BER element after the other (ITU-T X.690), without copying and without recursion but for indefinite
 /// lengths, which Xcode's receipts use: those nest at most ``maximumDepth`` deep.
 ///
 /// Every read is checked against the buffer; nothing traps.
-package struct BERCursor: Sendable {
-    @inlinable @inline(__always) package static var maximumDepth: Int { 16 }
+public struct BERCursor: Sendable {
+    @inlinable @inline(__always) public static var maximumDepth: Int { 16 }
 
-    package var position: Int
-    package let end: Int
+    public var position: Int
+    public let end: Int
 
     @inlinable @inline(__always)
-    package init(_ range: Range<Int>) {
+    public init(_ range: Range<Int>) {
         self.position = range.lowerBound
         self.end = range.upperBound
     }
 
-    @inlinable @inline(__always) package var isAtEnd: Bool { position >= end }
+    @inlinable @inline(__always) public var isAtEnd: Bool { position >= end }
 
     /// The next element, whatever it is.
     @inlinable @inline(__always)
-    package mutating func next(in bytes: borrowing Span<UInt8>) throws(BERError) -> BERElement {
+    public mutating func next(in bytes: borrowing Span<UInt8>) throws(BERError) -> BERElement {
         let element = try Self.element(in: bytes, at: position, end: end, depth: 0)
         position = element.end
         return element
@@ -100,7 +103,7 @@ package struct BERCursor: Sendable {
 
     /// The next element, which must have this tag.
     @inlinable @inline(__always)
-    package mutating func next(_ tag: UInt8, in bytes: borrowing Span<UInt8>) throws(BERError) -> BERElement {
+    public mutating func next(_ tag: UInt8, in bytes: borrowing Span<UInt8>) throws(BERError) -> BERElement {
         let element = try next(in: bytes)
         guard element.tag == tag else { throw BERError(.unexpectedTag, at: element.start) }
         return element
@@ -108,7 +111,7 @@ package struct BERCursor: Sendable {
 
     /// The next element if it has this tag; nothing is consumed otherwise.
     @inlinable
-    package mutating func nextIfPresent(
+    public mutating func nextIfPresent(
         _ tag: UInt8, in bytes: borrowing Span<UInt8>
     ) throws(BERError) -> BERElement? {
         guard position < end, bytes[position] == tag else { return nil }
@@ -117,12 +120,12 @@ package struct BERCursor: Sendable {
 
     /// Throws unless everything was read.
     @inlinable
-    package func finish() throws(BERError) {
+    public func finish() throws(BERError) {
         guard isAtEnd else { throw BERError(.trailingBytes, at: position) }
     }
 
     @inlinable @inline(__always)
-    static func element(
+    public static func element(
         in bytes: borrowing Span<UInt8>, at start: Int, end: Int, depth: Int
     ) throws(BERError) -> BERElement {
         guard end <= bytes.count, start >= 0, end - start >= 2 else { throw BERError(.truncated, at: start) }
@@ -140,7 +143,7 @@ package struct BERCursor: Sendable {
     }
 
     @inlinable
-    static func longElement(
+    public static func longElement(
         in bytes: borrowing Span<UInt8>, tag: UInt8, at start: Int, end: Int, depth: Int
     ) throws(BERError) -> BERElement {
         let lengthBytes = Int(bytes[start + 1] & 0x7F)
@@ -181,7 +184,7 @@ package struct BERCursor: Sendable {
 extension BERElement {
     /// The value of an INTEGER of at most 64 bits, two's complement.
     @inlinable @inline(__always)
-    package func integer(in bytes: borrowing Span<UInt8>) throws(BERError) -> Int64 {
+    public func integer(in bytes: borrowing Span<UInt8>) throws(BERError) -> Int64 {
         let count = contentEnd - contentStart
         guard count >= 1, count <= 8 else { throw BERError(.integerOutOfRange, at: start) }
         var value: Int64 = bytes[contentStart] & 0x80 == 0 ? 0 : -1
@@ -193,7 +196,7 @@ extension BERElement {
 
     /// Whether the content is exactly these bytes.
     @inlinable
-    package func holds(_ expected: borrowing [UInt8], in bytes: borrowing Span<UInt8>) -> Bool {
+    public func holds(_ expected: borrowing [UInt8], in bytes: borrowing Span<UInt8>) -> Bool {
         BERElement.equal(content, in: bytes, expected[...])
     }
 

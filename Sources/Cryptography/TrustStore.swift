@@ -27,23 +27,19 @@ package final class TrustStore: Sendable {
         self.cache = SignerCache(capacity: cacheCapacity)
     }
 
-    /// The key of `leaf`, if its chain holds for the role and the time.
+    /// The key of a signer, if its chain holds for the role and the time. The known authorities are tried behind those
+    /// that travelled along.
     ///
-    /// - Parameters:
-    ///   - leaf: the signer's certificate, DER.
-    ///   - authorities: certificates that travelled along and whose subject is the leaf's issuer, DER; the known ones
-    ///     are tried behind them.
     /// - Throws: `malformed`, `keyRefused`, `markerMissing`, `issuerUnknown`, `untrusted`, `outsideValidity`.
     package func key(
-        leaf: borrowing Span<UInt8>, authorities: [[UInt8]], role: SignerRole, time: SigningTime
+        of presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole, time: SigningTime
     ) throws(CryptographyError) -> VerifyingKey {
-        let identity = try Self.identity(leaf: leaf, authorities: authorities, role: role)
         let signers: [VerifiedSigner]
-        if let known = cache[identity] {
+        if let known = cache.signers(for: presented, role: role, in: bytes) {
             signers = known
         } else {
-            signers = try verify(leaf: leaf, authorities: authorities, role: role)
-            cache.insert(signers, for: identity)
+            signers = try verify(presented, in: bytes, role: role)
+            cache.insert(signers, for: presented, role: role, in: bytes)
         }
         guard let signer = signers.first(where: { time.falls(in: $0.window) }) else {
             throw CryptographyError(.outsideValidity, "the signer's chain was not valid at the time of signing")
@@ -57,18 +53,18 @@ package final class TrustStore: Sendable {
     }
 
     private func verify(
-        leaf bytes: borrowing Span<UInt8>, authorities: [[UInt8]], role: SignerRole
+        _ presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole
     ) throws(CryptographyError) -> [VerifiedSigner] {
-        let leaf = try Certificate(der: bytes)
+        let leaf = try Certificate(der: bytes.extracting(presented.leaf))
         guard leaf.carries(role.leafMarker) else {
             throw CryptographyError(.markerMissing, "the signer does not carry \(role.leafMarker)")
         }
         guard !leaf.isSelfIssued else { throw CryptographyError(.untrusted, "the signer vouches for itself") }
         var signers: [VerifiedSigner] = []
         var failure = CryptographyError(.issuerUnknown, "the certificate of the signer's issuer is not at hand")
-        for encoding in authorities.prefix(4) {
+        for encoding in presented.authorities {
             do throws(CryptographyError) {
-                let authority = try Certificate(der: encoding.span)
+                let authority = try Certificate(der: bytes.extracting(encoding))
                 signers.append(try verifier.verify(leaf: leaf, authority: authority, role: role))
             } catch {
                 failure = error
@@ -83,27 +79,5 @@ package final class TrustStore: Sendable {
         }
         guard !signers.isEmpty else { throw failure }
         return signers
-    }
-
-    /// SHA-256 over role and certificates, each with its length in front.
-    private static func identity(
-        leaf: borrowing Span<UInt8>, authorities: [[UInt8]], role: SignerRole
-    ) throws(CryptographyError) -> [UInt8] {
-        guard leaf.count <= Certificate.maximumSize, authorities.allSatisfy({ $0.count <= Certificate.maximumSize })
-        else { throw CryptographyError(.malformed, "a certificate larger than \(Certificate.maximumSize) bytes") }
-        var input: [UInt8] = []
-        input.reserveCapacity(leaf.count + authorities.reduce(64) { $0 + $1.count + 4 })
-        input.append(contentsOf: role.leafMarker.utf8)
-        input.append(contentsOf: [0, UInt8(truncatingIfNeeded: leaf.count >> 8), UInt8(truncatingIfNeeded: leaf.count)])
-        leaf.withUnsafeBufferPointer { input.append(contentsOf: $0) }
-        for authority in authorities.prefix(4) {
-            input.append(UInt8(truncatingIfNeeded: authority.count >> 8))
-            input.append(UInt8(truncatingIfNeeded: authority.count))
-            input.append(contentsOf: authority)
-        }
-        guard let digest = DigestAlgorithm.sha256.digest(of: input.span) else {
-            throw .openSSL(.unavailable, "SHA-256")
-        }
-        return digest
     }
 }

@@ -40,7 +40,8 @@ final class VerificationContext: @unchecked Sendable {
                 withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Int(EVP_MAX_MD_SIZE)) { hash -> CInt? in
                     var size: UInt32 = 0
                     guard
-                        EVP_Digest(message.baseAddress, message.count, hash.baseAddress, &size, implementation, nil) == 1
+                        EVP_Digest(message.baseAddress, message.count, hash.baseAddress, &size, implementation, nil)
+                            == 1
                     else { return nil }
                     return EVP_PKEY_verify(
                         context, signature.baseAddress, signature.count, hash.baseAddress, Int(size))

@@ -222,7 +222,8 @@ extension Span<UInt8> {
                 if found & (ones &* 0x80) != 0 { break }
                 position += 8
             }
-            while position < buffer.count, buffer[position] != UInt8(ascii: "\""), buffer[position] != UInt8(ascii: "\\"),
+            while position < buffer.count, buffer[position] != UInt8(ascii: "\""),
+                buffer[position] != UInt8(ascii: "\\"),
                 buffer[position] >= 0x20
             {
                 position += 1

@@ -40,6 +40,10 @@ package struct VerifyReceiptPipeline: Sendable {
         }
         let text = request.receiptText.reveal()
         let sighting = Sighting(of: text.span, by: decoder)
+        if case .rejected = sighting, !request.hasBase64Text {
+            logger.debug("request refused", metadata: ["reason": "receiptNotBase64"])
+            return PipelineReply(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
+        }
         switch apps.treatment(of: sighting) {
         case .refused(let status):
             return PipelineReply(.failure(status), source: .receipt, environment: sighting.environment(on: route))

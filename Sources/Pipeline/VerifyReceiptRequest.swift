@@ -14,7 +14,6 @@ package struct VerifyReceiptRequest: Sendable {
         case receiptMissing
         case receiptNotText
         case receiptEmpty
-        case receiptNotBase64
     }
 
     package enum Password: Sendable, Hashable {
@@ -57,6 +56,22 @@ package struct VerifyReceiptRequest: Sendable {
         excludesOldTransactions = Self.isTrue(value("exclude-old-transactions"), in: bytes)
     }
 
+    /// Whether the receipt's text is digits of base64, padding and white space: what Apple may be asked about. To be
+    /// tried where decoding failed; what decoded is base64.
+    package var hasBase64Text: Bool {
+        var digits = 0
+        for byte in receiptText.reveal() {
+            switch byte {
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "+"), UInt8(ascii: "/"):
+                digits += 1
+            case UInt8(ascii: "="), 0x20, 0x09, 0x0A, 0x0D: break
+            default: return false
+            }
+        }
+        return digits > 0
+    }
+
     /// What goes to Apple: the body as it came, unless a password takes the client's place or the body is ambiguous;
     /// then the same members written anew, each once.
     package func forwardedBody(password replacement: SharedSecret?) -> [UInt8] {
@@ -92,28 +107,8 @@ extension VerifyReceiptRequest {
             hasEscapes
             ? JSONText.unescaped(range, in: bytes) : bytes.withUnsafeBufferPointer { [UInt8]($0[range]) }
         guard !text.isEmpty else { throw .receiptEmpty }
-        guard isBase64(text) else { throw .receiptNotBase64 }
         return text
     }
-
-    /// The standard alphabet, padding and white space: whether it really decodes is for the source that answers to say.
-    private static func isBase64(_ text: [UInt8]) -> Bool {
-        var significant = 0
-        for byte in text {
-            let class_ = base64Classes[Int(byte)]
-            guard class_ != 0 else { return false }
-            significant += Int(class_ & 1)
-        }
-        return significant > 0
-    }
-
-    /// By byte: 1 a digit of base64, 2 padding or white space, 0 anything else.
-    private static let base64Classes: [UInt8] = {
-        var classes = [UInt8](repeating: 0, count: 256)
-        for byte in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8 { classes[Int(byte)] = 1 }
-        for byte in "= \r\n\t".utf8 { classes[Int(byte)] = 2 }
-        return classes
-    }()
 
     private static func password(_ value: JSONScanner.Value?, in bytes: borrowing Span<UInt8>) -> Password {
         switch value {
@@ -139,8 +134,9 @@ extension VerifyReceiptRequest {
     }
 
     private static func isUnicode(_ body: [UInt8]) -> Bool {
-        if body.allSatisfy({ $0 < 0x80 }) { return true }
-        return String(validating: body, as: UTF8.self) != nil
+        var union: UInt8 = 0
+        for byte in body { union |= byte }
+        return union < 0x80 || String(validating: body, as: UTF8.self) != nil
     }
 
     private static func name(of member: JSONScanner.Member, in bytes: borrowing Span<UInt8>) -> [UInt8] {

@@ -24,8 +24,8 @@ package enum ReceiptContents: Sendable, Hashable {
         switch self {
         case .app(let receipt):
             LookupKeys(
-                originalTransactionIds: receipt.purchases.lazy.map(\.originalTransactionId),
-                transactionIds: receipt.purchases.lazy.map(\.transactionId))
+                originalTransactionIds: receipt.purchases.map { $0.originalTransactionId },
+                transactionIds: receipt.purchases.map { $0.transactionId })
         case .transaction(let receipt):
             LookupKeys(
                 originalTransactionIds: [receipt.originalTransactionId], transactionIds: [receipt.transactionId])

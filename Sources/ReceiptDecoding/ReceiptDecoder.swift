@@ -93,8 +93,8 @@ package struct ReceiptDecoder: Sendable {
         }
         do throws(CryptographyError) {
             return try trust.key(
-                leaf: bytes.extracting(leaf.whole), authorities: signature.authorities(over: leaf, in: bytes),
-                role: .storeReceipt, time: .at(created.seconds))
+                of: PresentedSigner(leaf: leaf.whole, authorities: signature.authorities(over: leaf, in: bytes)),
+                in: bytes, role: .storeReceipt, time: .at(created.seconds))
         } catch {
             throw ReceiptDecodingError(error, at: "signer")
         }
@@ -119,8 +119,8 @@ package struct ReceiptDecoder: Sendable {
         }
         do throws(CryptographyError) {
             return try trust.key(
-                leaf: signature.certificate.span, authorities: [], role: signature.role,
-                time: .notBefore(purchased.seconds))
+                of: PresentedSigner(leaf: 0..<signature.certificate.count, authorities: []),
+                in: signature.certificate.span, role: signature.role, time: .notBefore(purchased.seconds))
         } catch {
             throw ReceiptDecodingError(error, at: "signer")
         }

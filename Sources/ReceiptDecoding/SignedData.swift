@@ -111,11 +111,11 @@ extension SignedData {
         }
 
         /// The certificates whose subject is the issuer of the signer's.
-        func authorities(over leaf: CertificateOutline, in bytes: borrowing Span<UInt8>) -> [[UInt8]] {
-            var found: [[UInt8]] = []
+        func authorities(over leaf: CertificateOutline, in bytes: borrowing Span<UInt8>) -> [Range<Int>] {
+            var found: [Range<Int>] = []
             for certificate in certificates
             where certificate.whole != leaf.whole && bytes.equal(certificate.subject, leaf.issuer) {
-                found.append(bytes.copy(certificate.whole))
+                found.append(certificate.whole)
             }
             return found
         }

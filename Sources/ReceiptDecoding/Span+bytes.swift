@@ -9,6 +9,12 @@ extension Span<UInt8> {
 
     /// The bytes as text, or nil where they are not UTF-8.
     func text(_ range: Range<Int>) -> String? {
-        withUnsafeBufferPointer { String(validating: $0[range], as: UTF8.self) }
+        withUnsafeBufferPointer { buffer in
+            let bytes = UnsafeBufferPointer(rebasing: buffer[range])
+            // Nearly all of it is ASCII, and for that the standard library's validation is slow.
+            var union: UInt8 = 0
+            for byte in bytes { union |= byte }
+            return union < 0x80 ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
+        }
     }
 }

@@ -152,6 +152,7 @@ enum Stopwatch {
             count += 10
         } while start.duration(to: clock.now) < duration
         let elapsed = start.duration(to: clock.now)
-        return (Double(elapsed.components.seconds) * 1e6 + Double(elapsed.components.attoseconds) / 1e12) / Double(count)
+        return (Double(elapsed.components.seconds) * 1e6 + Double(elapsed.components.attoseconds) / 1e12)
+            / Double(count)
     }
 }
