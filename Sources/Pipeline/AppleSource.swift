@@ -28,7 +28,7 @@ package struct AppleSource: Sendable {
             case .unavailable(let last, let environment, let reason):
                 return .unavailable(last: last, from: environment, reason: reason)
             case .ask(let environment, let pause):
-                try? await Task.sleep(for: .milliseconds(pause))
+                if pause > 0 { try? await Task.sleep(for: .milliseconds(pause)) }
                 let remaining = end - ContinuousClock.now
                 guard remaining > .zero, !Task.isCancelled else {
                     return .unavailable(last: nil, from: environment, reason: "no time left to ask again")
