@@ -16,6 +16,10 @@ final class SignerCache: Sendable {
         self.capacity = capacity
     }
 
+    var count: Int {
+        contents.withLock { $0.order.count }
+    }
+
     subscript(key: [UInt8]) -> [VerifiedSigner]? {
         contents.withLock { $0.signers[key] }
     }
