@@ -34,7 +34,7 @@ struct RepairTests {
         },
         Mangling("percent-encoded", [.percentEncoding]) { Array((Recoding.percentEncoded($1) + "%0A").utf8) },
         Mangling("percent-encoded lines", [.percentEncoding, .whitespace]) {
-            Array(lines(Recoding.percentEncoded($1)).replacing("\r\n", with: "%0d%0a").utf8)
+            Array(Recoding.percentEncoded(lines($1)).replacing("\r\n", with: "%0d%0a").utf8)
         },
         Mangling("base64url", [.urlSafeAlphabet], onlyApp: true) {
             Array($1.replacing("+", with: "-").replacing("/", with: "_").utf8)
