@@ -111,12 +111,14 @@ let package = Package(
             name: "TestSupport", dependencies: ["StoreTypes", "Cryptography", "ReceiptDecoding", "Simulator"],
             path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "StoreTypesTests", dependencies: ["StoreTypes"], swiftSettings: strict),
-        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "CryptographyTests", dependencies: ["Cryptography", "Simulator", "StoreTypes", "TestSupport"],
+            swiftSettings: strict),
         .target(name: "HTTPTestServer", path: "Tests/HTTPTestServer", swiftSettings: strict),
         .testTarget(name: "TransportTests", dependencies: ["Transport", "HTTPTestServer"], swiftSettings: strict),
         .testTarget(
             name: "ReceiptDecodingTests",
-            dependencies: ["ReceiptDecoding", "Cryptography", "StoreTypes", "TestSupport"],
+            dependencies: ["ReceiptDecoding", "Cryptography", "Simulator", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "AppStoreTests", dependencies: ["AppStore", "Transport", "StoreTypes", "HTTPTestServer"],

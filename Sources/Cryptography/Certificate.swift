@@ -36,6 +36,11 @@ package final class Certificate: @unchecked Sendable {
             X509_free(parsed)
             throw .openSSL(.malformed, "validity or key of a certificate")
         }
+        // The outermost lengths are not signed: another spelling of them would be another certificate to a cache.
+        guard Int(i2d_X509(parsed, nil)) == bytes.count else {
+            X509_free(parsed)
+            throw CryptographyError(.malformed, "a certificate that is not DER")
+        }
         self.x509 = parsed
         self.validity = validity
         self.der = Self.copy(0..<bytes.count, of: bytes)

@@ -37,9 +37,11 @@ enum PublicKeyPolicy {
             return try judgeRSA(key, in: bytes)
         }
         if name.holds(ellipticCurve, in: bytes) {
-            let curve = try algorithm.next(BERTag.objectIdentifier, in: bytes)
+            // A curve spelled out instead of named is a SEQUENCE here, and refused as any other.
+            let curve = try algorithm.next(in: bytes)
             let known = curve.holds(p256, in: bytes) || curve.holds(p384, in: bytes)
-            return known ? .success(()) : refused("a curve other than P-256 and P-384")
+            return curve.tag == BERTag.objectIdentifier && known
+                ? .success(()) : refused("a curve other than P-256 and P-384")
         }
         return refused("neither an RSA nor an elliptic curve key")
     }

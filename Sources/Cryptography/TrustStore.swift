@@ -34,24 +34,24 @@ package final class TrustStore: Sendable {
     package func key(
         of presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole, time: SigningTime
     ) throws(CryptographyError) -> VerifyingKey {
-        let signers: [VerifiedSigner]
-        if let known = cache.signers(for: presented, role: role, in: bytes) {
-            signers = known
-        } else {
-            signers = try verify(presented, in: bytes, role: role)
-            cache.insert(signers, for: presented, role: role, in: bytes)
-        }
+        if let known = cache.signer(for: presented, role: role, time: time, in: bytes) { return known.key }
+        let signers = try verify(presented, in: bytes, role: role)
         guard let signer = signers.first(where: { time.falls(in: $0.window) }) else {
             throw CryptographyError(.outsideValidity, "the signer's chain was not valid at the time of signing")
         }
         return signer.key
     }
 
+    /// How many leaves are remembered, each below one authority; for measuring.
+    package var rememberedSigners: Int { cache.count }
+
     /// Forgets what was verified; for measuring the first receipt of a chain.
     package func forgetSigners() {
         cache.removeAll()
     }
 
+    /// Every chain of the leaf that holds. Each is remembered apart, and none that does not hold: what else travels
+    /// along, which nobody signed, makes no difference.
     private func verify(
         _ presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole
     ) throws(CryptographyError) -> [VerifiedSigner] {
@@ -65,14 +65,18 @@ package final class TrustStore: Sendable {
         for encoding in presented.authorities {
             do throws(CryptographyError) {
                 let authority = try Certificate(der: bytes.extracting(encoding))
-                signers.append(try verifier.verify(leaf: leaf, authority: authority, role: role))
+                let signer = try verifier.verify(leaf: leaf, authority: authority, role: role)
+                cache.insert(signer, leaf: leaf, authority: authority, role: role)
+                signers.append(signer)
             } catch {
                 failure = error
             }
         }
         for authority in anchors.intermediates where authority.subject == leaf.issuer {
             do throws(CryptographyError) {
-                signers.append(try verifier.verify(leaf: leaf, authority: authority, role: role))
+                let signer = try verifier.verify(leaf: leaf, authority: authority, role: role)
+                cache.insert(signer, leaf: leaf, authority: nil, role: role)
+                signers.append(signer)
             } catch {
                 if failure.code == .issuerUnknown { failure = error }
             }

@@ -8,6 +8,9 @@ enum Base64 {
         guard text.count % 4 == 0 else { return nil }
         return text.withUnsafeBufferPointer { buffer in
             guard let start = buffer.baseAddress, !buffer.isEmpty else { return [] }
+            // Foundation takes `AA=A` and `====` too.
+            let padding = buffer.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
+            guard memchr(start, CInt(UInt8(ascii: "=")), buffer.count - padding) == nil else { return nil }
             let input = Data(
                 bytesNoCopy: UnsafeMutableRawPointer(mutating: start), count: buffer.count, deallocator: .none)
             return Data(base64Encoded: input).map { [UInt8]($0) }

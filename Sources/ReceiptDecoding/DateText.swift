@@ -13,7 +13,7 @@ enum DateText {
             let hour = number(start + 11, 2, in: bytes), bytes[start + 13] == UInt8(ascii: ":"),
             let minute = number(start + 14, 2, in: bytes), bytes[start + 16] == UInt8(ascii: ":"),
             let second = number(start + 17, 2, in: bytes),
-            (1...12).contains(month), (1...31).contains(day), hour < 24, minute < 60, second < 61
+            (1...12).contains(month), day >= 1, day <= days(of: month, year), hour < 24, minute < 60, second < 61
         else { return nil }
         var position = start + 19
         guard let fraction = milliseconds(&position, end: range.upperBound, in: bytes),
@@ -60,6 +60,14 @@ enum DateText {
         if rest == 5, bytes[position + 3] != UInt8(ascii: ":") { return nil }
         guard let minutes = number(end - 2, 2, in: bytes), minutes < 60 else { return nil }
         return (sign == UInt8(ascii: "-") ? -1 : 1) * (hours * 3600 + minutes * 60)
+    }
+
+    private static func days(of month: Int64, _ year: Int64) -> Int64 {
+        switch month {
+        case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
     }
 
     /// Days from 1970-01-01, counted in years that begin in March (so that a leap day is the last of its year).

@@ -5,6 +5,8 @@ import Foundation
 struct ReceiptRepairShop {
     private var text: [UInt8]
     private var repairs: [ReceiptRepair] = []
+    /// Blanks that were cut off right behind the text: its last characters may have been `+`.
+    private var lastBlanks = 0
 
     static func isWhiteSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
@@ -32,7 +34,7 @@ struct ReceiptRepairShop {
         if ReceiptIntake.isCompactJWS(text) { return raw(.jws, repaired: false) }
         unescape()
         stripDataURL()
-        if let bytes = hexadecimal() { return found(bytes, canonical: false) }
+        if let bytes = hexadecimal() { return found(bytes) }
         percentDecode()
         unfold()
         translateAlphabet()
@@ -50,15 +52,15 @@ struct ReceiptRepairShop {
         return ReceiptIntake(kind: kind, bytes: text, repairs: repairs, isCanonicalText: false)
     }
 
-    private func found(_ bytes: [UInt8], canonical: Bool) -> ReceiptIntake {
+    /// Never canonical: the text that came in was another one.
+    private func found(_ bytes: [UInt8]) -> ReceiptIntake {
         ReceiptIntake(
-            kind: ReceiptIntake.kind(of: bytes), bytes: bytes, repairs: repairs,
-            isCanonicalText: canonical && Base64.isCanonical(text.span))
+            kind: ReceiptIntake.kind(of: bytes), bytes: bytes, repairs: repairs, isCanonicalText: false)
     }
 
     /// Base64 of base64, and base64 of a JWS.
     private mutating func unwrapOnce(_ bytes: [UInt8]) -> ReceiptIntake {
-        let outer = found(bytes, canonical: true)
+        let outer = found(bytes)
         guard outer.kind == .unknown else { return outer }
         if ReceiptIntake.isCompactJWS(bytes) {
             return ReceiptIntake(
@@ -74,8 +76,7 @@ struct ReceiptRepairShop {
         }
         repairs.append(.doubleBase64)
         repairs += inner.repairs.filter { !repairs.contains($0) }
-        text = inner.text
-        return found(innerBytes, canonical: true)
+        return found(innerBytes)
     }
 
     // MARK: - One repair each
@@ -90,6 +91,7 @@ struct ReceiptRepairShop {
     private mutating func trim() {
         let start = text.firstIndex { !Self.isWhiteSpace($0) } ?? text.endIndex
         let end = text.lastIndex { !Self.isWhiteSpace($0) }.map { $0 + 1 } ?? start
+        lastBlanks = text[end...].prefix { $0 == 0x20 }.count
         if end - start < text.count { text = Array(text[start..<max(start, end)]) }
     }
 
@@ -130,6 +132,9 @@ struct ReceiptRepairShop {
                 position += 1
                 switch text[position] {
                 case UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"): plain.append(0x0A)
+                case UInt8(ascii: "u"):
+                    plain.append(asciiEscape(behind: position) ?? text[position])
+                    if asciiEscape(behind: position) != nil { position += 4 }
                 default: plain.append(text[position])
                 }
             } else {
@@ -140,6 +145,15 @@ struct ReceiptRepairShop {
         text = plain
         repairs.append(.jsonEscapes)
         trim()
+    }
+
+    /// `002b` behind the `u` of an escape: Gson writes `+` and `=` so.
+    private func asciiEscape(behind position: Int) -> UInt8? {
+        guard position + 4 < text.count, text[position + 1] == UInt8(ascii: "0"),
+            text[position + 2] == UInt8(ascii: "0"), let high = Self.hexDigit(text[position + 3]), high < 8,
+            let low = Self.hexDigit(text[position + 4])
+        else { return nil }
+        return high << 4 | low
     }
 
     private mutating func stripDataURL() {
@@ -230,6 +244,10 @@ struct ReceiptRepairShop {
     private mutating func pad() {
         let missing = (4 - text.count % 4) % 4
         guard missing == 1 || missing == 2 else { return }
+        if missing == lastBlanks, repairs.contains(.spaceForPlus) {
+            text += Array(repeating: UInt8(ascii: "+"), count: missing)
+            return
+        }
         text += Array(repeating: UInt8(ascii: "="), count: missing)
         repairs.append(.missingPadding)
     }

@@ -53,23 +53,23 @@ struct SignedData: Sendable {
         let type = try fields.next(BERTag.objectIdentifier, in: bytes)
         guard type.holds(dataType, in: bytes) else { throw BERError(.unexpectedTag, at: type.start) }
         var explicit = try fields.next(BERTag.context(0), in: bytes).inside
-        return try octets(of: explicit.next(in: bytes), in: bytes, depth: 0)
+        var octets: [UInt8] = []
+        try append(explicit.next(in: bytes), to: &octets, in: bytes, depth: 0)
+        return octets
     }
 
-    /// An OCTET STRING whole, or a constructed one's pieces joined.
-    private static func octets(
-        of element: BERElement, in bytes: borrowing Span<UInt8>, depth: Int
-    ) throws(BERError) -> [UInt8] {
+    /// An OCTET STRING whole, or a constructed one's pieces one after the other.
+    private static func append(
+        _ element: BERElement, to octets: inout [UInt8], in bytes: borrowing Span<UInt8>, depth: Int
+    ) throws(BERError) {
         switch element.tag {
         case BERTag.octetString:
-            return bytes.copy(element.content)
+            bytes.withUnsafeBufferPointer { octets.append(contentsOf: $0[element.content]) }
         case BERTag.constructedOctetString where depth < 4:
-            var joined: [UInt8] = []
             var pieces = element.inside
             while !pieces.isAtEnd {
-                joined += try octets(of: pieces.next(in: bytes), in: bytes, depth: depth + 1)
+                try append(pieces.next(in: bytes), to: &octets, in: bytes, depth: depth + 1)
             }
-            return joined
         default:
             throw BERError(.unexpectedTag, at: element.start)
         }

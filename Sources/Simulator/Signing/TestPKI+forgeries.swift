@@ -12,13 +12,14 @@ extension TestPKI {
         return ReceiptSigner(leaf: leaf, issuers: [developerRelations, root])
     }
 
-    /// The receipt signer below another authority of the same root, changed at will.
+    /// The receipt signer below another authority of the same root, changed at will. Its key is not the good one's:
+    /// below that, the signer would be genuine for whoever knows the good authority.
     package func issueReceiptSignerBelowAuthority(
         changing change: (inout CertificateTemplate) -> Void
     ) throws(CryptographyError) -> ReceiptSigner {
         var template = developerRelations.template
         change(&template)
-        let authority = try root.issue(template, key: developerRelations.key)
+        let authority = try root.issue(template, key: iTunesStore.key)
         let leaf = try authority.issue(receiptLeaf.template, key: receiptLeaf.key)
         return ReceiptSigner(leaf: leaf, issuers: [authority, root])
     }

@@ -1,0 +1,146 @@
+import Cryptography
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("BER")
+struct BERCursorTests {
+    /// The code with which reading one element fails; nil where it does not.
+    private func failure(_ bytes: [UInt8]) -> BERError.Code? {
+        do throws(BERError) {
+            var cursor = BERCursor(0..<bytes.count)
+            _ = try cursor.next(in: bytes.span)
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    static let refused: [(what: String, bytes: [UInt8], code: BERError.Code)] = [
+        ("nothing", [], .truncated),
+        ("a tag alone", [0x04], .truncated),
+        ("a length without its content", [0x04, 0x01], .truncated),
+        ("a length of one byte more than there is", [0x30, 0x03, 0x05, 0x00], .truncated),
+        ("a long length cut off", [0x04, 0x82, 0x01], .truncated),
+        ("a length of 2^31 - 1 in a short buffer", [0x04, 0x84, 0x7F, 0xFF, 0xFF, 0xFF, 0], .truncated),
+        ("a length of 2^31", [0x04, 0x84, 0x80, 0, 0, 0, 0], .lengthTooLarge),
+        ("a length of 2^63", [0x04, 0x88, 0x80, 0, 0, 0, 0, 0, 0, 0, 0], .lengthTooLarge),
+        ("a length of 2^64 - 1", [0x04, 0x88] + [UInt8](repeating: 0xFF, count: 8), .lengthTooLarge),
+        ("a length of nine bytes", [0x04, 0x89] + [UInt8](repeating: 0, count: 12), .lengthTooLarge),
+        ("a length of 127 bytes", [0x04, 0xFF] + [UInt8](repeating: 0, count: 200), .lengthTooLarge),
+        ("tag number 31", [0x1F, 0x1F, 0x00], .unsupportedTag),
+        ("a tag of a million bytes", [0x3F] + [UInt8](repeating: 0xFF, count: 1_000_000), .unsupportedTag),
+        ("an indefinite length without end", [0x30, 0x80, 0x02, 0x01, 0x05], .truncated),
+        ("an indefinite length with half its end", [0x30, 0x80, 0x00], .truncated),
+        ("a primitive of indefinite length", [0x04, 0x80, 0x00, 0x00], .unexpectedTag),
+    ]
+
+    @Test("is refused with a code where it is broken", arguments: refused)
+    func refuses(what: String, bytes: [UInt8], code: BERError.Code) {
+        #expect(failure(bytes) == code, "\(what)")
+    }
+
+    @Test("nests indefinite lengths 16 deep and no deeper", arguments: [1, 15, 16, 17, 33, 64, 10_000, 1_000_000])
+    func depth(levels: Int) {
+        let open = [[UInt8]](repeating: [0x30, 0x80], count: levels).flatMap { $0 }
+        let closed = open + [UInt8](repeating: 0, count: 2 * levels)
+        #expect(failure(closed) == (levels <= BERCursor.maximumDepth ? nil : .tooDeep))
+        #expect(failure(open) == (levels <= BERCursor.maximumDepth ? .truncated : .tooDeep))
+    }
+
+    @Test("is read without going into definite lengths, however deep they are")
+    func definiteDepth() throws {
+        var bytes: [UInt8] = []
+        for _ in 0..<2_000 { bytes = DEREncoder.sequence(bytes) }
+        var cursor = BERCursor(0..<bytes.count)
+        #expect(try cursor.next(in: bytes.span).whole == 0..<bytes.count)
+    }
+
+    @Test(
+        "may write a length longer than it must",
+        arguments: [
+            [0x04, 0x02, 7, 8], [0x04, 0x81, 2, 7, 8], [0x04, 0x82, 0, 2, 7, 8],
+            [0x04, 0x88, 0, 0, 0, 0, 0, 0, 0, 2, 7, 8],
+        ] as [[UInt8]])
+    func nonMinimal(bytes: [UInt8]) throws {
+        var cursor = BERCursor(0..<bytes.count)
+        let element = try cursor.next(BERTag.octetString, in: bytes.span)
+        #expect(Array(bytes[element.content]) == [7, 8])
+        try cursor.finish()
+    }
+
+    @Test("ends an indefinite length behind its marker, and the content before it")
+    func indefinite() throws {
+        let bytes: [UInt8] = [0x24, 0x80, 0x04, 0x01, 0x09, 0x24, 0x80, 0, 0, 0, 0, 0x05, 0]
+        var cursor = BERCursor(0..<bytes.count)
+        let element = try cursor.next(BERTag.constructedOctetString, in: bytes.span)
+        #expect(element.content == 2..<9)
+        #expect(element.end == 11)
+        #expect(throws: BERError(.trailingBytes, at: 11)) { try cursor.finish() }
+        #expect(try cursor.nextIfPresent(BERTag.integer, in: bytes.span) == nil)
+        #expect(try cursor.next(in: bytes.span).tag == 0x05)
+        try cursor.finish()
+        #expect(try cursor.nextIfPresent(BERTag.integer, in: bytes.span) == nil)
+    }
+
+    @Test("cut off at any offset is truncated, definite or not")
+    func truncation() throws {
+        let definite = DEREncoder.sequence(
+            DEREncoder.octetString([UInt8](repeating: 3, count: 300)), DEREncoder.integer(5))
+        let indefinite: [UInt8] = [0x30, 0x80, 0x24, 0x80, 0x04, 0x03, 1, 2, 3, 0, 0, 0x31, 0x80, 0, 0, 0, 0]
+        for bytes in [definite, indefinite] {
+            #expect(failure(bytes) == nil)
+            for count in 0..<bytes.count { #expect(failure(Array(bytes.prefix(count))) == .truncated, "\(count)") }
+        }
+    }
+
+    @Test("never reaches beyond the range it was given, nor beyond the buffer")
+    func bounds() {
+        let bytes: [UInt8] = [0x04, 0x03, 1, 2, 3]
+        for range in [0..<4, 0..<9, 1..<5, 3..<5, 4..<5, 5..<5, 7..<9] {
+            #expect(throws: BERError.self, "\(range)") {
+                var cursor = BERCursor(range)
+                _ = try cursor.next(BERTag.octetString, in: bytes.span)
+            }
+        }
+    }
+
+    static let integers: [(content: [UInt8], value: Int64?)] = [
+        ([0], 0), ([0x7F], 127), ([0x80], -128), ([0xFF], -1), ([0, 0x80], 128), ([0, 0, 0, 1], 1),
+        ([0x7F] + [UInt8](repeating: 0xFF, count: 7), .max), ([0x80] + [UInt8](repeating: 0, count: 7), .min),
+        ([], nil), ([0, 0x80] + [UInt8](repeating: 0, count: 7), nil), ([UInt8](repeating: 0, count: 9), nil),
+        ([UInt8](repeating: 0x7F, count: 4096), nil),
+    ]
+
+    @Test("has integers of up to 64 bits", arguments: integers)
+    func integer(content: [UInt8], value: Int64?) throws {
+        let bytes = DEREncoder.value(tag: 0x02, content)
+        var cursor = BERCursor(0..<bytes.count)
+        let element = try cursor.next(BERTag.integer, in: bytes.span)
+        if let value {
+            #expect(try element.integer(in: bytes.span) == value)
+        } else {
+            #expect(throws: BERError(.integerOutOfRange, at: 0)) { try element.integer(in: bytes.span) }
+        }
+    }
+
+    @Test("of random bytes is walked to its end or refused, and nothing else")
+    func noise() {
+        var random = SeededGenerator("BER noise")
+        let tags: [UInt8] = [0x30, 0x31, 0x04, 0x24, 0x02, 0x00, 0x80, 0xA0, 0x81, 0x84, 0xFF, 0x01]
+        for _ in 0..<5_000 {
+            let bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+                Bool.random(using: &random)
+                    ? UInt8.random(in: 0...255, using: &random) : tags.randomElement(using: &random) ?? 0
+            }
+            var cursor = BERCursor(0..<bytes.count)
+            while !cursor.isAtEnd {
+                let before = cursor.position
+                guard let element = try? cursor.next(in: bytes.span) else { break }
+                #expect(element.start == before && element.end == cursor.position && element.end <= bytes.count)
+                #expect(before < element.contentStart && element.contentStart <= element.contentEnd)
+                #expect(element.contentEnd <= element.end)
+            }
+        }
+    }
+}

@@ -1,0 +1,329 @@
+import Cryptography
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("A signer's chain")
+struct TrustStoreTests {
+    static let signed = TrustStore.SigningTime.at(MintedReceipts.creation.seconds)
+
+    /// The key, asked for as a receipt's signer with its issuer, and without its root.
+    private func key(
+        _ signer: ReceiptSigner, in store: TrustStore, role: SignerRole = .storeReceipt,
+        time: TrustStore.SigningTime = signed, travelling: [[UInt8]]? = nil
+    ) throws -> VerifyingKey {
+        try key(
+            leaf: signer.leaf.certificate, authorities: travelling ?? signer.issuers.prefix(1).map(\.certificate),
+            in: store, role: role, time: time)
+    }
+
+    /// The certificates one behind the other, as a container holds them.
+    private func key(
+        leaf: [UInt8], authorities: [[UInt8]], in store: TrustStore, role: SignerRole, time: TrustStore.SigningTime
+    ) throws -> VerifyingKey {
+        var bytes = leaf
+        var ranges: [Range<Int>] = []
+        for authority in authorities {
+            ranges.append(bytes.count..<bytes.count + authority.count)
+            bytes += authority
+        }
+        return try store.key(
+            of: PresentedSigner(leaf: 0..<leaf.count, authorities: ranges), in: bytes.span, role: role, time: time)
+    }
+
+    private func store(knowsAuthorities: Bool = false, cacheCapacity: Int = 64) throws -> TrustStore {
+        try TrustStore(
+            anchors: MintedReceipts.anchors(knowsAuthorities: knowsAuthorities), cacheCapacity: cacheCapacity)
+    }
+
+    @Test("of leaf, authority and pinned root gives the leaf's key")
+    func good() throws {
+        let pki = try MintedReceipts.pki
+        let store = try store()
+        let message = Array("signed".utf8)
+        for (signer, role) in [(pki.receiptSigner, SignerRole.storeReceipt), (pki.purchaseSigner, .purchaseReceipt)] {
+            let signature = try signer.leaf.key.signature(over: message, digest: .sha1)
+            for _ in 0..<2 {
+                try key(signer, in: store, role: role).verify(signature.span, over: message.span, digest: .sha1)
+            }
+        }
+        #expect(store.rememberedSigners == 2)
+    }
+
+    struct Forgery: Sendable, CustomTestStringConvertible {
+        let name: String
+        let code: CryptographyError.Code
+        let make: @Sendable (TestPKI) throws -> ReceiptSigner
+
+        init(
+            _ name: String, _ code: CryptographyError.Code,
+            _ make: @escaping @Sendable (TestPKI) throws -> ReceiptSigner
+        ) {
+            (self.name, self.code, self.make) = (name, code, make)
+        }
+
+        var testDescription: String { name }
+    }
+
+    static let forgeries: [Forgery] = [
+        Forgery("a foreign root with Apple's names", .untrusted) { _ in try MintedReceipts.foreign.receiptSigner },
+        Forgery("a foreign tree below the same names as the pinned root's", .untrusted) { pki in
+            let foreign = try MintedReceipts.foreign
+            let root = try CertificateIdentity.selfSigned(pki.root.template, key: foreign.root.key)
+            let authority = try root.issue(pki.developerRelations.template, key: foreign.developerRelations.key)
+            let leaf = try authority.issue(pki.receiptLeaf.template, key: foreign.receiptLeaf.key)
+            return ReceiptSigner(leaf: leaf, issuers: [authority, root])
+        },
+        Forgery("a leaf signed by another key than its issuer's", .untrusted) { pki in
+            let forger = CertificateIdentity(
+                template: pki.developerRelations.template, issuerName: pki.root.template.subject,
+                key: try MintedReceipts.foreign.root.key, certificate: [])
+            let leaf = try forger.issue(pki.receiptLeaf.template, key: pki.receiptLeaf.key)
+            return ReceiptSigner(leaf: leaf, issuers: [pki.developerRelations, pki.root])
+        },
+        Forgery("a developer's certificate, which lacks the receipt marker", .markerMissing) {
+            try $0.developerCertificate()
+        },
+        Forgery("an authority without its marker", .markerMissing) { try $0.signerBelowUnmarkedAuthority() },
+        Forgery("an authority with the other authority's marker", .markerMissing) {
+            try $0.issueReceiptSignerBelowAuthority { $0.markers = [ObjectIdentifiers.iTunesStore] }
+        },
+        Forgery("an issuer that is no authority", .untrusted) { try $0.signerBelowNonAuthority() },
+        Forgery("a leaf used as an authority", .untrusted) { pki in
+            var template = pki.receiptLeaf.template
+            template.subject.commonName = "Below a leaf"
+            let leaf = try pki.receiptLeaf.issue(template, key: try MintedReceipts.foreign.receiptLeaf.key)
+            return ReceiptSigner(leaf: leaf, issuers: [pki.receiptLeaf, pki.developerRelations, pki.root])
+        },
+        Forgery("a leaf with an authority's marker, used as one", .untrusted) { pki in
+            let middle = try pki.issueReceiptSigner { $0.markers.append(ObjectIdentifiers.developerRelations) }.leaf
+            var template = pki.receiptLeaf.template
+            template.subject.commonName = "Below a leaf"
+            let leaf = try middle.issue(template, key: pki.receiptLeaf.key)
+            return ReceiptSigner(leaf: leaf, issuers: [middle, pki.developerRelations, pki.root])
+        },
+        Forgery("a chain of four", .untrusted) { pki in
+            var template = pki.developerRelations.template
+            template.subject.commonName = "One more authority"
+            let authority = try pki.developerRelations.issue(template, key: pki.developerRelations.key)
+            let leaf = try authority.issue(pki.receiptLeaf.template, key: pki.receiptLeaf.key)
+            return ReceiptSigner(leaf: leaf, issuers: [authority, pki.developerRelations, pki.root])
+        },
+        Forgery("a leaf right below the root", .markerMissing) { pki in
+            let leaf = try pki.root.issue(pki.receiptLeaf.template, key: pki.receiptLeaf.key)
+            return ReceiptSigner(leaf: leaf, issuers: [pki.root])
+        },
+        Forgery("a leaf that vouches for itself", .untrusted) { pki in
+            let leaf = try CertificateIdentity.selfSigned(pki.receiptLeaf.template, key: pki.receiptLeaf.key)
+            return ReceiptSigner(leaf: leaf, issuers: [leaf])
+        },
+        Forgery("a key of 512 bits", .keyRefused) { pki in
+            // OpenSSL makes no shorter ones to sign with; the bare certificate is enough.
+            try signer(below: pki, publicKeyInfo: PublicKeyPolicyTests.rsa(bits: 512))
+        },
+        Forgery("a critical extension that nobody knows", .untrusted) { pki in
+            try signer(
+                below: pki, publicKeyInfo: pki.receiptLeaf.key.publicKeyInfo,
+                extensions: [CertificateBlueprint.entry("1.2.840.113635.100.6.99", critical: true)])
+        },
+        Forgery("signed with MD5", .untrusted) { pki in
+            // The names of the algorithm alone are changed: they are looked at before the signature is.
+            let sha256 = DEREncoder.objectIdentifier("1.2.840.113549.1.1.11")
+            let md5 = DEREncoder.objectIdentifier("1.2.840.113549.1.1.4")
+            let certificate = Array(pki.receiptLeaf.certificate.replacing(sha256, with: md5))
+            let leaf = CertificateIdentity(
+                template: pki.receiptLeaf.template, issuerName: pki.receiptLeaf.issuerName, key: pki.receiptLeaf.key,
+                certificate: certificate)
+            return ReceiptSigner(leaf: leaf, issuers: [pki.developerRelations])
+        },
+    ]
+
+    /// A leaf with the receipt marker and anything else, below the good authority.
+    private static func signer(
+        below pki: TestPKI, publicKeyInfo: [UInt8], extensions: [[UInt8]] = []
+    ) throws -> ReceiptSigner {
+        let blueprint = CertificateBlueprint(
+            issuer: pki.developerRelations.template.subject, publicKeyInfo: publicKeyInfo,
+            extensions: [CertificateBlueprint.entry(ObjectIdentifiers.receiptSigner)] + extensions)
+        let leaf = CertificateIdentity(
+            template: pki.receiptLeaf.template, issuerName: pki.developerRelations.template.subject,
+            key: pki.receiptLeaf.key, certificate: try blueprint.der(signedBy: pki.developerRelations.key))
+        return ReceiptSigner(leaf: leaf, issuers: [pki.developerRelations])
+    }
+
+    @Test("that is wrong in one place is refused and not remembered", arguments: forgeries)
+    func refuses(forgery: Forgery) throws {
+        let signer = try forgery.make(MintedReceipts.pki)
+        let store = try store()
+        for _ in 0..<2 {
+            #expect(throwsCode(forgery.code, forgery.name) { _ = try key(signer, in: store) })
+            #expect(store.rememberedSigners == 0)
+        }
+        // Everything above the leaf may travel along, and the authorities may be known: nothing is better for it.
+        let informed = try self.store(knowsAuthorities: true)
+        #expect(throws: CryptographyError.self) {
+            _ = try key(signer, in: informed, travelling: signer.issuers.map(\.certificate))
+        }
+        #expect(informed.rememberedSigners == 0)
+    }
+
+    @Test("with a blueprint's leaf holds when nothing is wrong with it")
+    func blueprint() throws {
+        let pki = try MintedReceipts.pki
+        let signer = try Self.signer(below: pki, publicKeyInfo: pki.receiptLeaf.key.publicKeyInfo)
+        _ = try key(signer, in: store())
+    }
+
+    @Test("of MD5 is refused for MD5, not for the signature that is broken with it")
+    func md5() throws {
+        let forgery = try #require(Self.forgeries.first { $0.name == "signed with MD5" })
+        let signer = try forgery.make(MintedReceipts.pki)
+        let store = try store()
+        #expect {
+            _ = try key(signer, in: store)
+        } throws: {
+            "\($0)".contains("an algorithm that is not accepted")
+        }
+    }
+
+    @Test("below an authority never seen before holds: authorities change, roots do not")
+    func rotation() throws {
+        let signer = try MintedReceipts.pki.issueReceiptSignerBelowAuthority {
+            $0.subject.organizationalUnit = "G99"
+        }
+        let store = try store()
+        _ = try key(signer, in: store)
+        #expect(store.rememberedSigners == 1)
+    }
+
+    @Test("without its authority is not judged, unless the authority is known")
+    func issuerUnknown() throws {
+        let signer = try MintedReceipts.pki.receiptSigner
+        let store = try store()
+        #expect(throwsCode(.issuerUnknown, "no authority") { _ = try key(signer, in: store, travelling: []) })
+        #expect(store.rememberedSigners == 0)
+        _ = try key(signer, in: self.store(knowsAuthorities: true), travelling: [])
+    }
+
+    @Test("holds for one role only")
+    func roles() throws {
+        let pki = try MintedReceipts.pki
+        let store = try store(knowsAuthorities: true)
+        _ = try key(pki.receiptSigner, in: store)
+        #expect(
+            throwsCode(.markerMissing, "role") { _ = try key(pki.receiptSigner, in: store, role: .purchaseReceipt) })
+        #expect(throwsCode(.markerMissing, "role") { _ = try key(pki.purchaseSigner, in: store) })
+    }
+
+    static let times: [(time: TrustStore.SigningTime, holds: Bool)] = [
+        (.at(Validity.past.from.seconds), true), (.at(Validity.past.from.seconds - 1), false),
+        (.at(Validity.past.to.seconds), true), (.at(Validity.past.to.seconds + 1), false),
+        (.at(.min), false), (.at(.max), false), (.at(MintedReceipts.creation.seconds), false),
+        (.notBefore(Validity.past.from.seconds - 1), true), (.notBefore(.min), true), (.notBefore(0), true),
+        (.notBefore(Validity.past.to.seconds), true), (.notBefore(Validity.past.to.seconds + 1), false),
+        (.notBefore(.max), false),
+    ]
+
+    @Test("is judged at the time of signing, not now", arguments: times)
+    func validity(time: TrustStore.SigningTime, holds: Bool) throws {
+        let signer = try MintedReceipts.pki.expiredSigner()
+        let store = try store()
+        for _ in 0..<2 {
+            if holds {
+                _ = try key(signer, in: store, time: time)
+            } else {
+                #expect(throwsCode(.outsideValidity, "\(time)") { _ = try key(signer, in: store, time: time) })
+            }
+        }
+    }
+
+    @Test("of an authority that was not yet, or no longer, valid then does not hold, though the leaf was")
+    func authorityValidity() throws {
+        let signer = try MintedReceipts.pki.issueReceiptSignerBelowAuthority { $0.validity = .past }
+        let store = try store()
+        #expect(throwsCode(.outsideValidity, "authority") { _ = try key(signer, in: store) })
+        _ = try key(signer, in: store, time: .at(Validity.past.to.seconds))
+    }
+
+    @Test("that was never valid as a whole does not hold")
+    func disjoint() throws {
+        let pki = try MintedReceipts.pki
+        let signer = try pki.issueReceiptSignerBelowAuthority {
+            $0.validity = Validity(from: Timestamp(seconds: 0), to: Timestamp(seconds: 86_400))
+        }
+        #expect(throwsCode(.outsideValidity, "disjoint") { _ = try key(signer, in: store()) })
+    }
+
+    @Test("that renewed its authority under one key holds at either time")
+    func crossed() throws {
+        let pki = try MintedReceipts.pki
+        var template = pki.developerRelations.template
+        template.validity = .past
+        let old = try pki.root.issue(template, key: pki.developerRelations.key)
+        let store = try store()
+        let both = [old.certificate, pki.developerRelations.certificate]
+        for time in [Validity.past.to.seconds, MintedReceipts.creation.seconds] {
+            _ = try key(pki.receiptSigner, in: store, time: .at(time), travelling: both)
+            _ = try key(pki.receiptSigner, in: store, time: .at(time), travelling: both.reversed())
+        }
+        #expect(store.rememberedSigners == 2)
+    }
+
+    @Test("is remembered as often as there are places, whoever else comes")
+    func bounded() throws {
+        let pki = try MintedReceipts.pki
+        let store = try store(cacheCapacity: 3)
+        for number in 0..<8 {
+            let signer = try pki.issueReceiptSigner { $0.subject.commonName = "Signer \(number)" }
+            _ = try key(signer, in: store)
+            #expect(store.rememberedSigners == min(number + 1, 3))
+        }
+        store.forgetSigners()
+        #expect(store.rememberedSigners == 0)
+    }
+
+    @Test("is remembered once, whatever certificates a stranger puts beside it")
+    func crowding() throws {
+        let pki = try MintedReceipts.pki
+        let store = try store(cacheCapacity: 4)
+        for number in 0..<12 {
+            let stranger = try CertificateBlueprint(
+                issuer: .init(commonName: "Stranger \(number)", organization: "Test"),
+                subject: pki.developerRelations.template.subject, publicKeyInfo: pki.root.key.publicKeyInfo
+            ).der()
+            _ = try key(
+                pki.receiptSigner, in: store, travelling: [stranger, pki.developerRelations.certificate, [], stranger])
+        }
+        #expect(store.rememberedSigners == 1)
+    }
+
+    @Test("has only its first four authorities looked at, and none that is too large")
+    func manyAuthorities() throws {
+        let pki = try MintedReceipts.pki
+        let good = pki.developerRelations.certificate
+        let junk: [UInt8] = [0x30, 0]
+        let store = try store()
+        _ = try key(pki.receiptSigner, in: store, travelling: [junk, junk, junk, good])
+        store.forgetSigners()
+        #expect(
+            throwsCode(.malformed, "the fifth") {
+                _ = try key(pki.receiptSigner, in: store, travelling: [junk, junk, junk, junk, good])
+            })
+        let large = [UInt8](repeating: 0x30, count: 16_385)
+        _ = try key(pki.receiptSigner, in: store, travelling: [large, good])
+        #expect(
+            throwsCode(.malformed, "large leaf") {
+                _ = try key(
+                    leaf: large, authorities: [good], in: store, role: .storeReceipt, time: Self.signed)
+            })
+    }
+
+    @Test("of Apple's own is at hand: five authorities below three roots, and this OpenSSL verifies them")
+    func selfTest() throws {
+        let anchors = try TrustAnchors.apple()
+        #expect(anchors.roots.count == 3)
+        #expect(anchors.intermediates.count == 5)
+        try SelfTest.run()
+    }
+}

@@ -1,0 +1,313 @@
+import Cryptography
+import ReceiptDecoding
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("The attributes of an App Receipt")
+struct AppReceiptAttributeTests {
+    typealias Attribute = Simulator.ReceiptAttribute
+
+    private static let essentials = MintedReceipts.essentials
+
+    private func refusal(_ attributes: [Attribute]) throws -> ReceiptDecodingError? {
+        try Decoders.apple.refusal(of: MintedReceipts.app(attributes: attributes))
+    }
+
+    private func read(_ attributes: [Attribute]) throws -> AppReceipt {
+        try appReceipt(MintedReceipts.app(attributes: Self.essentials + attributes))
+    }
+
+    @Test("give back what was put in")
+    func everything() throws {
+        let content = MintedReceipts.content {
+            $0.expirationDate = Timestamp(seconds: 1_800_000_000)
+            $0.purchases[0].promotionalOfferId = "offer"
+            $0.purchases[0].isFamilyShared = true
+            $0.purchases[0].webOrderLineItemId = .max
+        }
+        let receipt = try appReceipt(MintedReceipts.app(content: content))
+        #expect(receipt.bundleId == content.bundleId)
+        #expect(receipt.applicationVersion == content.applicationVersion)
+        #expect(receipt.originalApplicationVersion == content.originalApplicationVersion)
+        #expect(receipt.receiptCreationDate == content.creationDate)
+        #expect(receipt.originalPurchaseDate == content.originalPurchaseDate)
+        #expect(receipt.expirationDate == content.expirationDate)
+        #expect(receipt.deviceReceiptDate == nil)
+        #expect(receipt.platform == 3)
+        #expect(receipt.opaqueValue?.count == 16)
+        #expect(receipt.sha1Hash?.count == 20)
+        #expect(receipt.unknownAttributes.map(\.type).sorted() == [6, 7, 9, 11, 14])
+        let expected = content.purchasesInBlobOrder
+        #expect(receipt.purchases.map(\.transactionId) == expected.map(\.transactionId))
+        #expect(receipt.purchases.map(\.originalTransactionId) == expected.map(\.originalTransactionId))
+        #expect(receipt.purchases.map(\.productId) == expected.map(\.productId))
+        #expect(receipt.purchases.map(\.purchaseDate) == expected.map(\.purchaseDate))
+        #expect(receipt.purchases.map(\.expiresDate) == expected.map(\.expiresDate))
+        #expect(receipt.purchases.map(\.quantity) == expected.map(\.quantity))
+        #expect(receipt.purchases.map(\.productType?.rawValue) == expected.map(\.productType))
+        #expect(receipt.purchases.map(\.webOrderLineItemId) == expected.map(\.webOrderLineItemId))
+        #expect(receipt.purchases.compactMap(\.promotionalOfferId) == ["offer"])
+        #expect(receipt.purchases.map(\.ownershipType).contains(1))
+        #expect(receipt.purchases.allSatisfy { $0.cancellationDate == nil && $0.unknownAttributes.isEmpty })
+    }
+
+    static let creationDates: [(value: [UInt8]?, code: ReceiptDecodingError.Code)] = [
+        (nil, .missingAttribute), ([], .missingAttribute), (DEREncoder.ia5String(""), .missingAttribute),
+        (DEREncoder.ia5String("yesterday"), .malformed), (DEREncoder.integer(1_709_294_400), .malformed),
+        ([0x16, 0x7F], .malformed), (DEREncoder.ia5String("0001-01-01T00:00:00Z"), .outsideValidity),
+        (DEREncoder.ia5String("9999-12-31T23:59:59Z"), .outsideValidity),
+    ]
+
+    @Test("without a creation date that can be read are not judged at any other", arguments: creationDates)
+    func creationDate(value: [UInt8]?, code: ReceiptDecodingError.Code) throws {
+        var attributes = Self.essentials.filter { $0.type != 12 }
+        if let value { attributes.append(Attribute(12, raw: value)) }
+        #expect(try refusal(attributes)?.code == code)
+    }
+
+    @Test("that repeat count as the last one says, before the signature is checked and after")
+    func duplicates() throws {
+        let past = Timestamp(seconds: Validity.past.to.seconds)
+        #expect(try read([.text(2, "com.example.second")]).bundleId == "com.example.second")
+        #expect(try read([.date(12, past)]).receiptCreationDate == past)
+        #expect(try read([.text(0, "ProductionSandbox")]).environment == .sandbox)
+        #expect(try refusal(Self.essentials + [.text(0, "Xcode")])?.code == .xcodeReceipt)
+        #expect(try refusal([.text(0, "Xcode")] + Self.essentials) == nil)
+        #expect(try refusal(Self.essentials + [.date(12, nil)])?.code == .missingAttribute)
+        #expect(try refusal(Self.essentials + [.text(2, "")])?.code == .missingAttribute)
+        let purchase = Attribute(
+            17, raw: DEREncoder.set([Attribute.text(1703, "1").der, Attribute.text(1703, "2").der], sorted: false))
+        #expect(try read([purchase]).purchases.map(\.transactionId) == ["2"])
+
+        let expired = AppReceiptEncoder(signer: try MintedReceipts.pki.expiredSigner())
+        for (dates, code) in [
+            ([past, MintedReceipts.creation], .outsideValidity), ([MintedReceipts.creation, past], nil),
+        ]
+            as [([Timestamp], ReceiptDecodingError.Code?)]
+        {
+            let attributes = Self.essentials.prefix(2) + dates.map { .date(12, $0) }
+            let payload = DEREncoder.set(attributes.map(\.der), sorted: false)
+            #expect(try Decoders.apple.refusal(of: expired.encode(payload: payload))?.code == code)
+        }
+    }
+
+    @Test("that nobody knows are kept raw, at both levels, but for empty ones")
+    func unknown() throws {
+        let strange: [Attribute] = [
+            Attribute(99, raw: [1, 2, 3]), Attribute(-5, version: 77, raw: [0]), .text(1 << 40, "new"),
+            .number(.max, .min), Attribute(99, raw: [1, 2, 3]),
+        ]
+        let empty: [Attribute] = [Attribute(98, raw: []), .text(97, ""), Attribute(96, raw: DEREncoder.ia5String(""))]
+        let expected = strange.map { UnknownAttribute(type: $0.type, value: $0.value) }
+        let inside = Attribute(17, raw: DEREncoder.set((strange + empty).map(\.der), sorted: false))
+        let receipt = try read(strange + empty + [inside])
+        #expect(receipt.unknownAttributes == expected)
+        #expect(receipt.purchases.map(\.unknownAttributes) == [expected])
+    }
+
+    @Test("that are empty are absent")
+    func empty() throws {
+        let types: [Int64] = [1, 3, 4, 5, 8, 10, 13, 15, 16, 18, 19, 21, 25]
+        #expect(try read(types.map { Attribute($0, raw: []) }) == read([]))
+        let inner = (1701...1722).map { Attribute($0, raw: []).der }
+        let purchases = try read([
+            Attribute(17, raw: DEREncoder.set(inner)), Attribute(17, raw: DEREncoder.set([])),
+        ]).purchases
+        #expect(purchases == [InAppPurchase(), InAppPurchase()])
+    }
+
+    static let integers: [(content: [UInt8], value: Int64?)] = [
+        ([0], 0), ([0xFF], -1), ([0x7F] + [UInt8](repeating: 0xFF, count: 7), .max),
+        ([0x80] + [UInt8](repeating: 0, count: 7), .min), ([0, 0, 5], 5), ([], nil),
+        ([0, 0x80] + [UInt8](repeating: 0, count: 7), nil), ([UInt8](repeating: 1, count: 300), nil),
+    ]
+
+    @Test("have numbers of up to 64 bits; wider ones are refused with their place", arguments: integers)
+    func integer(content: [UInt8], value: Int64?) throws {
+        let number = DEREncoder.value(tag: 0x02, content)
+        let inside = Attribute(17, raw: DEREncoder.set([Attribute(1711, raw: number).der]))
+        if let value {
+            let receipt = try read([Attribute(15, raw: number), inside])
+            #expect(receipt.downloadId == value)
+            #expect(receipt.purchases.map(\.webOrderLineItemId) == [value])
+        } else {
+            let failures = [
+                try refusal(Self.essentials + [Attribute(15, raw: number)]), try refusal(Self.essentials + [inside]),
+            ]
+            #expect(failures.map { $0?.code } == [.malformed, .malformed])
+            #expect(failures.map { $0?.place } == ["attribute 15", "attribute 17[0] › 1711"])
+        }
+    }
+
+    @Test("have types of up to 64 bits")
+    func types() throws {
+        let wide = DEREncoder.sequence(
+            DEREncoder.value(tag: 0x02, [1] + [UInt8](repeating: 0, count: 8)), DEREncoder.integer(1),
+            DEREncoder.octetString([]))
+        let payload = DEREncoder.set(Self.essentials.map(\.der) + [wide], sorted: false)
+        #expect(try Decoders.apple.refusal(of: MintedReceipts.app(payload: payload))?.code == .malformed)
+        // A number whose low 32 bits are those of another type is still itself.
+        #expect(try read([.text(1 << 32 | 2, "com.example.other")]).bundleId == "com.example.app")
+    }
+
+    @Test("with a value of another kind than theirs are refused with their place")
+    func kinds() throws {
+        let invalid = DEREncoder.value(tag: 0x0C, [0x63, 0xFF, 0xFE])
+        let rows: [(Attribute, String)] = [
+            (Attribute(3, raw: invalid), "attribute 3"), (Attribute(3, raw: DEREncoder.integer(5)), "attribute 3"),
+            (Attribute(3, raw: [0x0C, 0x7F]), "attribute 3"), (Attribute(3, raw: [0x0C]), "attribute 3"),
+            (.text(15, "5"), "attribute 15"), (.text(18, "never"), "attribute 18"),
+            (Attribute(17, raw: []), "attribute 17[0]"), (Attribute(17, raw: [0x30, 0]), "attribute 17[0]"),
+            (Attribute(17, raw: DEREncoder.set([[5, 0]])), "attribute 17[0]"),
+            (Attribute(17, raw: DEREncoder.set([Attribute(1703, raw: invalid).der])), "attribute 17[0] › 1703"),
+        ]
+        for (attribute, place) in rows {
+            let failure = try refusal(Self.essentials + [attribute])
+            #expect(failure?.code == .malformed)
+            #expect(failure?.place == place)
+        }
+        #expect(try refusal(Self.essentials + [Attribute(2, raw: invalid)])?.code == .malformed)
+        // UTF-8 and IA5 stand for each other.
+        #expect(try read([Attribute(3, raw: DEREncoder.ia5String("7"))]).applicationVersion == "7")
+        #expect(try read([.text(18, "2020-01-01T00:00:00Z")]).originalPurchaseDate?.seconds == 1_577_836_800)
+    }
+
+    @Test(
+        "with a bundle id that is none are refused",
+        arguments: ["a b", "a\u{7F}", "\u{0}", String(repeating: "a", count: 256)])
+    func bundle(text: String) throws {
+        #expect(try refusal(Self.essentials + [.text(2, text)])?.code == .missingAttribute)
+    }
+
+    static let payloads: [(name: String, payload: [UInt8])] = [
+        ("nothing", []), ("a sequence", DEREncoder.sequence(essentials.map(\.der))),
+        ("a text", DEREncoder.utf8String("receipt")),
+        ("wrapped thrice", DEREncoder.octetString(DEREncoder.octetString([]))),
+        ("an attribute that is a text", DEREncoder.set([DEREncoder.utf8String("a")])),
+        (
+            "an attribute without a value",
+            DEREncoder.set([DEREncoder.sequence(DEREncoder.integer(2), DEREncoder.integer(1))])
+        ),
+        ("an attribute cut off", [0x31, 0x04, 0x30, 0x05, 0x02, 0x01]),
+    ]
+
+    @Test("that are none are refused", arguments: payloads)
+    func payload(name: String, payload: [UInt8]) throws {
+        #expect(try Decoders.apple.refusal(of: MintedReceipts.app(payload: payload))?.code == .malformed)
+    }
+
+    static let dates: [(text: String, milliseconds: Int64?)] = [
+        ("2024-02-29T23:59:59Z", 1_709_251_199_000), ("1970-01-01T00:00:00Z", 0),
+        ("1969-12-31T23:59:59Z", -1000), ("4001-01-01T00:00:00Z", 64_092_211_200_000),
+        ("2024-03-01T12:00:00.5Z", 1_709_294_400_500), ("2024-03-01T12:00:00.123456789Z", 1_709_294_400_123),
+        ("2024-03-01T12:00:00.\(String(repeating: "0", count: 500))Z", 1_709_294_400_000),
+        ("2024-03-01T15:00:00+0300", 1_709_294_400_000), ("2024-03-01T15:00:00+03:00", 1_709_294_400_000),
+        ("2024-03-01T04:30:00.001-07:30", 1_709_294_400_001), ("2016-12-31T23:59:60Z", 1_483_228_800_000),
+        ("2024-03-01T12:00:00", nil), ("2024-03-01T12:00:00.Z", nil), ("2024-03-01T12:00:00.5", nil),
+        ("2024-03-01T12:00:00ZZ", nil), ("2024-03-01T12:00:00Z ", nil), (" 2024-03-01T12:00:00Z", nil),
+        ("2024-03-01 12:00:00Z", nil), ("2024-03-01T12:00:00+3", nil), ("2024-03-01T12:00:00+03:0", nil),
+        ("2024-03-01T12:00:00+03.00", nil), ("2024-03-01T12:00:00+24:00", nil), ("2024-03-01T12:00:00+", nil),
+        ("2024-13-01T12:00:00Z", nil), ("2024-00-01T12:00:00Z", nil), ("2024-03-00T12:00:00Z", nil),
+        ("2024-03-32T12:00:00Z", nil), ("2024-03-01T24:00:00Z", nil), ("2024-03-01T12:60:00Z", nil),
+        ("2024-02-30T12:00:00Z", nil), ("2023-02-29T12:00:00Z", nil), ("2024-04-31T12:00:00Z", nil),
+        ("-024-03-01T12:00:00Z", nil), ("12024-03-01T12:00:00Z", nil), ("２０24-03-01T12:00:00Z", nil),
+        ("2024-03-01T12:00:00Etc/GMT", nil), ("1709294400000", nil), ("Z", nil),
+    ]
+
+    @Test("have dates with fractions and offsets, and nothing else", arguments: dates)
+    func date(text: String, milliseconds: Int64?) throws {
+        let attribute = Attribute(18, raw: DEREncoder.ia5String(text))
+        if let milliseconds {
+            #expect(try read([attribute]).originalPurchaseDate?.milliseconds == milliseconds)
+        } else {
+            #expect(try refusal(Self.essentials + [attribute])?.place == "attribute 18")
+        }
+    }
+
+    /// Essentials and a lot of something.
+    private func many(_ piece: [UInt8], _ count: Int) throws -> [UInt8] {
+        let rest = [UInt8](Array(repeating: piece, count: count).joined())
+        return try MintedReceipts.app(
+            payload: DEREncoder.value(tag: 0x31, parts: Self.essentials.map(\.der) + [rest]))
+    }
+
+    static let floods: [(name: String, piece: [UInt8], count: Int, code: ReceiptDecodingError.Code?)] = [
+        ("known attributes", Attribute.text(2, "com.example.app").der, 100_000, nil),
+        ("empty attributes", Attribute(99, raw: []).der, 100_000, nil),
+        ("unknown attributes", Attribute(99, raw: [1]).der, 4_096, nil),
+        ("too many unknown attributes", Attribute(99, raw: [1]).der, 100_000, .tooMany),
+        ("too many purchases", Attribute(17, raw: [0x31, 0]).der, 100_000, .tooMany),
+        ("purchases", Attribute(17, raw: MintedReceipts.content().purchases[0].der).der, 5_000, nil),
+        (
+            "an attribute in a purchase",
+            Attribute(17, raw: DEREncoder.set(.init(repeating: Attribute(99, raw: [1]).der, count: 100_000))).der,
+            1, .tooMany
+        ),
+        (
+            "many object identifiers", Attribute(98, raw: .init(repeating: 0x06, count: 2_000_000)).der, 1, nil
+        ),
+    ]
+
+    @Test("may be many, up to a bound, and cost in proportion", arguments: floods.indices)
+    func flood(index: Int) throws {
+        let (name, piece, count, code) = Self.floods[index]
+        let bytes = try many(piece, count)
+        let (outcome, elapsed) = try timed { try Decoders.apple.refusal(of: bytes)?.code }
+        #expect(outcome == code, "\(name)")
+        #expect(elapsed < .seconds(8), "\(name)")
+    }
+
+    @Test("of 5,000 purchases are all read")
+    func fiveThousand() throws {
+        let purchases = (0..<5_000).map { number in
+            Attribute(17, raw: DEREncoder.set([Attribute.text(1703, "\(number)").der])).der
+        }
+        let receipt = try appReceipt(
+            MintedReceipts.app(
+                payload: DEREncoder.value(tag: 0x31, parts: Self.essentials.map(\.der) + purchases)))
+        #expect(receipt.purchases.map(\.transactionId) == (0..<5_000).map { "\($0)" })
+    }
+}
+
+@Suite("The identifiers a receipt offers")
+struct ReceiptLookupTests {
+    private func keys(_ pairs: [(transaction: String?, original: String?)]) throws -> LookupKeys {
+        let attributes = pairs.map { pair in
+            let inner =
+                [pair.transaction.map { Simulator.ReceiptAttribute.text(1703, $0).der }]
+                + [pair.original.map { Simulator.ReceiptAttribute.text(1705, $0).der }]
+            return Simulator.ReceiptAttribute(17, raw: DEREncoder.set(inner.compactMap(\.self)))
+        }
+        let bytes = try MintedReceipts.app(attributes: MintedReceipts.essentials + attributes)
+        return try Decoders.apple.decode(bytes: bytes).contents.lookupKeys
+    }
+
+    @Test("are all of them, distinct, sorted as text")
+    func all() throws {
+        let found = try keys([("9", "10"), ("10", "9"), ("9", "10"), ("100", "2"), ("1", "2")])
+        #expect(found.transactionIds.map(\.rawValue) == ["1", "10", "100", "9"])
+        #expect(found.originalTransactionIds.map(\.rawValue) == ["10", "2", "9"])
+    }
+
+    @Test("leave out what is none: nothing, 0, letters, a path")
+    func none() throws {
+        let found = try keys(
+            [
+                ("", "0"), (nil, nil), ("000", "abc"), ("12a", "-5"), ("../1", " 7"), ("%2f", "1.5"),
+                ("123456789012345678901", "٣"), ("5", "12345678901234567890"),
+            ])
+        #expect(found.transactionIds.map(\.rawValue) == ["5"])
+        #expect(found.originalTransactionIds.map(\.rawValue) == ["12345678901234567890"])
+        #expect(try keys([("0", "0")]).isEmpty)
+        #expect(try keys([]).isEmpty)
+    }
+
+    @Test("of a transactionReceipt are its own two")
+    func transaction() throws {
+        let contents = try Decoders.apple.decode(bytes: MintedReceipts.transaction()).contents
+        #expect(contents.lookupKeys.transactionIds.map(\.rawValue) == ["700000000000123"])
+        #expect(contents.lookupKeys.originalTransactionIds.map(\.rawValue) == ["700000000000100"])
+    }
+}

@@ -1,0 +1,124 @@
+import ReceiptDecoding
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("A damaged receipt")
+struct MutationTests {
+    /// What a receipt says as far as it is signed: of a transactionReceipt only its inner list.
+    struct Statement: Hashable {
+        let app: AppReceipt?
+        let purchaseInfo: [TransactionReceipt.Entry]?
+
+        init(_ contents: ReceiptContents) {
+            switch contents {
+            case .app(let receipt): (app, purchaseInfo) = (receipt, nil)
+            case .transaction(let receipt): (app, purchaseInfo) = (nil, receipt.purchaseInfo)
+            }
+        }
+    }
+
+    static let styles = 0..<4
+
+    private func sample(_ style: Int) throws -> (name: String, bytes: [UInt8], statement: Statement) {
+        let (name, bytes) = try MintedReceipts.everyStyle()[style]
+        return (name, bytes, Statement(try Decoders.apple.decode(bytes: bytes).contents))
+    }
+
+    @Test("cut off at any offset is refused", arguments: styles)
+    func truncation(style: Int) throws {
+        let (name, bytes, _) = try sample(style)
+        let decoder = try Decoders.apple
+        for count in 0..<bytes.count {
+            let failure = decoder.refusal(of: Array(bytes.prefix(count)))
+            #expect(failure != nil, "\(name), \(count) bytes of \(bytes.count)")
+            #expect(failure?.verdict != .undecided)
+        }
+    }
+
+    @Test("with a bit changed says the same or is refused", arguments: styles)
+    func bitFlips(style: Int) throws {
+        var random = SeededGenerator("bit flips")
+        let (name, bytes, statement) = try sample(style)
+        let decoder = try Decoders.apple
+        var accepted = 0
+        for _ in 0..<3_000 {
+            let (byte, bit) = (Int.random(in: 0..<bytes.count, using: &random), UInt8.random(in: 0...7, using: &random))
+            var mutant = bytes
+            mutant[byte] ^= 1 << bit
+            guard let receipt = try? decoder.decode(bytes: mutant) else { continue }
+            accepted += 1
+            #expect(Statement(receipt.contents) == statement, "\(name), byte \(byte), bit \(bit)")
+        }
+        // What nobody signed, or nobody uses: the root that travels along, the outer list's other lines.
+        #expect(accepted < 1_500, "\(name)")
+    }
+
+    @Test("with bytes changed, doubled, cut out and moved says the same or is refused", arguments: styles)
+    func surgery(style: Int) throws {
+        var random = SeededGenerator("surgery")
+        let (name, bytes, statement) = try sample(style)
+        let decoder = try Decoders.tolerant
+        for _ in 0..<1_000 {
+            var mutant = bytes
+            for _ in 0..<Int.random(in: 1...3, using: &random) {
+                let start = Int.random(in: 0..<mutant.count, using: &random)
+                let range = start..<min(start + Int.random(in: 1...64, using: &random), mutant.count)
+                switch Int.random(in: 0...4, using: &random) {
+                case 0: mutant.removeSubrange(range)
+                case 1: mutant.insert(contentsOf: mutant[range], at: Int.random(in: 0...mutant.count, using: &random))
+                case 2: mutant.replaceSubrange(range, with: repeatElement(0, count: range.count))
+                case 3: mutant.replaceSubrange(range, with: repeatElement(0x80, count: range.count))
+                default: mutant[start] = UInt8.random(in: 0...255, using: &random)
+                }
+                if mutant.isEmpty { mutant = [0x30] }
+            }
+            let inspection = decoder.inspect(MintedReceipts.base64(mutant).span)
+            guard inspection.isVerified, let contents = inspection.contents else { continue }
+            #expect(Statement(contents) == statement, "\(name): \(mutant)")
+        }
+    }
+
+    @Test("with its base64 damaged says the same or is refused, mended or not", arguments: styles)
+    func text(style: Int) throws {
+        var random = SeededGenerator("base64")
+        let (name, bytes, statement) = try sample(style)
+        let decoder = try Decoders.tolerant
+        let plain = MintedReceipts.base64(bytes)
+        let pieces = [
+            "\n", " ", "+", "-", "_", "%2B", "%", "\\/", "\\", "=", "\"", "{", "<", ">", "\0", "é", "data:,", "A",
+        ]
+        for _ in 0..<1_000 {
+            var text = plain
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let place = Int.random(in: 0..<text.count, using: &random)
+                let piece = Array((pieces.randomElement(using: &random) ?? "").utf8)
+                if Bool.random(using: &random) {
+                    text.replaceSubrange(place..<place + 1, with: piece)
+                } else {
+                    text.insert(contentsOf: piece, at: Bool.random(using: &random) ? 0 : place)
+                }
+            }
+            _ = decoder.claims(of: text.span)
+            let inspection = decoder.inspect(text.span)
+            guard inspection.isVerified, let contents = inspection.contents else { continue }
+            #expect(Statement(contents) == statement, "\(name): \(String(decoding: text, as: UTF8.self))")
+        }
+    }
+
+    @Test("that was a sandbox's never becomes a production one")
+    func environment() throws {
+        var random = SeededGenerator("environment")
+        let bytes = try MintedReceipts.transaction(
+            purchaseInfo: MintedReceipts.purchaseInfo(transactionId: "2000000046178817")
+        ) { $0.environmentLine = "Sandbox" }
+        let line = try #require(bytes.firstRange(of: Array("\"environment\" = \"Sandbox\"".utf8)))
+        for _ in 0..<500 {
+            var mutant = bytes
+            mutant[Int.random(in: line, using: &random)] ^= 1 << UInt8.random(in: 0...7, using: &random)
+            guard let receipt = try? Decoders.apple.decode(bytes: mutant) else { continue }
+            #expect(receipt.environment == .sandbox)
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import ReceiptDecoding
+import Simulator
+import TestSupport
+import Testing
+
+/// Through receipts whose signed list is written at will, so that what is read is also what was signed.
+@Suite("The property list of a transactionReceipt")
+struct PropertyListTextTests {
+    private static let usual = "\"bid\" = \"com.example.app\"; \"purchase-date-ms\" = \"1709294400000\";"
+
+    private func read(_ list: String) throws -> TransactionReceipt {
+        try transactionReceipt(MintedReceipts.transaction(signing: Array(list.utf8)))
+    }
+
+    static let layouts: [(name: String, list: String)] = [
+        ("tabs", "{\n\t\"bid\" = \"com.example.app\";\n\t\"purchase-date-ms\" = \"1709294400000\";\n}"),
+        ("one line", "{\"bid\" = \"com.example.app\"; \"purchase-date-ms\" = \"1709294400000\";}"),
+        ("no blanks", "{\"bid\"=\"com.example.app\";\"purchase-date-ms\"=\"1709294400000\";}"),
+        ("no last semicolon", "{\"bid\" = \"com.example.app\"; \"purchase-date-ms\" = \"1709294400000\"}"),
+        ("words", "{bid = com.example.app; purchase-date-ms = 1709294400000;}"),
+        ("CR LF", "{\r\n\t\"bid\"\r\n=\r\n\"com.example.app\"\r\n;\r\npurchase-date-ms = 1709294400000;\r\n}\r\n"),
+        (
+            "escapes",
+            "{\"b\\151d\" = \"com.e\\170ample.app\"; \"purchase-date-ms\" = \"17\\060929\\0644\\060\\060000\";}"
+        ),
+        ("space around", " \t\r\n{\(usual)} \t\r\n"),
+    ]
+
+    @Test("may be laid out in any way", arguments: layouts)
+    func layout(name: String, list: String) throws {
+        let receipt = try read(list)
+        #expect(receipt.purchaseInfo.map(\.key) == ["bid", "purchase-date-ms"])
+        #expect(receipt.purchaseInfo.map(\.value) == ["com.example.app", "1709294400000"])
+    }
+
+    @Test("undoes escapes, and keeps whatever else stands in quotes")
+    func escapes() throws {
+        let receipt = try read("{\(Self.usual) a = \"\\\"\\\\\\n\\r\\t\\101\\177;={}()<>/*ä€😀\"; b = \"\";}")
+        #expect(receipt["a"] == "\"\\\n\r\tA\u{7F};={}()<>/*ä€😀")
+        #expect(receipt["b"] == "")
+    }
+
+    static let broken: [(name: String, list: String, code: ReceiptDecodingError.Code)] = [
+        ("a repeated key", "{\(usual) \"bid\" = \"com.example.other\";}", .malformed),
+        ("a repeated key, escaped", "{\(usual) \"\\142id\" = \"com.example.other\";}", .malformed),
+        ("a dictionary inside", "{\(usual) a = {b = c;};}", .malformed),
+        ("an array", "{\(usual) a = (1, 2);}", .malformed),
+        ("data", "{\(usual) a = <0a0b>;}", .malformed),
+        ("a comment", "{\(usual) /* a */ }", .malformed),
+        ("no closing quote", "{\(usual) a = \"b;}", .malformed),
+        ("no closing quote behind an escape", "{\(usual) a = \"b\\", .malformed),
+        ("no opening quote", "{\(usual) a = b\";}", .malformed),
+        ("no value", "{\(usual) a = ;}", .malformed),
+        ("no equals sign", "{\(usual) a b;}", .malformed),
+        ("no key", "{\(usual) = b;}", .malformed),
+        ("two semicolons", "{\(usual); a = b;}", .malformed),
+        ("no semicolon between", "{\"bid\" = \"a\" \"b\" = \"c\";}", .malformed),
+        ("no closing brace", "{\(usual)", .malformed),
+        ("an escape of Unicode", "{\(usual) a = \"\\U00e9\";}", .malformed),
+        ("an octal escape above ASCII", "{\(usual) a = \"\\200\";}", .malformed),
+        ("an octal escape cut short", "{\(usual) a = \"\\10\";}", .malformed),
+        ("an octal escape that is none", "{\(usual) a = \"\\189\";}", .malformed),
+        ("something behind it", "{\(usual)} {}", .trailingBytes),
+        ("a second list", "{\(usual)}{\(usual)}", .trailingBytes),
+        ("a zero behind it", "{\(usual)}\0", .trailingBytes),
+        ("nothing at all", "", .malformed),
+        ("a list of nothing", "{}", .missingAttribute),
+        ("an array in place of a list", "(a, b)", .malformed),
+    ]
+
+    @Test("is refused where it could be read in two ways, or in none", arguments: broken)
+    func refuses(name: String, list: String, code: ReceiptDecodingError.Code) throws {
+        let bytes = try MintedReceipts.transaction(signing: Array(list.utf8))
+        #expect(try Decoders.apple.refusal(of: bytes)?.code == code)
+        // The outer list is read by the same rules.
+        let outer = Array(list.replacing("bid", with: "purchase-info").utf8)
+        #expect(try Decoders.apple.refusal(of: outer) != nil)
+    }
+
+    @Test("that is not UTF-8 is refused", arguments: ["{bid = \"\u{1}\";}", "{\"\u{1}\" = a;}"])
+    func encoding(list: String) throws {
+        let bytes = Array(list.utf8).map { $0 == 1 ? 0xFF : $0 }
+        #expect(try Decoders.apple.refusal(of: MintedReceipts.transaction(signing: bytes))?.code == .malformed)
+    }
+
+    @Test("cut off anywhere is refused")
+    func truncation() throws {
+        let list = Array(
+            "{\n\t\"bid\" = \"com.ex\\141mple.app\";\n\ta = b;\n\t\"purchase-date-ms\" = \"1709294400000\"\n}".utf8)
+        #expect(try read(String(decoding: list, as: UTF8.self))["bid"] == "com.example.app")
+        for count in 0..<list.count {
+            let bytes = try MintedReceipts.transaction(signing: Array(list.prefix(count)))
+            #expect(try Decoders.apple.refusal(of: bytes)?.code == .malformed, "\(count)")
+        }
+    }
+
+    @Test("holds 256 entries and no more; a hundred thousand cost little")
+    func many() throws {
+        func list(_ count: Int) -> String {
+            "{\(Self.usual)\((0..<count - 2).map { "k\($0)=v;" }.joined())}"
+        }
+        #expect(try read(list(256)).purchaseInfo.count == 256)
+        for count in [257, 100_000] {
+            let bytes = try MintedReceipts.transaction(signing: Array(list(count).utf8))
+            let (outcome, elapsed) = try timed { try Decoders.apple.refusal(of: bytes)?.code }
+            #expect(outcome == .tooMany)
+            #expect(elapsed < .seconds(5))
+        }
+    }
+
+    @Test("may hold a value of a million bytes, plain or escaped", arguments: ["a", "\\\\"])
+    func long(piece: String) throws {
+        let bytes = try MintedReceipts.transaction(
+            signing: Array("{\(Self.usual)\"product-id\" = \"\(String(repeating: piece, count: 1_000_000))\";}".utf8))
+        let (outcome, elapsed) = try timed { try transactionReceipt(bytes).productId?.utf8.count }
+        #expect(outcome == 1_000_000)
+        #expect(elapsed < .seconds(8))
+    }
+
+    @Test("of white space without end costs little")
+    func white() throws {
+        let bytes = Array("{\(String(repeating: " \t\r\n", count: 500_000))".utf8)
+        let (outcome, elapsed) = try timed { try Decoders.apple.refusal(of: bytes)?.code }
+        #expect(outcome == .malformed)
+        #expect(elapsed < .seconds(8))
+    }
+}

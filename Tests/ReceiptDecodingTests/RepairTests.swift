@@ -1,0 +1,191 @@
+import Foundation
+import ReceiptDecoding
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("A mangled receipt")
+struct RepairTests {
+    struct Mangling: Sendable, CustomTestStringConvertible {
+        let name: String
+        let repairs: [ReceiptRepair]
+        /// Of an App Receipt only: a property list's base64 may have nothing to mangle.
+        let onlyApp: Bool
+        let mangle: @Sendable (_ bytes: [UInt8], _ text: String) -> [UInt8]
+
+        init(
+            _ name: String, _ repairs: [ReceiptRepair], onlyApp: Bool = false,
+            _ mangle: @escaping @Sendable (_ bytes: [UInt8], _ text: String) -> [UInt8]
+        ) {
+            (self.name, self.repairs, self.onlyApp, self.mangle) = (name, repairs, onlyApp, mangle)
+        }
+
+        var testDescription: String { name }
+    }
+
+    private static func lines(_ text: String) -> String { Recoding.lines(text, width: 64, separator: "\r\n") }
+
+    static let manglings: [Mangling] = [
+        Mangling("line breaks", [.whitespace]) { Array(lines($1).utf8) },
+        Mangling("blanks for +", [.spaceForPlus], onlyApp: true) { Array($1.replacing("+", with: " ").utf8) },
+        Mangling("blanks for + in lines", [.spaceForPlus, .whitespace], onlyApp: true) {
+            Array(lines($1.replacing("+", with: " ")).utf8)
+        },
+        Mangling("percent-encoded", [.percentEncoding]) { Array((Recoding.percentEncoded($1) + "%0A").utf8) },
+        Mangling("percent-encoded lines", [.percentEncoding, .whitespace]) {
+            Array(Recoding.percentEncoded(lines($1)).replacing("\r\n", with: "%0d%0a").utf8)
+        },
+        Mangling("base64url", [.urlSafeAlphabet], onlyApp: true) {
+            Array($1.replacing("+", with: "-").replacing("/", with: "_").utf8)
+        },
+        Mangling("JSON's slashes", [.jsonEscapes], onlyApp: true) { Array($1.replacing("/", with: "\\/").utf8) },
+        Mangling("JSON's line breaks", [.jsonEscapes, .whitespace]) {
+            Array(lines($1).replacing("\r\n", with: "\\r\\n").utf8)
+        },
+        Mangling("escapes that are careful about HTML", [.jsonEscapes], onlyApp: true) {
+            Array($1.replacing("+", with: "\\u002B").replacing("=", with: "\\u003d").replacing("/", with: "\\/").utf8)
+        },
+        Mangling("quoted", [.quotes]) { Array("\"\($1)\"\n".utf8) },
+        Mangling("single-quoted", [.quotes]) { Array("'\($1)'".utf8) },
+        Mangling("base64 of base64", [.doubleBase64]) { Array(Base64.encode(Array($1.utf8)).utf8) },
+        Mangling("base64 of lines of base64", [.doubleBase64, .whitespace]) {
+            Array(Base64.encode(Array(lines($1).utf8)).utf8)
+        },
+        Mangling("hexadecimal", [.hexadecimal]) { bytes, _ in Array(Recoding.hexadecimal(bytes).utf8) },
+        Mangling("upper-case hexadecimal in lines", [.hexadecimal]) { bytes, _ in
+            Array(lines(Recoding.hexadecimal(bytes).uppercased()).utf8)
+        },
+        Mangling("what NSData printed", [.dataDescription]) { bytes, _ in
+            Array(Recoding.dataDescription(bytes).utf8)
+        },
+        Mangling("a data: URL", [.dataURL]) { Array("data:;base64,\($1)".utf8) },
+        Mangling("Unity's wrapper", [.unityWrapper]) {
+            Array(Recoding.unityWrapper($1, transactionId: "2000000000000301").utf8)
+        },
+        Mangling("Unity's wrapper, mangled inside", [.unityWrapper, .whitespace]) {
+            Array(" {\"Payload\" : \"\(lines($1).replacing("\r\n", with: "\\n"))\"} \n".utf8)
+        },
+        Mangling("a verifyReceipt request", [.requestWrapper]) {
+            Array("{\"receipt-data\":\"\($1.replacing("/", with: "\\/"))\",\"password\":\"secret\"}".utf8)
+        },
+        Mangling("no base64 at all", [.rawBytes]) { bytes, _ in bytes },
+        Mangling("a byte order mark", [.byteOrderMark]) { [0xEF, 0xBB, 0xBF] + Array($1.utf8) },
+        Mangling("a byte order mark before quotes", [.byteOrderMark, .quotes]) {
+            [0xEF, 0xBB, 0xBF] + Array("\"\($1)\"".utf8)
+        },
+        Mangling("bytes behind the container", [.trailingBytes], onlyApp: true) { bytes, _ in
+            MintedReceipts.base64(bytes + [0, 0, 0, 0, 7])
+        },
+        Mangling("another receipt behind it", [.trailingBytes], onlyApp: true) { bytes, _ in
+            MintedReceipts.base64(bytes + bytes)
+        },
+        Mangling("no base64, and bytes behind it", [.rawBytes, .trailingBytes], onlyApp: true) { bytes, _ in
+            bytes + [0x0A]
+        },
+        Mangling("hexadecimal with bytes behind it", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
+            Array((Recoding.hexadecimal(bytes) + "00").utf8)
+        },
+    ]
+
+    @Test("is mended, still authentic, and the repair has a name", arguments: manglings)
+    func mends(mangling: Mangling) throws {
+        let samples = try IntakeTests.Samples.shared
+        let decoder = try Decoders.tolerant
+        for bytes in mangling.onlyApp ? [samples.app] : [samples.app, samples.transaction] {
+            let plain = MintedReceipts.base64(bytes)
+            let text = mangling.mangle(bytes, String(decoding: plain, as: UTF8.self))
+            #expect(text != plain)
+            let inspection = decoder.inspect(text.span)
+            #expect(inspection.isVerified, "\(inspection.failure as Any)")
+            #expect(inspection.repairs == mangling.repairs)
+            let receipt = try decoder.decode(text.span)
+            let genuine = try decoder.decode(plain.span)
+            #expect(receipt.contents == genuine.contents)
+            #expect(!receipt.contents.lookupKeys.isEmpty)
+            #expect(receipt.canonicalText.reveal() == plain)
+            #expect(try Decoders.apple.refusal(ofText: text) != nil || bytes == samples.transaction)
+        }
+    }
+
+    @Test("has every repair tried above")
+    func complete() {
+        let tried = Set(Self.manglings.flatMap(\.repairs) + IntakeTests.rows.flatMap(\.repairs))
+        #expect(tried == Set(ReceiptRepair.allCases))
+    }
+
+    @Test("keeps a + that had become a blank at its very end")
+    func lastPlus() throws {
+        var text = ""
+        for number in 0..<4_000 where !text.hasSuffix("+") {
+            text = Base64.encode(
+                try MintedReceipts.app(
+                    content: MintedReceipts.content {
+                        $0.purchases = []
+                        $0.extraAttributes = [.number(99, Int64(number % 90)), .number(98, 1)]
+                        $0.opaqueSeed = UInt64(2 + number / 90)
+                    }))
+        }
+        try #require(text.hasSuffix("+"))
+        let blanks = Array(text.replacing("+", with: " ").utf8)
+        let inspection = try Decoders.tolerant.inspect(blanks.span)
+        #expect(inspection.isVerified, "\(inspection.failure as Any)")
+        #expect(inspection.repairs == [.spaceForPlus])
+        #expect(ReceiptDecoder.mended(blanks.span) == Array(text.utf8))
+    }
+
+    @Test("that is a signed transaction is named so, and never verified here")
+    func jws() throws {
+        let jws = try MintedReceipts.pki.jwsSigner.jws(payload: .object(["transactionId": .string("1")]))
+        let encoded = Base64.encode(Array(jws.utf8))
+        for (text, repairs) in [
+            (jws, []), (jws + "\n", []), ("\"\(jws)\"", [.quotes]), (encoded, [.doubleBase64]),
+        ] as [(String, [ReceiptRepair])] {
+            let bytes = Array(text.utf8)
+            let inspection = try Decoders.tolerant.inspect(bytes.span)
+            #expect(inspection.kind == .jws)
+            #expect(inspection.failure?.code == .signedTransaction)
+            #expect(inspection.repairs == repairs)
+            #expect(inspection.contents == nil)
+            #expect(ReceiptDecoder.mended(bytes.span) == nil)
+        }
+        #expect(try Decoders.apple.refusal(ofText: Array(jws.utf8))?.code == .signedTransaction)
+        #expect(try Decoders.apple.refusal(ofText: Array(encoded.utf8))?.code == .notAReceipt)
+    }
+
+    @Test("that is the signed list alone is named so, in both profiles")
+    func purchaseInfoOnly() throws {
+        let list = TransactionReceiptEncoder.list(MintedReceipts.purchaseInfo())
+        for decoder in [try Decoders.apple, try Decoders.tolerant] {
+            let text = MintedReceipts.base64(list)
+            #expect(decoder.refusal(ofText: text)?.code == .purchaseInfoOnly)
+            #expect(decoder.inspect(text.span).kind == .unknown)
+            #expect(!decoder.inspect(text.span).isVerified)
+        }
+    }
+
+    @Test("never hides a forgery: mended, it is refused as it would be unmangled", arguments: manglings)
+    func forged(mangling: Mangling) throws {
+        var bytes = try IntakeTests.Samples.shared.app
+        let name = try #require(bytes.firstRange(of: Array("com.example.app.monthly".utf8)))
+        bytes[name.upperBound - 1] ^= 1
+        let text = mangling.mangle(bytes, Base64.encode(bytes))
+        #expect(try Decoders.tolerant.refusal(ofText: text)?.code == .badSignature)
+    }
+
+    @Test(
+        "of braces without end costs little", arguments: ["[", "{\"a\":", "\\", "%", "<", "\"", " ", "+ ", "-", "30"])
+    func bombs(piece: String) throws {
+        let text = Array("{\"Payload\":\"".utf8) + [UInt8](repeating: 0x41, count: 400)
+        let bombs = [
+            Array(String(repeating: piece, count: 400_000).utf8),
+            Array(("{\"a\":" + String(repeating: piece, count: 200_000)).utf8),
+            text + Array(String(repeating: piece, count: 200_000).utf8),
+        ]
+        for bomb in bombs {
+            let (outcome, elapsed) = try timed { try Decoders.tolerant.refusal(ofText: bomb) }
+            #expect(outcome != nil)
+            #expect(elapsed < .seconds(8))
+        }
+    }
+}

@@ -1,0 +1,238 @@
+import Cryptography
+import ReceiptDecoding
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("A transactionReceipt")
+struct TransactionReceiptTests {
+    private func refusal(_ bytes: [UInt8]) throws -> ReceiptDecodingError.Code? {
+        try Decoders.apple.refusal(of: bytes)?.code
+    }
+
+    @Test("of version 2 and of version 3 is authentic, and says what was signed", arguments: [UInt8(2), 3])
+    func good(version: UInt8) throws {
+        let bytes = try MintedReceipts.transaction(version: version)
+        let receipt = try Decoders.apple.decode(bytes: bytes)
+        #expect(receipt.environment == .production)
+        #expect(receipt.bundleId.rawValue == "com.example.app")
+        #expect(receipt.contents.hasAutoRenewable)
+        let contents = try transactionReceipt(bytes)
+        #expect(contents.purchaseInfo.map(\.key) == MintedReceipts.purchaseInfo().map(\.key))
+        #expect(contents.purchaseInfo.map(\.value) == MintedReceipts.purchaseInfo().map(\.value))
+        #expect(contents.pod == "43")
+        #expect(contents.signingStatus == "0")
+        #expect(!contents.environmentConflict)
+        #expect(contents.purchaseDate == MintedReceipts.creation)
+    }
+
+    @Test("of an unheard-of version is refused", arguments: [UInt8(0), 1, 4, 0x30, 0xFF])
+    func version(byte: UInt8) throws {
+        let bytes = try MintedReceipts.transaction { $0.writtenVersion = byte }
+        #expect(try refusal(bytes) == .unsupportedAlgorithm)
+    }
+
+    @Test("with the other version's byte is refused", arguments: [(UInt8(2), UInt8(3)), (3, 2)])
+    func swappedVersion(signed: UInt8, written: UInt8) throws {
+        let bytes = try MintedReceipts.transaction(version: signed) { $0.writtenVersion = written }
+        #expect(try refusal(bytes) == .badSignature)
+    }
+
+    @Test(
+        "whose certificate has another length than announced is refused",
+        arguments: [-1, 1, -1000, 5_000_000, 4_294_000_000])
+    func certificateLength(difference: Int) throws {
+        let length = try MintedReceipts.pki.receiptLeaf.certificate.count
+        let bytes = try MintedReceipts.transaction {
+            $0.writtenCertificateLength = UInt32(clamping: length + difference)
+        }
+        #expect(try refusal(bytes) == .badSignature)
+    }
+
+    @Test("whose certificate is followed by something, or is none, is refused")
+    func certificateBytes() throws {
+        let pki = try MintedReceipts.pki
+        for (certificate, code) in [
+            (pki.receiptLeaf.certificate + [0], .malformedCertificate), ([], .badSignature),
+            ([0x30], .malformedCertificate), ([UInt8](repeating: 0, count: 100), .malformedCertificate),
+            ([UInt8](repeating: 0x30, count: 16_385), .malformedCertificate),
+        ] as [([UInt8], ReceiptDecodingError.Code)] {
+            let leaf = CertificateIdentity(
+                template: pki.receiptLeaf.template, issuerName: pki.receiptLeaf.issuerName, key: pki.receiptLeaf.key,
+                certificate: certificate)
+            let bytes = try MintedReceipts.transaction(signer: ReceiptSigner(leaf: leaf, issuers: []))
+            #expect(try refusal(bytes) == code, "\(certificate.count) bytes")
+        }
+    }
+
+    @Test("whose signed list was exchanged is refused")
+    func swapped() throws {
+        var entries = MintedReceipts.purchaseInfo()
+        entries[4].value = "com.example.app.yearly"
+        for list in [
+            TransactionReceiptEncoder.list(entries),
+            TransactionReceiptEncoder.list(MintedReceipts.purchaseInfo(), oneLine: true),
+            TransactionReceiptEncoder.list(MintedReceipts.purchaseInfo()) + [0x0A],
+        ] {
+            let bytes = try MintedReceipts.transaction { $0.swappedPurchaseInfo = list }
+            #expect(try refusal(bytes) == .badSignature)
+        }
+    }
+
+    static let strangers: [(name: String, code: ReceiptDecodingError.Code)] = [
+        ("own key, genuine certificate", .badSignature), ("own key, forged certificate", .untrustedChain),
+        ("foreign tree", .issuerUnknown), ("developer", .notAReceiptSigner), ("other role", .badSignature),
+        ("self-signed", .untrustedChain), ("elliptic", .badSignature),
+    ]
+
+    @Test("signed by somebody else is refused", arguments: strangers)
+    func stranger(name: String, code: ReceiptDecodingError.Code) throws {
+        let pki = try MintedReceipts.pki
+        let own = try MintedReceipts.foreign.receiptLeaf.key
+        let leaf = pki.receiptLeaf
+        let signer: ReceiptSigner
+        switch name {
+        case "own key, genuine certificate":
+            let identity = CertificateIdentity(
+                template: leaf.template, issuerName: leaf.issuerName, key: own, certificate: leaf.certificate)
+            signer = ReceiptSigner(leaf: identity, issuers: [])
+        case "own key, forged certificate":
+            let forger = CertificateIdentity(
+                template: pki.developerRelations.template, issuerName: pki.root.template.subject, key: own,
+                certificate: [])
+            signer = ReceiptSigner(leaf: try forger.issue(leaf.template, key: own), issuers: [])
+        case "foreign tree": signer = try MintedReceipts.foreign.receiptSigner
+        case "developer": signer = try pki.developerCertificate()
+        case "other role": signer = pki.purchaseSigner
+        case "self-signed":
+            signer = ReceiptSigner(leaf: try .selfSigned(leaf.template, key: own), issuers: [])
+        default: signer = try pki.ecSigner()
+        }
+        #expect(try refusal(MintedReceipts.transaction(signer: signer)) == code)
+    }
+
+    @Test("whose signer's authority is not at hand is not judged", arguments: [UInt8(2), 3])
+    func issuerUnknown(version: UInt8) throws {
+        let bytes = try MintedReceipts.transaction(version: version)
+        let failure = try #require(try Decoders.withoutAuthorities.refusal(of: bytes))
+        #expect(failure.code == .issuerUnknown)
+        #expect(failure.verdict == .undecided)
+    }
+
+    struct Environments: Sendable {
+        let id: String
+        let line: String?
+        let environment: AppStoreEnvironment
+        let conflict: Bool
+
+        init(_ id: String, _ line: String?, _ environment: AppStoreEnvironment, conflict: Bool) {
+            (self.id, self.line, self.environment, self.conflict) = (id, line, environment, conflict)
+        }
+    }
+
+    static let environments: [Environments] = [
+        Environments("700000000000123", nil, .production, conflict: false),
+        Environments("1000000046178817", "Sandbox", .sandbox, conflict: false),
+        Environments("2000000046178817", "Sandbox", .sandbox, conflict: false),
+        // The line cut out, and added: it is not signed.
+        Environments("1000000046178817", nil, .sandbox, conflict: true),
+        Environments("1000000046178817", "Production", .sandbox, conflict: true),
+        Environments("700000000000123", "Sandbox", .sandbox, conflict: true),
+        // Genuine, of production: begins as the sandbox's do, but has 14 digits.
+        Environments("20000053112933", nil, .production, conflict: false),
+        Environments("10000005311293", nil, .production, conflict: false),
+        Environments("100000053112933", nil, .production, conflict: false),
+        Environments("1000010046178817", nil, .production, conflict: false),
+        Environments("10000000461788170", nil, .production, conflict: false),
+        Environments("700000000000123", "sandbox", .production, conflict: false),
+        Environments("700000000000123", "", .production, conflict: false),
+    ]
+
+    @Test("is of the environment that its id tells, whatever the unsigned line says", arguments: environments)
+    func environment(row: Environments) throws {
+        let bytes = try MintedReceipts.transaction(purchaseInfo: MintedReceipts.purchaseInfo(transactionId: row.id)) {
+            $0.environmentLine = row.line
+        }
+        #expect(try Decoders.apple.decode(bytes: bytes).environment == row.environment)
+        #expect(try transactionReceipt(bytes).environmentConflict == row.conflict)
+        #expect(try Decoders.apple.claims(of: MintedReceipts.base64(bytes).span).environment == row.environment)
+    }
+
+    static let purchases: [(seconds: Int64, code: ReceiptDecodingError.Code?)] = [
+        (Validity.past.to.seconds, nil), (Validity.past.to.seconds + 1, .outsideValidity),
+        (MintedReceipts.creation.seconds, .outsideValidity), (Validity.past.from.seconds, nil),
+        // Receipts were signed anew when they were restored: the purchase may be older than the signer.
+        (Validity.past.from.seconds - 1, nil), (1, nil), (-1, nil),
+    ]
+
+    @Test("of a purchase after the signer's end is refused, of one before its begin it is not", arguments: purchases)
+    func time(seconds: Int64, code: ReceiptDecodingError.Code?) throws {
+        let bytes = try MintedReceipts.transaction(
+            signer: MintedReceipts.pki.expiredSigner(),
+            purchaseInfo: MintedReceipts.purchaseInfo(purchased: Timestamp(seconds: seconds)))
+        #expect(try refusal(bytes) == code)
+    }
+
+    static let dates: [(text: String?, code: ReceiptDecodingError.Code)] = [
+        (nil, .missingAttribute), ("", .missingAttribute), ("yesterday", .missingAttribute),
+        ("1709294400000.5", .missingAttribute), (" 1709294400000", .missingAttribute),
+        ("99999999999999999999", .missingAttribute), ("9223372036854775807", .outsideValidity),
+    ]
+
+    @Test("without a purchase date that can be read is refused", arguments: dates)
+    func date(text: String?, code: ReceiptDecodingError.Code) throws {
+        var entries = MintedReceipts.purchaseInfo().filter { $0.key != "purchase-date-ms" }
+        if let text { entries.append(.init("purchase-date-ms", text)) }
+        #expect(try refusal(MintedReceipts.transaction(purchaseInfo: entries)) == code)
+    }
+
+    @Test("without a bundle id, or with one that is none, is refused", arguments: [nil, "", "a b", "a\nb"])
+    func bundle(text: String?) throws {
+        var entries = MintedReceipts.purchaseInfo().filter { $0.key != "bid" }
+        if let text { entries.append(.init("bid", text)) }
+        #expect(try refusal(MintedReceipts.transaction(purchaseInfo: entries)) == .missingAttribute)
+    }
+
+    static let outers: [(name: String, list: String, code: ReceiptDecodingError.Code?)] = [
+        ("in another order, on one line", "{\"purchase-info\" = \"INFO\"; \"signature\" = \"SIGNATURE\"}", nil),
+        ("with more lines", "{a = b; \"signature\" = \"SIGNATURE\"; c = d; \"purchase-info\" = \"INFO\";}", nil),
+        ("without a signature", "{\"purchase-info\" = \"INFO\";}", .unsigned),
+        ("with an empty signature", "{\"signature\" = \"\"; \"purchase-info\" = \"INFO\";}", .unsigned),
+        (
+            "with a text for a signature", "{\"signature\" = \"dummysig\"; \"purchase-info\" = \"INFO\";}",
+            .unsupportedAlgorithm
+        ),
+        (
+            "with a signature that is not base64", "{\"signature\" = \"dummy-sig\"; \"purchase-info\" = \"INFO\";}",
+            .badSignature
+        ),
+        ("with a version byte alone", "{\"signature\" = \"Aw==\"; \"purchase-info\" = \"INFO\";}", .badSignature),
+        (
+            "with two signatures",
+            "{\"signature\" = \"SIGNATURE\"; \"signature\" = \"Aw==\"; \"purchase-info\" = \"INFO\";}", .malformed
+        ),
+        (
+            "with two signed lists",
+            "{\"signature\" = \"SIGNATURE\"; \"purchase-info\" = \"INFO\"; \"purchase-info\" = \"e30=\";}", .malformed
+        ),
+        ("without its signed list", "{\"signature\" = \"SIGNATURE\";}", .missingAttribute),
+        ("with an empty signed list", "{\"signature\" = \"SIGNATURE\"; \"purchase-info\" = \"\";}", .malformed),
+        (
+            "with a signed list that is not base64", "{\"signature\" = \"SIGNATURE\"; \"purchase-info\" = \"INFO=\";}",
+            .notBase64
+        ),
+        (
+            "with line breaks in its values", "{\"signature\" = \"\nSIGNATURE\"; \"purchase-info\" = \"INFO\";}",
+            .badSignature
+        ),
+    ]
+
+    @Test("is taken apart by keys, and refused without one of them", arguments: outers)
+    func outer(name: String, list: String, code: ReceiptDecodingError.Code?) throws {
+        let bytes = try MintedReceipts.transaction(
+            signing: TransactionReceiptEncoder.list(MintedReceipts.purchaseInfo())
+        ) { list.replacing("SIGNATURE", with: $0).replacing("INFO", with: $1) }
+        #expect(try refusal(bytes) == code)
+    }
+}

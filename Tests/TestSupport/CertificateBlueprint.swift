@@ -1,0 +1,44 @@
+package import Cryptography
+package import Simulator
+
+/// A certificate part by part, for those that no template has: strange keys, strange extensions.
+package struct CertificateBlueprint: Sendable {
+    package var issuer: DistinguishedName
+    package var subject: DistinguishedName
+    /// SubjectPublicKeyInfo, DER or whatever is to stand there.
+    package var publicKeyInfo: [UInt8]
+    /// `Extension` values, DER.
+    package var extensions: [[UInt8]]
+    package var validity = Validity.wide
+
+    package init(
+        issuer: DistinguishedName, subject: DistinguishedName = .init(commonName: "Forged", organization: "Test"),
+        publicKeyInfo: [UInt8], extensions: [[UInt8]] = []
+    ) {
+        self.issuer = issuer
+        self.subject = subject
+        self.publicKeyInfo = publicKeyInfo
+        self.extensions = extensions
+    }
+
+    /// `Extension ::= SEQUENCE { extnID, critical BOOLEAN DEFAULT FALSE, extnValue OCTET STRING }`
+    package static func entry(
+        _ identifier: String, critical: Bool = false, _ value: [UInt8] = DEREncoder.null
+    ) -> [UInt8] {
+        DEREncoder.sequence(
+            [DEREncoder.objectIdentifier(identifier)] + (critical ? [DEREncoder.boolean(true)] : [])
+                + [DEREncoder.octetString(value)])
+    }
+
+    /// Signed with SHA-256 and RSA; without a key the signature is nonsense.
+    package func der(signedBy key: SigningKey? = nil) throws(CryptographyError) -> [UInt8] {
+        let algorithm = DEREncoder.sequence(
+            DEREncoder.objectIdentifier("1.2.840.113549.1.1.11"), DEREncoder.null)
+        let body = DEREncoder.sequence(
+            DEREncoder.context(0, DEREncoder.integer(2)), DEREncoder.integer(77), algorithm, issuer.der,
+            DEREncoder.sequence(DEREncoder.time(validity.from), DEREncoder.time(validity.to)), subject.der,
+            publicKeyInfo, DEREncoder.context(3, DEREncoder.sequence(extensions)))
+        let signature = try key?.signature(over: body, digest: .sha256) ?? [UInt8](repeating: 1, count: 256)
+        return DEREncoder.sequence(body, algorithm, DEREncoder.bitString(signature))
+    }
+}

@@ -1,0 +1,145 @@
+package import Cryptography
+package import ReceiptDecoding
+package import Simulator
+package import StoreTypes
+
+/// Genuine-shaped receipts below test roots, and what it takes to forge them. The keys are made once, for making them
+/// is what takes time.
+package enum MintedReceipts {
+    private static let made = Result { try TestPKI() }
+    private static let foreignMade = Result { try TestPKI.foreign() }
+
+    package static var pki: TestPKI { get throws { try made.get() } }
+    /// Apple's names, letter by letter, and keys of its own.
+    package static var foreign: TestPKI { get throws { try foreignMade.get() } }
+
+    /// 2024-03-01T12:00:00Z: when the samples were made.
+    package static let creation = Timestamp(seconds: 1_709_294_400)
+
+    /// The test roots, and the authorities that signers travel without.
+    package static func anchors(knowsAuthorities: Bool = true) throws -> TrustAnchors {
+        let pki = try pki
+        var authorities: [Certificate] = []
+        for (_, certificate) in knowsAuthorities ? pki.intermediates : [] {
+            authorities.append(try Certificate(der: certificate.span))
+        }
+        return TrustAnchors(roots: [try Certificate(der: pki.root.certificate.span)], intermediates: authorities)
+    }
+
+    package static func decoder(
+        _ profile: ReceiptProfile = .apple, knowsAuthorities: Bool = true
+    ) throws -> ReceiptDecoder {
+        ReceiptDecoder(
+            trust: try TrustStore(anchors: anchors(knowsAuthorities: knowsAuthorities)), profile: profile)
+    }
+}
+
+extension MintedReceipts {
+    /// A sandbox receipt's content: a subscription with two periods and a consumable.
+    package static func content(changing change: (inout AppReceiptContent) -> Void = { _ in }) -> AppReceiptContent {
+        let month: Int64 = 30 * 86_400
+        func period(_ id: String, from seconds: Int64) -> AppReceiptPurchase {
+            AppReceiptPurchase(
+                productId: "com.example.app.monthly", transactionId: id, originalTransactionId: "2000000000000301",
+                purchaseDate: Timestamp(seconds: seconds), productType: 3,
+                expiresDate: Timestamp(seconds: seconds + month))
+        }
+        var content = AppReceiptContent(
+            environment: .sandbox, bundleId: "com.example.app", creationDate: creation,
+            purchases: [
+                period("2000000000000301", from: creation.seconds - month),
+                period("2000000000000302", from: creation.seconds - 60),
+                AppReceiptPurchase(
+                    productId: "com.example.app.coins100", transactionId: "2000000000000305",
+                    purchaseDate: Timestamp(seconds: creation.seconds - 3600), productType: 1),
+            ])
+        change(&content)
+        return content
+    }
+
+    /// An App Receipt of that content.
+    package static func app(
+        signer: ReceiptSigner? = nil, content: AppReceiptContent = MintedReceipts.content(),
+        changing change: (inout AppReceiptEncoder.Options) -> Void = { _ in }
+    ) throws -> [UInt8] {
+        var encoder = AppReceiptEncoder(signer: try signer ?? pki.receiptSigner)
+        change(&encoder.options)
+        return try encoder.encode(content)
+    }
+
+    /// An App Receipt around any payload, signed.
+    package static func app(payload: [UInt8]) throws -> [UInt8] {
+        try AppReceiptEncoder(signer: pki.receiptSigner).encode(payload: payload)
+    }
+
+    /// What most App Receipts of the tests have beside the attribute that is tried: a type, a bundle id, a date.
+    package static let essentials: [Simulator.ReceiptAttribute] = [
+        .text(0, "Production"), .text(2, "com.example.app"), .date(12, creation),
+    ]
+
+    /// A signed receipt of these attributes, in this order.
+    package static func app(attributes: [Simulator.ReceiptAttribute]) throws -> [UInt8] {
+        try app(payload: DEREncoder.set(attributes.map(\.der), sorted: false))
+    }
+}
+
+extension MintedReceipts {
+    package typealias Entry = TransactionReceiptEncoder.Entry
+
+    /// The lines of a signed list: one production transaction.
+    package static func purchaseInfo(
+        transactionId: String = "700000000000123", purchased: Timestamp = creation
+    ) -> [Entry] {
+        [
+            Entry("original-purchase-date-ms", String(purchased.milliseconds)),
+            Entry("transaction-id", transactionId), Entry("original-transaction-id", "700000000000100"),
+            Entry("quantity", "1"), Entry("product-id", "com.example.app.monthly"), Entry("bid", "com.example.app"),
+            Entry("purchase-date-ms", String(purchased.milliseconds)), Entry("bvrs", "42"),
+            Entry("expires-date", String(purchased.milliseconds + 2_592_000_000)),
+        ]
+    }
+
+    /// A transactionReceipt of those lines.
+    package static func transaction(
+        version: UInt8 = 3, signer: ReceiptSigner? = nil, purchaseInfo: [Entry] = MintedReceipts.purchaseInfo(),
+        changing change: (inout TransactionReceiptEncoder.Options) -> Void = { _ in }
+    ) throws -> [UInt8] {
+        let usual = version == 2 ? try pki.purchaseSigner : try pki.receiptSigner
+        var encoder = TransactionReceiptEncoder(
+            signer: signer ?? usual, options: .init(version: version, environmentLine: nil, pod: "43"))
+        change(&encoder.options)
+        return try encoder.encode(purchaseInfo: purchaseInfo)
+    }
+
+    /// A transactionReceipt around any signed text, in an outer list written at will.
+    package static func transaction(
+        signing text: [UInt8], outer: (_ signature: String, _ purchaseInfo: String) -> String = MintedReceipts.plainList
+    ) throws -> [UInt8] {
+        let leaf = try pki.receiptLeaf
+        let signature = try leaf.key.signature(over: [3] + text, digest: .sha1)
+        let length = withUnsafeBytes(of: UInt32(leaf.certificate.count).bigEndian) { Array($0) }
+        let blob = [3] + signature + length + leaf.certificate
+        return Array(outer(Base64.encode(blob), Base64.encode(text)).utf8)
+    }
+
+    /// The outer list as Apple writes it.
+    package static func plainList(_ signature: String, _ purchaseInfo: String) -> String {
+        "{\n\t\"signature\" = \"\(signature)\";\n\t\"purchase-info\" = \"\(purchaseInfo)\";\n\t\"pod\" = \"43\";\n\t"
+            + "\"signing-status\" = \"0\";\n}"
+    }
+}
+
+extension MintedReceipts {
+    /// As Apple writes it and clients send it.
+    package static func base64(_ bytes: [UInt8]) -> [UInt8] { Array(Base64.encode(bytes).utf8) }
+
+    /// One of each style, for tests that damage them.
+    package static func everyStyle() throws -> [(name: String, bytes: [UInt8])] {
+        [
+            ("App Receipt, SHA-256", try app()),
+            ("App Receipt, SHA-1, BER", try app { ($0.digest, $0.indefiniteLength) = (.sha1, true) }),
+            ("transactionReceipt, version 2", try transaction(version: 2)),
+            ("transactionReceipt, version 3", try transaction(version: 3) { $0.environmentLine = "Sandbox" }),
+        ]
+    }
+}
