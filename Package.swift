@@ -10,7 +10,9 @@ let strict: [SwiftSetting] = [
 ]
 
 /// The field tables, embedded in the binary; `Mappings/` holds nothing else than these and its README.
-let mappings = ["answer", "app-receipt", "in-app", "transaction-receipt"]
+let mappings = [
+    "answer", "app-receipt", "flat-transaction", "in-app", "renewal", "transaction", "transaction-receipt",
+]
 
 let package = Package(
     name: "receipt-bridge",
@@ -55,7 +57,7 @@ let package = Package(
         .target(
             name: "Purchases", dependencies: ["StoreTypes", "ReceiptDecoding", "AppStore"], swiftSettings: strict),
         .target(
-            name: "Rendering", dependencies: ["StoreTypes", "ReceiptDecoding", "Purchases"],
+            name: "Rendering", dependencies: ["StoreTypes", "ReceiptDecoding", "AppStore", "Purchases"],
             resources: mappings.map { .embedInCode("../../Mappings/\($0).json") },
             swiftSettings: strict),
 

@@ -79,6 +79,8 @@ package struct InAppPurchase: Sendable, Hashable {
     package var webOrderLineItemId: Int64?
     /// Attribute 1712.
     package var cancellationDate: Timestamp?
+    /// In no attribute: comes with a revocation that became known later.
+    package var cancellationReason: Int64?
     /// Attribute 1713.
     package var isTrialPeriod: Int64?
     /// Attribute 1719; absent before December 2017.

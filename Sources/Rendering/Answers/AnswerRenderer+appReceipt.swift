@@ -9,7 +9,7 @@ extension AnswerRenderer {
     ) -> VerifyReceiptAnswer {
         let rows = RenderedRows(receipt.purchases, table: tables.inApp)
         let latest = receipt.purchases.contains(where: \.isAutoRenewable) ? history.submittedText.reveal() : nil
-        let latestRows = latest == nil ? [] : LatestRows.indices(of: receipt.purchases, options: options)
+        let latestRows = latest == nil ? [] : LatestRows.places(of: receipt.latestRows, options: options)
         let latestSize = latestRows.reduce(latest?.count ?? 0) { $0 + rows.ranges[$1].count + 1 }
         var writer = JSONWriter(reserving: 2_048 + rows.bytes.count + latestSize)
         writer.beginObject()
@@ -30,7 +30,8 @@ extension AnswerRenderer {
                 writer.endArray()
             case .latestReceipt:
                 writer.member(base64: latest, as: column)
-            case .latestExpiredReceiptInfo:
+            case .latestExpiredReceiptInfo, .pendingRenewalInfo, .autoRenewProductId, .autoRenewStatus,
+                .expirationIntent, .isInBillingRetryPeriod:
                 continue
             }
         }
@@ -38,7 +39,7 @@ extension AnswerRenderer {
         return VerifyReceiptAnswer(status: .valid, body: writer.finish())
     }
 
-    private func write(
+    func write(
         _ receipt: AppReceipt, rows: RenderedRows, requestDate: Timestamp, into writer: inout JSONWriter
     ) {
         writer.beginObject()
@@ -76,5 +77,17 @@ struct RenderedRows {
         }
         bytes = writer.finish()
         self.ranges = ranges
+    }
+}
+
+extension AppReceipt {
+    fileprivate var latestRows: [LatestRow] {
+        purchases.indices.map { place in
+            let purchase = purchases[place]
+            return LatestRow(
+                place: place, milliseconds: purchase.purchaseDate?.milliseconds, transactionId: purchase.transactionId,
+                subscription: purchase.isAutoRenewable
+                    ? purchase.originalTransactionId ?? purchase.transactionId ?? "" : nil)
+        }
     }
 }

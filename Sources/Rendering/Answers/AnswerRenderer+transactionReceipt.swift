@@ -29,7 +29,8 @@ extension AnswerRenderer {
                 write(receipt, into: &writer) { $0 != .versionExternalIdentifier }
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
-            case .environment, .latestReceiptInfo, .latestExpiredReceiptInfo:
+            case .environment, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo, .autoRenewProductId,
+                .autoRenewStatus, .expirationIntent, .isInBillingRetryPeriod:
                 continue
             }
         }
@@ -42,6 +43,14 @@ extension AnswerRenderer {
         _ receipt: TransactionReceipt, into writer: inout JSONWriter, holds: (PurchaseInfoField?) -> Bool
     ) {
         writer.beginObject()
+        writeMembers(of: receipt, into: &writer, holds: holds)
+        writer.endObject()
+    }
+
+    /// The members of such an object.
+    func writeMembers(
+        of receipt: TransactionReceipt, into writer: inout JSONWriter, holds: (PurchaseInfoField?) -> Bool
+    ) {
         for entry in receipt.purchaseInfo {
             guard let column = tables.transactionReceipt.column(forPropertyListKey: entry.key) else {
                 if holds(nil) {
@@ -52,7 +61,6 @@ extension AnswerRenderer {
             }
             if holds(column.field) { writer.member(.text(entry.value), as: column) }
         }
-        writer.endObject()
     }
 }
 

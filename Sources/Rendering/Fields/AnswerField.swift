@@ -1,6 +1,7 @@
 /// The top level of an answer.
 ///
-/// `pending_renewal_info` is not among them: a receipt does not know it, and an empty one would say that nothing renews.
+/// What renews is known from the Server API only: a receipt does not know it, and an empty `pending_renewal_info` would
+/// say that nothing renews.
 package enum AnswerField: String, ModelField {
     case status
     /// Absent in answers to iOS 6 receipts.
@@ -10,15 +11,20 @@ package enum AnswerField: String, ModelField {
     /// In place of ``latestReceiptInfo`` with status 21006.
     case latestExpiredReceiptInfo
     case latestReceipt
+    /// One element a subscription; not in answers to iOS 6 receipts.
+    case pendingRenewalInfo
+    /// The four of the one subscription of an iOS 6 receipt; the last two with status 21006 only.
+    case autoRenewProductId, autoRenewStatus, expirationIntent, isInBillingRetryPeriod
 
     package static let modelName = "VerifyReceiptAnswer"
     package static let place = "the answer"
 
     package var kind: ValueKind {
         switch self {
-        case .status: .number
-        case .environment, .latestReceipt: .text
-        case .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo: .nested
+        case .status, .autoRenewStatus, .expirationIntent: .number
+        case .environment, .latestReceipt, .autoRenewProductId: .text
+        case .isInBillingRetryPeriod: .flag
+        case .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo: .nested
         }
     }
 }

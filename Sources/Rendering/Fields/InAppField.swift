@@ -3,7 +3,8 @@ package import ReceiptDecoding
 /// The properties of an ``InAppPurchase``, named as in the payloads of the App Store Server API.
 package enum InAppField: String, ModelField {
     case quantity, productId, transactionId, purchaseDate, originalTransactionId, originalPurchaseDate, type
-    case expiresDate, productAppleId, webOrderLineItemId, revocationDate, isTrialPeriod, isInIntroOfferPeriod
+    case expiresDate, productAppleId, webOrderLineItemId, revocationDate, revocationReason, isTrialPeriod,
+        isInIntroOfferPeriod
     case promotionalOfferId, inAppOwnershipType, unknownAttributes
 
     package static let modelName = "InAppPurchase"
@@ -11,7 +12,7 @@ package enum InAppField: String, ModelField {
 
     package var kind: ValueKind {
         switch self {
-        case .quantity, .productAppleId: .number
+        case .quantity, .productAppleId, .revocationReason: .number
         case .productId, .transactionId, .originalTransactionId, .promotionalOfferId: .text
         case .purchaseDate, .originalPurchaseDate, .expiresDate: .instant
         case .type: .productType
@@ -38,6 +39,8 @@ package enum InAppField: String, ModelField {
         case .webOrderLineItemId: purchase.webOrderLineItemId.map(FieldValue.identifier)
         case .revocationDate:
             purchase.cancellationDate.map { .cancellation($0, isConsumable: purchase.productType == .consumable) }
+        case .revocationReason:
+            purchase.productType == .consumable ? nil : purchase.cancellationReason.map(FieldValue.number)
         case .isTrialPeriod: purchase.isTrialPeriod.map(FieldValue.flag)
         case .isInIntroOfferPeriod: purchase.isInIntroOfferPeriod.map(FieldValue.flag)
         case .promotionalOfferId: purchase.promotionalOfferId.map(FieldValue.text)

@@ -17,11 +17,15 @@ package enum Conversion: String, Sendable, CaseIterable {
     case nonZeroNumberAsText
     /// `"true"` or `"false"`.
     case flagAsText
+    /// `"1"` or `"0"`.
+    case flagAsDigit
     /// `"PURCHASED"` or `"FAMILY_SHARED"`; a number without a name gives no key.
     case ownershipAsText
     /// Three JSON strings, see ``DateTriplet``.
     case dateTriplet
-    /// The same; nothing for a consumable, whose refund Apple's answers never show.
+    /// The same under the keys of iOS 6: the bare key holds the milliseconds, `_formatted` and `_formatted_pst` the texts.
+    case expiryTriplet
+    /// Three JSON strings; nothing for a consumable, whose refund Apple's answers never show.
     case cancellationTriplet
     /// An object, or an array of objects, that a table of its own describes.
     case nested
@@ -33,9 +37,9 @@ package enum Conversion: String, Sendable, CaseIterable {
         case .number, .numberOrNull, .numberOrZero: kind == .number
         case .numberAsText: kind == .number || kind == .identifier
         case .nonZeroNumberAsText: kind == .identifier
-        case .flagAsText: kind == .flag
+        case .flagAsText, .flagAsDigit: kind == .flag
         case .ownershipAsText: kind == .ownership
-        case .dateTriplet: kind == .instant
+        case .dateTriplet, .expiryTriplet: kind == .instant
         case .cancellationTriplet: kind == .cancellation
         case .nested: kind == .nested
         }

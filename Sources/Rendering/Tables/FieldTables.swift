@@ -8,11 +8,20 @@ package struct FieldTables: Sendable {
     package let appReceipt: FieldTable<AppReceiptField>
     /// The rows of `in_app`, as the blob holds them.
     package let inApp: FieldTable<InAppField>
+    /// The rows of `latest_receipt_info`, as the Server API tells them.
+    package let transaction: FieldTable<TransactionField>
+    /// The rows of `pending_renewal_info`.
+    package let renewal: FieldTable<RenewalField>
+    /// The latest object of iOS 6, as the Server API tells it.
+    package let flatTransaction: FieldTable<FlatTransactionField>
     /// The flat objects of iOS 6.
     package let transactionReceipt: FieldTable<PurchaseInfoField>
 
     /// The files of a folder of tables; `Mappings/` holds these and a README.
-    package static let fileNames = ["answer.json", "app-receipt.json", "in-app.json", "transaction-receipt.json"]
+    package static let fileNames = [
+        "answer.json", "app-receipt.json", "flat-transaction.json", "in-app.json", "renewal.json", "transaction.json",
+        "transaction-receipt.json",
+    ]
 
     /// The tables in the binary. They are part of the program: a fault in them is a defect of ours and ends it.
     package static let bundled: FieldTables = {
@@ -21,7 +30,10 @@ package struct FieldTables: Sendable {
                 switch name {
                 case "answer.json": PackageResources.answer_json
                 case "app-receipt.json": PackageResources.app_receipt_json
+                case "flat-transaction.json": PackageResources.flat_transaction_json
                 case "in-app.json": PackageResources.in_app_json
+                case "renewal.json": PackageResources.renewal_json
+                case "transaction.json": PackageResources.transaction_json
                 default: PackageResources.transaction_receipt_json
                 }
             }
@@ -47,6 +59,9 @@ package struct FieldTables: Sendable {
         answer = try Self.table("answer.json", contents)
         appReceipt = try Self.table("app-receipt.json", contents)
         inApp = try Self.table("in-app.json", contents)
+        transaction = try Self.table("transaction.json", contents)
+        renewal = try Self.table("renewal.json", contents)
+        flatTransaction = try Self.table("flat-transaction.json", contents)
         transactionReceipt = try Self.table("transaction-receipt.json", contents)
     }
 

@@ -48,4 +48,16 @@ extension JSONWriter {
         raw(key.end)
         overwrite(at: end + key.datePosition.end, with: triplet.losAngeles)
     }
+
+    /// The three members of an iOS 6 expiry: milliseconds, then the texts.
+    mutating func expiry(_ instant: Timestamp, key: ColumnKey) {
+        let triplet = DateTriplet(instant)
+        member(key.beginning)
+        digits(triplet.milliseconds)
+        let end = bytes.count
+        raw(key.end)
+        overwrite(at: end + key.datePosition.end, with: triplet.greenwich)
+        // Behind it only ` America/Los_Angeles"`.
+        overwrite(at: bytes.count - CivilTime.length - 21, with: triplet.losAngeles)
+    }
 }

@@ -26,13 +26,19 @@ struct ColumnKey: Sendable {
     init(wire: String, conversion: Conversion) {
         var beginning = JSONKey(wire).bytes
         var end: [UInt8] = []
-        datePosition = (wire.utf8.count + 4, wire.utf8.count + 10)
+        let suffix = conversion == .expiryTriplet ? "_formatted" : "_pst"
+        datePosition = (wire.utf8.count + 4, wire.utf8.count + suffix.utf8.count + 6)
         switch conversion {
-        case .text, .numberAsText, .nonZeroNumberAsText, .flagAsText, .ownershipAsText:
+        case .text, .numberAsText, .nonZeroNumberAsText, .flagAsText, .flagAsDigit, .ownershipAsText:
             beginning.append(0x22)
         case .dateTriplet, .cancellationTriplet:
             beginning += Array("\"\(CivilTime.placeholder) Etc/GMT\",\"\(wire)_ms\":\"".utf8)
             end = Array("\",\"\(wire)_pst\":\"\(CivilTime.placeholder) America/Los_Angeles\"".utf8)
+        case .expiryTriplet:
+            beginning.append(0x22)
+            end = Array(
+                "\",\"\(wire)_formatted\":\"\(CivilTime.placeholder) Etc/GMT\",\"\(wire)_formatted_pst\":\"\(CivilTime.placeholder) America/Los_Angeles\""
+                    .utf8)
         case .number, .numberOrNull, .numberOrZero, .nested: break
         }
         self.beginning = beginning
@@ -43,6 +49,7 @@ struct ColumnKey: Sendable {
     static func names(wire: String, conversion: Conversion) -> [String] {
         switch conversion {
         case .dateTriplet, .cancellationTriplet: [wire, wire + "_ms", wire + "_pst"]
+        case .expiryTriplet: [wire, wire + "_formatted", wire + "_formatted_pst"]
         default: [wire]
         }
     }

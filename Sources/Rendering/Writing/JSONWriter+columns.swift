@@ -34,6 +34,10 @@ extension JSONWriter {
             guard case .flag(let flag)? = value else { return }
             member(key.beginning)
             ascii(flag == 0 ? "false\"" : "true\"")
+        case .flagAsDigit:
+            guard case .flag(let flag)? = value else { return }
+            member(key.beginning)
+            ascii(flag == 0 ? "0\"" : "1\"")
         case .ownershipAsText:
             guard case .ownership(let number)? = value, let name = FieldValue.ownershipName(number) else { return }
             member(key.beginning)
@@ -45,6 +49,9 @@ extension JSONWriter {
         case .cancellationTriplet:
             guard case .cancellation(let instant, isConsumable: false)? = value else { return }
             triplet(instant, key: key)
+        case .expiryTriplet:
+            guard case .instant(let instant)? = value else { return }
+            expiry(instant, key: key)
         case .nested:
             break
         }

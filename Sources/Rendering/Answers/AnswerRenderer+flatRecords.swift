@@ -1,0 +1,104 @@
+import AppStore
+import Purchases
+import ReceiptDecoding
+import StoreTypes
+
+extension AnswerRenderer {
+    /// The flat answer of iOS 6 from the Server API.
+    ///
+    /// A subscription that is active or in grace gives status 0 and `latest_receipt_info`; any other 21006 and
+    /// `latest_expired_receipt_info`. The latest object is the newest row of the same subscription.
+    func answer(
+        to receipt: TransactionReceipt, records: CustomerRecords, history: PurchaseHistory
+    ) -> VerifyReceiptAnswer {
+        let subscription = receipt.subscription(in: records)
+        let isCurrent = subscription.map { [1, 4].contains($0.record.status) } ?? true
+        let status: VerifyReceiptStatus = isCurrent ? .valid : .subscriptionExpired
+        let submitted = subscription != nil && isCurrent ? history.submittedText.reveal() : nil
+        let renewal = subscription?.record.renewal?.payload
+        var writer = JSONWriter(reserving: 4_096 + (submitted?.count ?? 0))
+        writer.beginObject()
+        for column in tables.answer.columns {
+            switch column.field {
+            case .status:
+                writer.member(.number(Int64(status.rawValue)), as: column)
+            case .receipt:
+                writer.member(column.key.beginning)
+                write(receipt, revokedBy: receipt.own(in: records), into: &writer)
+            case .latestReceiptInfo, .latestExpiredReceiptInfo:
+                guard let subscription, isCurrent == (column.field == .latestReceiptInfo) else { continue }
+                writer.member(column.key.beginning)
+                write(
+                    FlatTransaction(
+                        transaction: subscription.newest, receipt: receipt, appAppleId: records.appAppleId),
+                    into: &writer)
+            case .latestReceipt:
+                writer.member(base64: submitted, as: column)
+            case .autoRenewProductId:
+                writer.member(renewal.flatMap(RenewalField.autoRenewProductId.value), as: column)
+            case .autoRenewStatus:
+                writer.member(renewal.flatMap(RenewalField.autoRenewStatus.value), as: column)
+            case .expirationIntent where !isCurrent:
+                writer.member(renewal.flatMap(RenewalField.expirationIntent.value), as: column)
+            case .isInBillingRetryPeriod where !isCurrent:
+                writer.member(renewal.flatMap(RenewalField.isInBillingRetryPeriod.value), as: column)
+            default:
+                continue
+            }
+        }
+        writer.endObject()
+        return VerifyReceiptAnswer(status: status, body: writer.finish())
+    }
+
+    private func write(_ flat: FlatTransaction, into writer: inout JSONWriter) {
+        writer.beginObject()
+        for column in tables.flatTransaction.columns { writer.member(column.field.value(of: flat), as: column) }
+        writer.endObject()
+    }
+
+    /// `purchase-info` as it is, and the revocation of its own transaction, without a reason, as Apple shows it.
+    private func write(
+        _ receipt: TransactionReceipt, revokedBy transaction: TransactionPayload?, into writer: inout JSONWriter
+    ) {
+        writer.beginObject()
+        writeMembers(of: receipt, into: &writer) { _ in true }
+        let column = tables.flatTransaction.columns.first { $0.field == .revocationDate }
+        if let column, let transaction, receipt["cancellation-date"] == nil {
+            writer.member(TransactionField.revocationDate.value(of: transaction), as: column)
+        }
+        writer.endObject()
+    }
+}
+
+extension TransactionReceipt {
+    /// The receipt's own transaction: by its id, else by its web order line item.
+    fileprivate func own(in records: CustomerRecords) -> TransactionPayload? {
+        let transactions = records.transactions.lazy.map(\.payload)
+        let lineItem = self["web-order-line-item-id"]
+        return transactions.first { $0.transactionId != nil && $0.transactionId == transactionId }
+            ?? transactions.first { $0.webOrderLineItemId != nil && $0.webOrderLineItemId == lineItem }
+    }
+
+    /// The receipt's subscription and its newest row; nil where the receipt's product does not renew.
+    fileprivate func subscription(
+        in records: CustomerRecords
+    ) -> (record: SubscriptionRecord, newest: TransactionPayload)? {
+        guard let original = own(in: records)?.originalTransactionId ?? originalTransactionId else { return nil }
+        let rows = records.transactions.map(\.payload).filter {
+            $0.isAutoRenewable && $0.originalTransactionId == original
+        }
+        guard let record = records.subscriptions.first(where: { $0.originalTransactionId == original }),
+            let newest = rows.max(by: Self.isOlder) ?? record.transaction?.payload
+        else { return nil }
+        return (record, newest)
+    }
+
+    private static func isOlder(_ left: TransactionPayload, _ right: TransactionPayload) -> Bool {
+        func row(_ transaction: TransactionPayload) -> LatestRow {
+            LatestRow(
+                place: 0, milliseconds: transaction.purchaseDate?.milliseconds,
+                transactionId: transaction.transactionId, subscription: nil)
+        }
+        return row(left) < row(right)
+    }
+}

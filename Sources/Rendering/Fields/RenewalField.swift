@@ -1,0 +1,53 @@
+package import AppStore
+
+/// The properties of a ``RenewalPayload``, and the two things that its offer says in verifyReceipt's words.
+package enum RenewalField: String, ModelField {
+    case originalTransactionId, productId, autoRenewProductId, autoRenewStatus, expirationIntent
+    case isInBillingRetryPeriod, gracePeriodExpiresDate, priceIncreaseStatus
+    /// Derived from `offerType` and `offerIdentifier`.
+    case promotionalOfferId, offerCodeRefName
+    case offerType, offerIdentifier, offerDiscountType, offerPeriod, renewalPrice, currency
+    case recentSubscriptionStartDate, renewalDate, signedDate, appAccountToken, appTransactionId, environment
+    case eligibleWinBackOfferIds, claims
+
+    package static let modelName = "RenewalPayload"
+    package static let place = "pending_renewal_info[]"
+
+    package var kind: ValueKind {
+        switch self {
+        case .autoRenewStatus, .expirationIntent, .priceIncreaseStatus, .offerType, .renewalPrice: .number
+        case .isInBillingRetryPeriod: .flag
+        case .gracePeriodExpiresDate, .recentSubscriptionStartDate, .renewalDate, .signedDate: .instant
+        case .claims: .bytes
+        default: .text
+        }
+    }
+
+    /// Nil where an answer has no key.
+    package func value(of renewal: RenewalPayload) -> FieldValue? {
+        switch self {
+        case .originalTransactionId: renewal.originalTransactionId.map(FieldValue.text)
+        case .productId: renewal.productId.map(FieldValue.text)
+        case .autoRenewProductId: (renewal.autoRenewProductId ?? renewal.productId).map(FieldValue.text)
+        case .autoRenewStatus: renewal.autoRenewStatus.map(FieldValue.number)
+        case .expirationIntent: renewal.expirationIntent.map(FieldValue.number)
+        case .isInBillingRetryPeriod:
+            switch renewal.isInBillingRetryPeriod {
+            case true?: .flag(1)
+            // Apple's answers say "0" only of subscriptions that ended.
+            case false?: renewal.expirationIntent == nil ? nil : .flag(0)
+            case nil: nil
+            }
+        case .gracePeriodExpiresDate: renewal.gracePeriodExpiresDate.map(FieldValue.instant)
+        case .priceIncreaseStatus: renewal.priceIncreaseStatus.map(FieldValue.number)
+        case .promotionalOfferId:
+            renewal.offerType == OfferType.promotional.rawValue ? renewal.offerIdentifier.map(FieldValue.text) : nil
+        case .offerCodeRefName:
+            renewal.offerType == OfferType.offerCode.rawValue ? renewal.offerIdentifier.map(FieldValue.text) : nil
+        case .offerType, .offerIdentifier, .offerDiscountType, .offerPeriod, .renewalPrice, .currency,
+            .recentSubscriptionStartDate, .renewalDate, .signedDate, .appAccountToken, .appTransactionId, .environment,
+            .eligibleWinBackOfferIds, .claims:
+            nil
+        }
+    }
+}

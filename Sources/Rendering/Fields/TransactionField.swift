@@ -1,0 +1,82 @@
+package import AppStore
+import ReceiptDecoding
+
+/// The properties of a ``TransactionPayload``, and the four things that its offer says in verifyReceipt's words.
+package enum TransactionField: String, ModelField {
+    case quantity, productId, transactionId, originalTransactionId, purchaseDate, originalPurchaseDate, expiresDate
+    case webOrderLineItemId, inAppOwnershipType, subscriptionGroupIdentifier, isUpgraded, appAccountToken
+    case revocationDate, revocationReason
+    /// Derived from `offerType`, `offerDiscountType` and `offerIdentifier`.
+    case isTrialPeriod, isInIntroOfferPeriod, promotionalOfferId, offerCodeRefName
+    case bundleId, environment, type, offerType, offerIdentifier, offerDiscountType, offerPeriod, signedDate
+    case transactionReason, storefront, storefrontId, currency, price, appTransactionId, revocationType
+    case revocationPercentage, claims
+
+    package static let modelName = "TransactionPayload"
+    package static let place = "latest_receipt_info[]"
+
+    package var kind: ValueKind {
+        switch self {
+        case .quantity, .revocationReason, .offerType, .price, .revocationPercentage: .number
+        case .purchaseDate, .originalPurchaseDate, .expiresDate, .signedDate: .instant
+        case .isUpgraded, .isTrialPeriod, .isInIntroOfferPeriod: .flag
+        case .revocationDate: .cancellation
+        case .claims: .bytes
+        default: .text
+        }
+    }
+
+    /// Nil where an answer has no key.
+    package func value(of transaction: TransactionPayload) -> FieldValue? {
+        switch self {
+        case .quantity: .number(transaction.quantity ?? 1)
+        case .productId: transaction.productId.map(FieldValue.text)
+        case .transactionId: transaction.transactionId.map(FieldValue.text)
+        case .originalTransactionId: transaction.originalTransactionId.map(FieldValue.text)
+        case .purchaseDate: transaction.purchaseDate.map(FieldValue.instant)
+        case .originalPurchaseDate: transaction.originalPurchaseDate.map(FieldValue.instant)
+        case .expiresDate: transaction.isAutoRenewable ? transaction.expiresDate.map(FieldValue.instant) : nil
+        case .webOrderLineItemId: transaction.webOrderLineItemId.map(FieldValue.text)
+        case .inAppOwnershipType: transaction.inAppOwnershipType.map(FieldValue.text)
+        case .subscriptionGroupIdentifier: transaction.subscriptionGroupIdentifier.map(FieldValue.text)
+        case .isUpgraded: transaction.isUpgraded == true ? .flag(1) : nil
+        case .appAccountToken: transaction.appAccountToken.map(FieldValue.text)
+        case .revocationDate:
+            transaction.revocationDate.map { .cancellation($0, isConsumable: transaction.isConsumable) }
+        case .revocationReason:
+            transaction.revocationDate == nil || transaction.isConsumable
+                ? nil : transaction.revocationReason.map(FieldValue.number)
+        case .isTrialPeriod: .flag(transaction.isTrial ? 1 : 0)
+        case .isInIntroOfferPeriod: transaction.isAutoRenewable ? .flag(transaction.isPaidIntroduction ? 1 : 0) : nil
+        case .promotionalOfferId:
+            transaction.offerType == OfferType.promotional.rawValue
+                ? transaction.offerIdentifier.map(FieldValue.text) : nil
+        case .offerCodeRefName:
+            transaction.offerType == OfferType.offerCode.rawValue
+                ? transaction.offerIdentifier.map(FieldValue.text) : nil
+        case .bundleId, .environment, .type, .offerType, .offerIdentifier, .offerDiscountType, .offerPeriod,
+            .signedDate, .transactionReason, .storefront, .storefrontId, .currency, .price, .appTransactionId,
+            .revocationType, .revocationPercentage, .claims:
+            nil
+        }
+    }
+}
+
+extension TransactionPayload {
+    /// `type` says so; rows that do not name their type are auto-renewables when they expire.
+    package var isAutoRenewable: Bool {
+        type.map { $0 == AppStore.ProductType.autoRenewable.rawValue } ?? (expiresDate != nil)
+    }
+
+    package var isConsumable: Bool { type == AppStore.ProductType.consumable.rawValue }
+
+    /// A free period, of whichever offer. An introduction without a discount type is one when nothing was paid.
+    fileprivate var isTrial: Bool {
+        guard let discount = offerDiscountType else {
+            return offerType == OfferType.introductory.rawValue && price == 0
+        }
+        return discount == OfferDiscountType.freeTrial.rawValue
+    }
+
+    fileprivate var isPaidIntroduction: Bool { offerType == OfferType.introductory.rawValue && !isTrial }
+}
