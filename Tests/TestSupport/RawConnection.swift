@@ -6,6 +6,10 @@ import Foundation
 package final class RawConnection: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
+
+        package init(description: String) {
+            self.description = description
+        }
     }
 
     /// One answer as it arrived; interim ones count too.
@@ -68,7 +72,7 @@ package final class RawConnection: Sendable {
     package func send(_ bytes: [UInt8]) async throws {
         try await blocking { [descriptor] in
             #if canImport(Glibc)
-                let flags = Int32(MSG_NOSIGNAL.rawValue)
+                let flags = Int32(MSG_NOSIGNAL)
             #else
                 let flags: Int32 = 0
             #endif

@@ -39,5 +39,9 @@ package enum StandIn {
 
     package struct Missing: Error {
         package let what: String
+
+        package init(what: String) {
+            self.what = what
+        }
     }
 }

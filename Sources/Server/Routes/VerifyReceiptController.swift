@@ -24,11 +24,11 @@ struct VerifyReceiptController: Sendable {
         ]
         for (path, route) in paths {
             router.post(path) { request, context in
-                try await answer(request, context: context, route: route ?? Self.route(forHost: Self.host(of: request)))
+                try await answer(request, context: context, route: route ?? Self.route(forHost: request.head.authority))
             }
             for method in [HTTPRequest.Method.get, .head, .put, .delete, .patch, .options] {
                 router.on(path, method: method) { request, context in
-                    let host = Self.route(forHost: Self.host(of: request))
+                    let host = Self.route(forHost: request.head.authority)
                     let response = Self.response(
                         PipelineReply(.failure(.notPost), source: .receipt, environment: (route ?? host).environment))
                     return method == .head ? response.createHeadResponse() : response
@@ -36,9 +36,6 @@ struct VerifyReceiptController: Sendable {
             }
         }
     }
-
-    /// The one in the target goes before the header (RFC 9112, 3.2.2).
-    private static func host(of request: Request) -> String? { request.uri.host ?? request.head.authority }
 
     /// Old clients know two host names; a name of ours that begins like one of them means the same endpoint.
     static func route(forHost host: String?) -> AppleWalk.Route {

@@ -13,12 +13,14 @@ extension TestPKI {
     }
 
     /// The receipt signer below another authority of the same root, changed at will.
+    ///
+    /// Its key is its own: below the good one's key the leaf would be genuine to whoever has the good one at hand.
     package func issueReceiptSignerBelowAuthority(
         changing change: (inout CertificateTemplate) -> Void
     ) throws(CryptographyError) -> ReceiptSigner {
         var template = developerRelations.template
         change(&template)
-        let authority = try root.issue(template, key: developerRelations.key)
+        let authority = try root.issue(template, key: .rsa(bits: options.rsaBits))
         let leaf = try authority.issue(receiptLeaf.template, key: receiptLeaf.key)
         return ReceiptSigner(leaf: leaf, issuers: [authority, root])
     }
