@@ -142,7 +142,7 @@ let package = Package(
         .testTarget(
             name: "SimulatorTests", dependencies: ["Simulator", "Cryptography", "StoreTypes"], swiftSettings: strict),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["receipt-bridge", "Simulator", "TestSupport"],
+            name: "EndToEndTests", dependencies: ["receipt-bridge", "Simulator", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
     ]
 )
