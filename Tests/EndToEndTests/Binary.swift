@@ -98,16 +98,21 @@ final class Running: Sendable {
     }
 }
 
-/// A folder that is gone with the test.
+/// A folder that is gone with the test, unless it has a place of its own, which is then emptied.
 final class Folder: Sendable {
     let url: URL
+    private let isTemporary: Bool
 
-    init() throws {
-        url = FileManager.default.temporaryDirectory.appending(path: "e2e-\(UUID().uuidString)")
+    init(at place: URL? = nil) throws {
+        url = place ?? FileManager.default.temporaryDirectory.appending(path: "e2e-\(UUID().uuidString)")
+        isTemporary = place == nil
+        try? FileManager.default.removeItem(at: url)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
 
-    deinit { try? FileManager.default.removeItem(at: url) }
+    deinit {
+        if isTemporary { try? FileManager.default.removeItem(at: url) }
+    }
 
     @discardableResult
     func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> URL {
@@ -119,7 +124,9 @@ final class Folder: Sendable {
     func path(_ name: String) -> String { url.appending(path: name).path }
 
     func lines(_ name: String) throws -> [JSONValue] {
-        try Data(contentsOf: url.appending(path: name)).split(separator: 0x0A).map { try JSONValue(reading: [UInt8]($0)) }
+        try Data(contentsOf: url.appending(path: name)).split(separator: 0x0A).map {
+            try JSONValue(reading: [UInt8]($0))
+        }
     }
 }
 

@@ -7,14 +7,17 @@ import Testing
 @Suite("The commands")
 struct CommandTests {
     /// A folder with the roots of the shared world and a receipt of each kind.
-    private func folder() throws -> Folder {
-        let folder = try Folder()
+    private func folder() throws -> Folder { try Self.shared.get() }
+
+    private static let shared = Result {
+        // In the build's own folder: what is made once is not removed by anybody.
+        let folder = try Folder(at: Binary.url.deletingLastPathComponent().appending(path: "e2e-state"))
         try StateDirectory(folder.url.path).write(try StandIn.store(customers: 4), host: "127.0.0.1", port: 9)
         try folder.write("app.b64", try StandIn.receipt(.activeSubscription).base64.utf8)
         try folder.write("old.b64", try StandIn.receipt(.oldActiveSubscription, version: 3).base64.utf8)
         try folder.write("over.b64", try StandIn.receipt(.oldExpiredSubscription, .sandbox, version: 3).base64.utf8)
         try folder.write("empty.b64", try StandIn.receipt(.noPurchases).base64.utf8)
-        for receipt in try StandIn.world.hostileReceipts() {
+        for receipt in try StandIn.hostile {
             try folder.write("h-\(receipt.mangling)", receipt.text.utf8)
         }
         return folder
@@ -44,7 +47,8 @@ struct CommandTests {
         }
     }
 
-    @Test("explain themselves on request, on standard output", arguments: ["", "decode", "verify", "serve", "simulate"])
+    @Test(
+        "explain themselves on request, on standard output", arguments: ["", "decode", "verify", "serve", "simulate"])
     func help(command: String) async throws {
         let arguments = (command.isEmpty ? [] : [command]) + ["--help"]
         let outcome = try await Binary.run(Binary.url, arguments, in: Folder())
@@ -111,7 +115,7 @@ struct CommandTests {
     @Test("decode reads what the world's mangled receipts still say, and refuses the forged ones")
     func decodeHostile() async throws {
         let folder = try folder()
-        let hostile = try StandIn.world.hostileReceipts()
+        let hostile = try StandIn.hostile
         let names = hostile.map { "h-\($0.mangling)" }
         let outcome = try await Binary.run(
             Binary.url, ["decode", "--roots", "roots"] + names, in: folder)

@@ -105,11 +105,17 @@ struct ServeTests {
     func unconfigured() async throws {
         let folder = try Folder()
         let bare = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
-        let connection = try RawConnection(port: try await bare.port())
+        _ = try await bare.port()
+        // Beside the first one, without a listener for operations.
+        let second = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
+        let connection = try RawConnection(port: try await second.port())
         try await connection.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
         #expect(try await connection.answer()?.text == #"{"status":21002}"#)
-        bare.stop()
-        #expect(await bare.end() == 0)
+        #expect(second.errors.contains("the operations listener's default address is taken"))
+        for proxy in [bare, second] {
+            proxy.stop()
+            #expect(await proxy.end() == 0)
+        }
         let configured = try Running(
             ["serve"], in: folder,
             environment: ["RECEIPT_BRIDGE_LISTEN": "127.0.0.1:0", "RECEIPT_BRIDGE_OPERATIONS_LISTEN": "127.0.0.1:0"])

@@ -145,7 +145,7 @@ struct PipelineTests {
     // MARK: - Receipts that are none
 
     private func tampered() throws -> String {
-        try #require(try StandIn.world.hostileReceipts().first { $0.mangling == "tamperedByte" }).text
+        try #require(try StandIn.hostile.first { $0.mangling == "tamperedByte" }).text
     }
 
     @Test("forwards what is base64 and names no app, whatever the apps say, and refuses it itself when Apple is down")
@@ -189,7 +189,7 @@ struct PipelineTests {
     @Test("gives hostile receipts their status, whichever source comes first", arguments: orders)
     func hostile(order: [AnswerSource]) async throws {
         let bridge = try bridge(order)
-        for receipt in try StandIn.world.hostileReceipts() {
+        for receipt in try StandIn.hostile {
             let reply = await bridge.ask(receipt.text)
             #expect(Int64(reply.status) == receipt.status, "\(receipt.mangling)")
         }
@@ -219,7 +219,7 @@ struct PipelineTests {
                 "lineBreaks64", "lineBreaks76", "spaceForPlus", "percentEncoded", "urlSafeAlphabet", "doubleBase64",
                 "hexadecimal", "dataDescription", "unityWrapper", "missingPadding",
             ]
-            for receipt in try StandIn.world.hostileReceipts() where mended.contains(receipt.mangling) {
+            for receipt in try StandIn.hostile where mended.contains(receipt.mangling) {
                 #expect(await bridge.ask(receipt.text).short == "0 \(order[0]) Production", "\(receipt.mangling)")
             }
         }

@@ -25,6 +25,11 @@ package enum StandIn {
     /// For tests that only read.
     package static var world: SimulatedStore { get throws { try shared.get() } }
 
+    private static let sharedHostile = Result { try world.hostileReceipts() }
+
+    /// Every mangled and forged receipt of that world.
+    package static var hostile: [HostileReceipt] { get throws { try sharedHostile.get() } }
+
     /// The first receipt of a customer of that kind.
     package static func receipt(
         _ kind: CustomerKind, _ environment: AppStoreEnvironment = .production, version: UInt8? = nil
