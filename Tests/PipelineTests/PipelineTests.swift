@@ -195,6 +195,17 @@ struct PipelineTests {
         }
     }
 
+    @Test("takes a transactionReceipt that contradicts itself about its environment for one of the sandbox")
+    func environmentConflict() async throws {
+        let edited = try #require(try StandIn.hostile.first { $0.mangling == "environmentLineAdded" }).text
+        let bridge = try bridge([.receipt, .apple])
+        #expect(await bridge.ask(edited, route: .only(.production)).text == #"{"status":21007}"#)
+        #expect(await bridge.ask(edited, route: .only(.sandbox)).short == "0 receipt Sandbox")
+        #expect(await bridge.ask(edited).short == "0 receipt Sandbox")
+        let bare = try #require(try StandIn.hostile.first { $0.mangling == "environmentLineRemoved" }).text
+        #expect(await bridge.ask(bare, route: .only(.production)).text == #"{"status":21007}"#)
+    }
+
     @Test("leaves a receipt whose issuer is unknown to the next source, and is 21005 where there is none")
     func issuerUnknown() async throws {
         let receipt = try StandIn.receipt(.oldActiveSubscription, version: 3).base64

@@ -53,7 +53,7 @@ struct ServerTests {
         ("sandbox.itunes.apple.com", .sandbox), ("SANDBOX.example:8080", .sandbox),
         ("buy.itunes.apple.com", .production), ("production.example", .production), ("proxy.example", nil),
         ("sandboxes.example", nil), ("my-sandbox.example", nil), ("127.0.0.1:8080", nil), ("[::1]:8080", nil),
-        ("", nil),
+        ("", nil), (nil, nil),
     ]
 
     @Test("takes the endpoint from the host's beginning, and a strange host or none for both endpoints")
