@@ -130,12 +130,24 @@ let package = Package(
             dependencies: ["Rendering", "Purchases", "ReceiptDecoding", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "PipelineTests", dependencies: ["Pipeline", "Transport", "TestSupport"], swiftSettings: strict),
-        .testTarget(name: "ServerTests", dependencies: ["Server", "Pipeline", "TestSupport"], swiftSettings: strict),
+            name: "PipelineTests",
+            dependencies: [
+                "Pipeline", "AppStore", "ReceiptDecoding", "Rendering", "Simulator", "StoreTypes", "Transport",
+                "TestSupport", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ServerTests",
+            dependencies: [
+                "Server", "Pipeline", "Rendering", "Simulator", "StoreTypes", "Transport", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "SimulatorTests", dependencies: ["Simulator", "Cryptography", "StoreTypes"], swiftSettings: strict),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["receipt-bridge", "TestSupport", "Transport"],
+            name: "EndToEndTests", dependencies: ["receipt-bridge", "Simulator", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
     ]
 )

@@ -5,11 +5,18 @@ import StoreTypes
 package struct AppleSource: Sendable {
     private let client: VerifyReceiptClient
     private let deadline: Duration
+    private let sleep: @Sendable (Duration) async -> Void
 
-    /// - Parameter deadline: for all questions of one request together; clients give up after 3 to 10 seconds.
-    package init(client: VerifyReceiptClient, deadline: Duration = .seconds(9)) {
+    /// - Parameters:
+    ///   - deadline: for all questions of one request together; clients give up after 3 to 10 seconds.
+    ///   - sleep: what passes the time between two questions; it returns early when the task is cancelled.
+    package init(
+        client: VerifyReceiptClient, deadline: Duration = .seconds(9),
+        sleep: @escaping @Sendable (Duration) async -> Void
+    ) {
         self.client = client
         self.deadline = deadline
+        self.sleep = sleep
     }
 
     enum Outcome: Sendable {
@@ -28,7 +35,7 @@ package struct AppleSource: Sendable {
             case .unavailable(let last, let environment, let reason):
                 return .unavailable(last: last, from: environment, reason: reason)
             case .ask(let environment, let pause):
-                if pause > 0 { try? await Task.sleep(for: .milliseconds(pause)) }
+                if pause > 0 { await sleep(.milliseconds(pause)) }
                 let remaining = end - ContinuousClock.now
                 guard remaining > .zero, !Task.isCancelled else {
                     return .unavailable(last: nil, from: environment, reason: "no time left to ask again")

@@ -30,7 +30,13 @@ package struct Settings: Sendable {
 
         package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-        package var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+        /// `localhost`, 127.0.0.0/8 and ::1; a name that only begins with `127.` is none of them.
+        package var isLoopback: Bool {
+            let name = host.lowercased()
+            if name == "localhost" || name == "::1" { return true }
+            let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+            return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+        }
     }
 
     package enum UnknownApps: String, Sendable, CaseIterable {

@@ -3,15 +3,30 @@ import StoreTypes
 
 /// What the environment says: it goes before the file, and one app fits into it completely.
 package enum SettingsEnvironment {
-    /// The configuration of a process: the file (if any), then the environment.
+    /// The configuration of a process: the file (if any), then the environment, then the command line's flags.
     ///
-    /// - Throws: ``SettingsError``.
-    package static func settings(file: URL?, environment: [String: String]) throws -> Settings {
-        let file = file ?? environment["RECEIPT_BRIDGE_CONFIG"].map { URL(filePath: $0) }
-        var settings = try file.map { try SettingsFile.read($0, environment: environment) } ?? Settings()
+    /// - Throws: ``SettingsError`` with the findings of all three, and of the rules for what comes out.
+    package static func settings(
+        file: URL?, environment: [String: String], flags: (inout Settings) throws(SettingsError) -> Void = { _ in }
+    ) throws(SettingsError) -> Settings {
+        var settings = Settings()
+        var findings: [String] = []
+        if let file = file ?? environment["RECEIPT_BRIDGE_CONFIG"].flatMap({ $0.isEmpty ? nil : URL(filePath: $0) }) {
+            do throws(SettingsError) {
+                settings = try SettingsFile.read(file, environment: environment)
+            } catch {
+                findings += error.findings
+            }
+        }
         var reader = Reader(environment: environment)
         reader.read(into: &settings)
-        let findings = reader.findings + SettingsRules.findings(in: settings)
+        findings += reader.findings
+        do throws(SettingsError) {
+            try flags(&settings)
+        } catch {
+            findings += error.findings
+        }
+        if findings.isEmpty { findings = SettingsRules.findings(in: settings) }
         guard findings.isEmpty else { throw SettingsError(findings) }
         return settings
     }
@@ -39,7 +54,11 @@ package enum SettingsEnvironment {
         }
 
         private mutating func readApp(into settings: inout Settings) {
-            guard let text = text("APP_BUNDLEID") else { return }
+            guard let text = text("APP_BUNDLEID") else {
+                let names = environment.filter { $0.key.hasPrefix("RECEIPT_BRIDGE_APP_") && !$0.value.isEmpty }.keys
+                findings += names.sorted().map { "\($0): RECEIPT_BRIDGE_APP_BUNDLEID must say which app is meant" }
+                return
+            }
             guard let bundleId = BundleIdentifier(rawValue: text) else {
                 findings.append("RECEIPT_BRIDGE_APP_BUNDLEID: not a bundle id")
                 return
@@ -100,7 +119,7 @@ package enum SettingsEnvironment {
                 findings += context.findings
                 return secret
             }
-            return text(name).map { SharedSecret($0) }
+            return text(name).map { SharedSecret($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
         }
     }
 }

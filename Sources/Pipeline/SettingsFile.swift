@@ -8,7 +8,7 @@ import Yams
 /// is an error, a key that a later version acts on is listed in ``Settings/unused``.
 package enum SettingsFile {
     /// - Throws: ``SettingsError`` with every finding.
-    package static func read(_ url: URL, environment: [String: String]) throws -> Settings {
+    package static func read(_ url: URL, environment: [String: String]) throws(SettingsError) -> Settings {
         guard let data = try? Data(contentsOf: url), let text = String(data: data, encoding: .utf8) else {
             throw SettingsError(["\(url.lastPathComponent): cannot be read"])
         }
@@ -18,7 +18,7 @@ package enum SettingsFile {
 
     package static func parse(
         _ text: String, name: String, folder: URL, environment: [String: String]
-    ) throws -> Settings {
+    ) throws(SettingsError) -> Settings {
         let context = SettingsFileContext(displayName: name, folder: folder, environment: environment)
         let document: Node?
         do {

@@ -109,7 +109,8 @@ final class SettingsNode {
         defer { finish() }
         if let path = text("file") { return file.secret(at: path, for: self.path) }
         if let variable = text("env") {
-            guard let value = file.environment[variable], !value.isEmpty else {
+            let value = file.environment[variable]?.trimmingCharacters(in: .whitespacesAndNewlines)
+            guard let value, !value.isEmpty else {
                 file.note("\(self.path): the environment has no \(variable)")
                 return nil
             }

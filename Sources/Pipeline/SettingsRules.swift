@@ -1,25 +1,22 @@
-import Foundation
+import Transport
 
 /// What must hold across keys.
 package enum SettingsRules {
     /// Sentences, one per broken rule.
     package static func findings(in settings: Settings) -> [String] {
-        let upstreams = [
+        var findings: [String] = []
+        for (key, text) in [
             ("upstream.verifyReceipt.production", settings.verifyReceipt.production),
             ("upstream.verifyReceipt.sandbox", settings.verifyReceipt.sandbox),
-        ]
-        var findings: [String] = []
-        for (key, text) in upstreams {
-            guard let url = URL(string: text), let host = url.host(), ["http", "https"].contains(url.scheme) else {
-                findings.append("\(key): \(text) is not an http or https URL")
-                continue
-            }
-            let isLoopback = Settings.Address(host: host, port: 0).isLoopback
-            if url.scheme == "http", !isLoopback {
-                findings.append("\(key): plain http goes to this machine only, \(host) is another")
-            }
-            if !settings.trustedRoots.isEmpty, host == "apple.com" || host.hasSuffix(".apple.com") {
-                findings.append("\(key): trust.roots is for simulators and cannot stand beside Apple's host \(host)")
+        ] {
+            do throws(TransportError) {
+                let host = try HTTPURL(text).host
+                if !settings.trustedRoots.isEmpty, isApple(host) {
+                    findings.append(
+                        "\(key): trust.roots is for simulators and cannot stand beside Apple's host \(host)")
+                }
+            } catch {
+                findings.append("\(key): \(error.reason)")
             }
         }
         if !settings.trustedRoots.isEmpty {
@@ -29,5 +26,11 @@ package enum SettingsRules {
             }
         }
         return findings
+    }
+
+    /// `apple.com` and everything below it, with the final dot of a complete name or without.
+    private static func isApple(_ host: String) -> Bool {
+        let name = host.hasSuffix(".") ? String(host.dropLast()) : host
+        return name == "apple.com" || name.hasSuffix(".apple.com")
     }
 }

@@ -10,17 +10,21 @@ package import Transport
 extension VerifyReceiptPipeline {
     /// The only place where parts are wired.
     ///
-    /// - Parameter transport: nil where nobody may be asked.
+    /// - Parameters:
+    ///   - transport: nil where nobody may be asked.
+    ///   - now: the clock.
+    ///   - sleep: passes the time between two questions to Apple.
     /// - Throws: `SettingsError` where the settings name what cannot be used.
     package init(
         settings: Settings, transport: (any HTTPTransport)?, tables: FieldTables, logger: Logger,
-        now: @escaping @Sendable () -> Timestamp = { .now }
+        now: @escaping @Sendable () -> Timestamp = { .now },
+        sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) throws {
         let decoder = ReceiptDecoder(
             trust: try TrustStore(settings: settings), profile: settings.usesTolerantProfile ? .tolerant : .apple)
         self.init(
             decoder: decoder, apps: AppRegistry(settings: settings),
-            apple: try transport.map { try AppleSource(settings: settings, transport: $0) },
+            apple: try transport.map { try AppleSource(settings: settings, transport: $0, sleep: sleep) },
             renderer: AnswerRenderer(tables: tables), now: now, logger: logger)
     }
 }
@@ -45,7 +49,9 @@ extension TrustStore {
 }
 
 extension AppleSource {
-    fileprivate init(settings: Settings, transport: any HTTPTransport) throws {
+    fileprivate init(
+        settings: Settings, transport: any HTTPTransport, sleep: @escaping @Sendable (Duration) async -> Void
+    ) throws {
         let endpoints: VerifyReceiptEndpoints
         do {
             endpoints = try VerifyReceiptEndpoints(
@@ -53,7 +59,7 @@ extension AppleSource {
         } catch {
             throw SettingsError(["upstream.verifyReceipt: \(error)"])
         }
-        self.init(client: VerifyReceiptClient(transport: transport, endpoints: endpoints))
+        self.init(client: VerifyReceiptClient(transport: transport, endpoints: endpoints), sleep: sleep)
     }
 }
 

@@ -33,7 +33,7 @@ package struct VerifyReceiptPipeline: Sendable {
     ) async -> PipelineReply {
         let request: VerifyReceiptRequest
         do throws(VerifyReceiptRequest.Failure) {
-            request = try VerifyReceiptRequest(body: body)
+            request = try VerifyReceiptRequest(body: body, profile: decoder.profile)
         } catch {
             logger.debug("request refused", metadata: ["reason": "\(error.rawValue)"])
             return PipelineReply(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
@@ -101,7 +101,7 @@ extension AppRegistry {
 
 extension AppleWalk.Route {
     /// What a verdict is about that names no environment itself.
-    var environment: AppStoreEnvironment {
+    package var environment: AppStoreEnvironment {
         switch self {
         case .auto: .production
         case .only(let environment): environment
@@ -131,7 +131,13 @@ extension VerifyReceiptPipeline {
             if let refusal = refusal() { return refusal }
             let password = PasswordVerdict(
                 request.password, for: app, hasAutoRenewable: authenticReceipt?.contents.hasAutoRenewable ?? false)
-            if case .missing = password { return reply(.wrongSharedSecret(environment: environment), from: .receipt) }
+            if case .missing = password {
+                // The other endpoint's receipt is sent there first, with a password or without.
+                if let elsewhere = authenticReceipt.flatMap(misroutedStatus) {
+                    return reply(.failure(elsewhere), from: .receipt)
+                }
+                return reply(.wrongSharedSecret(environment: environment), from: .receipt)
+            }
             var spare: PipelineReply?
             for (index, source) in sources.enumerated() {
                 let word: Word

@@ -1,3 +1,4 @@
+package import ReceiptDecoding
 package import StoreTypes
 
 /// The body of a verifyReceipt request, taken apart the way Apple's endpoint does: JSON whatever the content type says,
@@ -33,8 +34,11 @@ package struct VerifyReceiptRequest: Sendable {
     private let members: [JSONScanner.Member]
     /// Two readers could understand the body differently: a key repeats, or is spelled with escapes.
     private let isAmbiguous: Bool
+    /// ``receiptText`` is not what the body says: a mangled receipt was mended.
+    private let isMended: Bool
 
-    package init(body: [UInt8]) throws(Failure) {
+    /// - Parameter profile: whether a mangled receipt is mended before anyone looks at it.
+    package init(body: [UInt8], profile: ReceiptProfile = .apple) throws(Failure) {
         let bytes = body.span
         let start = body.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         let found: [JSONScanner.Member]
@@ -51,7 +55,9 @@ package struct VerifyReceiptRequest: Sendable {
         self.body = Redacted(body)
         self.members = members
         isAmbiguous = start > 0 || members.count < found.count || members.contains(where: \.keyHasEscapes)
-        receiptText = Redacted(try Self.receiptText(value("receipt-data"), in: bytes))
+        let (text, isMended) = try Self.receiptText(value("receipt-data"), in: bytes, profile: profile)
+        receiptText = Redacted(text)
+        self.isMended = isMended
         password = Self.password(value("password"), in: bytes)
         excludesOldTransactions = Self.isTrue(value("exclude-old-transactions"), in: bytes)
     }
@@ -72,11 +78,11 @@ package struct VerifyReceiptRequest: Sendable {
         return digits > 0
     }
 
-    /// What goes to Apple: the body as it came, unless a password takes the client's place or the body is ambiguous;
-    /// then the same members written anew, each once.
+    /// What goes to Apple: the body as it came, unless a password takes the client's place, the receipt was mended or
+    /// the body is ambiguous; then the same members written anew, each once.
     package func forwardedBody(password replacement: SharedSecret?) -> [UInt8] {
         let body = body.reveal()
-        guard replacement != nil || isAmbiguous else { return body }
+        guard replacement != nil || isAmbiguous || isMended else { return body }
         var written: [UInt8] = []
         written.reserveCapacity(body.count + 64)
         func write(_ key: [UInt8], _ value: ArraySlice<UInt8>) {
@@ -87,11 +93,14 @@ package struct VerifyReceiptRequest: Sendable {
         for member in members {
             let name = Self.name(of: member, in: body.span)
             if replacement != nil, name.elementsEqual("password".utf8) { continue }
-            write(member.keyHasEscapes ? Self.escaped(name) : name, body[member.value.whole])
+            if isMended, name.elementsEqual("receipt-data".utf8) {
+                write(name, Self.quoted(receiptText.reveal()))
+            } else {
+                write(member.keyHasEscapes ? Self.escaped(name) : name, body[member.value.whole])
+            }
         }
         if let replacement {
-            let text = Self.escaped(Array(replacement.reveal().utf8))
-            write(Array("password".utf8), ([UInt8(ascii: "\"")] + text + [UInt8(ascii: "\"")])[...])
+            write(Array("password".utf8), Self.quoted(Self.escaped(Array(replacement.reveal().utf8))))
         }
         return written + [UInt8(ascii: "}")]
     }
@@ -99,15 +108,18 @@ package struct VerifyReceiptRequest: Sendable {
 
 extension VerifyReceiptRequest {
     private static func receiptText(
-        _ value: JSONScanner.Value?, in bytes: borrowing Span<UInt8>
-    ) throws(Failure) -> [UInt8] {
+        _ value: JSONScanner.Value?, in bytes: borrowing Span<UInt8>, profile: ReceiptProfile
+    ) throws(Failure) -> (text: [UInt8], isMended: Bool) {
         guard let value else { throw .receiptMissing }
         guard case .string(let range, let hasEscapes) = value else { throw .receiptNotText }
         let text =
             hasEscapes
             ? JSONText.unescaped(range, in: bytes) : bytes.withUnsafeBufferPointer { [UInt8]($0[range]) }
         guard !text.isEmpty else { throw .receiptEmpty }
-        return text
+        if profile == .tolerant, let mended = ReceiptDecoder.mended(text.span), mended != text {
+            return (mended, true)
+        }
+        return (text, false)
     }
 
     private static func password(_ value: JSONScanner.Value?, in bytes: borrowing Span<UInt8>) -> Password {
@@ -159,6 +171,10 @@ extension VerifyReceiptRequest {
         for (position, member) in members.enumerated() { positions[name(of: member, in: bytes)] = position }
         guard positions.count < members.count else { return members }
         return positions.values.sorted().map { members[$0] }
+    }
+
+    private static func quoted(_ text: [UInt8]) -> ArraySlice<UInt8> {
+        ([UInt8(ascii: "\"")] + text + [UInt8(ascii: "\"")])[...]
     }
 
     /// Quotes, backslashes and control bytes escaped, the rest as it is.

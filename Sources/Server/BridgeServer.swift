@@ -42,6 +42,7 @@ package struct BridgeServer: Service {
     private func publicListener() -> some Service {
         let presence = ClientPresence()
         let router = Router(context: BridgeContext.self)
+        router.add(middleware: ProblemMiddleware())
         VerifyReceiptController(pipeline: pipeline, presence: presence).addRoutes(to: router)
         HealthController().addRoutes(to: router)
         return Application(
@@ -63,6 +64,7 @@ package struct BridgeServer: Service {
 
     private func operationsListener() -> some Service {
         let router = Router(context: BridgeContext.self)
+        router.add(middleware: ProblemMiddleware())
         HealthController().addRoutes(to: router)
         return Application(
             router: router,

@@ -11,23 +11,34 @@ struct ConfigurationOptions: ParsableArguments {
     var roots: String?
 
     /// Flags before environment before file before defaults.
-    ///
-    /// - Throws: `SettingsError`.
-    func settings(_ flags: (inout Settings) throws -> Void = { _ in }) throws -> Settings {
-        var settings = try SettingsEnvironment.settings(
-            file: config.map { URL(filePath: $0) }, environment: ProcessInfo.processInfo.environment)
-        if let roots {
-            do {
-                settings.trustedRoots += try CertificateFile.read(URL(filePath: roots))
-            } catch {
-                throw SettingsError(["--roots: cannot read \(roots)"])
-            }
-        }
-        try flags(&settings)
+    func settings(
+        _ flags: (inout Settings) throws(SettingsError) -> Void = { _ in }
+    ) throws(SettingsError) -> Settings {
+        try SettingsEnvironment.settings(
+            file: config.map { URL(filePath: $0) }, environment: ProcessInfo.processInfo.environment, flags: flags)
+    }
+
+    /// The same with the test roots of `--roots`, for commands that serve nobody: Apple may be asked beside them.
+    func settingsWithRoots() throws(SettingsError) -> Settings {
+        var settings = try settings()
+        try addRoots(to: &settings)
         return settings
     }
 
-    /// Certificates of this folder's neighbours: a simulator writes `roots` and `intermediates` side by side.
+    /// A simulator writes `roots` and `intermediates` side by side; the latter are no trust, only links to the former.
+    func addRoots(to settings: inout Settings) throws(SettingsError) {
+        guard let roots else { return }
+        do {
+            let folder = URL(filePath: roots).standardizedFileURL
+            settings.trustedRoots += try CertificateFile.read(folder)
+            let neighbours = folder.deletingLastPathComponent().appending(path: "intermediates")
+            settings.intermediates += (try? CertificateFile.read(neighbours)) ?? []
+        } catch {
+            throw SettingsError(["--roots: cannot read \(roots)"])
+        }
+    }
+
+    /// Says what went wrong, and gives the exit code for it.
     static func report(_ error: any Error) -> ExitCode {
         if let error = error as? SettingsError {
             for finding in error.findings { Terminal.say(finding) }

@@ -27,7 +27,8 @@ struct DecodeCommand: ParsableCommand {
     func run() throws {
         let decoder: ReceiptDecoder
         do {
-            decoder = ReceiptDecoder(trust: try TrustStore(settings: configuration.settings()), profile: .tolerant)
+            decoder = ReceiptDecoder(
+                trust: try TrustStore(settings: configuration.settingsWithRoots()), profile: .tolerant)
         } catch {
             throw ConfigurationOptions.report(error)
         }

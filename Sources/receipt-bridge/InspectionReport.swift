@@ -35,7 +35,7 @@ struct InspectionReport {
         writer.endArray()
         writer.key("failure")
         write(inspection.failure, into: &writer)
-        if let contents = inspection.contents { write(contents, into: &writer) }
+        if let contents = inspection.contents { write(contents, into: &writer) } else { writeNothing(into: &writer) }
         writer.endObject()
         return writer.finish()
     }
@@ -73,6 +73,24 @@ struct InspectionReport {
         write(keys.originalTransactionIds, into: &writer)
         writer.key("transactionIds")
         write(keys.transactionIds, into: &writer)
+        writer.endObject()
+    }
+
+    /// The same keys where nothing could be read, so that a script finds them in every line.
+    private func writeNothing(into writer: inout JSONWriter) {
+        for key in ["environment", "bundleId", "receipt"] {
+            writer.key(key)
+            writer.null()
+        }
+        writer.key("transactions")
+        writer.beginArray()
+        writer.endArray()
+        writer.key("lookupKeys")
+        writer.beginObject()
+        writer.key("originalTransactionIds")
+        write([], into: &writer)
+        writer.key("transactionIds")
+        write([], into: &writer)
         writer.endObject()
     }
 

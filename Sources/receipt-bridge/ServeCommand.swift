@@ -33,15 +33,14 @@ struct ServeCommand: AsyncParsableCommand {
         let server: BridgeServer
         do {
             try SelfTest.run()
-            let settings = try configuration.settings { settings in
+            let settings = try configuration.settings { settings throws(SettingsError) in
+                try configuration.addRoots(to: &settings)
                 guard let listen else { return }
                 guard let address = Settings.Address(listen) else {
                     throw SettingsError(["--listen: \(listen) is not HOST:PORT"])
                 }
                 settings.listen = address
             }
-            let findings = SettingsRules.findings(in: settings)
-            guard findings.isEmpty else { throw SettingsError(findings) }
             for key in settings.unused {
                 logger.notice("configured, and not used by this version", metadata: ["key": "\(key)"])
             }

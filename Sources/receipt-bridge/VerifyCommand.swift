@@ -46,7 +46,7 @@ struct VerifyCommand: AsyncParsableCommand {
         let transport: CurlTransport
         let pipeline: VerifyReceiptPipeline
         do {
-            let settings = try configuration.settings()
+            let settings = try configuration.settingsWithRoots()
             transport = try CurlTransport(settings: settings)
             pipeline = try VerifyReceiptPipeline(
                 settings: settings, transport: transport, tables: .bundled, logger: .toStandardError(level: .error))

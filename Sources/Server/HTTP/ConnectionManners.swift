@@ -5,19 +5,32 @@ import NIOHTTP1
 ///
 /// - `Expect: 100-continue` gets its `100`, or at once a 413 when the announced body is too long (RFC 9110, 10.1.1);
 /// - a connection is closed behind an answer that says so, and behind one to an HTTP/1.0 client that did not ask to
-///   keep it;
+///   keep it; the answer says which it is where the client could not know;
 /// - a client that goes away is told to ``ClientPresence``.
+///
+/// Requests may come in faster than they are answered; what the handler says itself waits for its turn.
 final class ConnectionManners: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
+    /// A request that has no complete answer yet.
+    private struct Owed {
+        /// HTTP/1.0, which closes unless the answer says otherwise.
+        let isOld: Bool
+        let closesBehindAnswer: Bool
+        /// Its sender waits for a `100`.
+        var expectsContinue = false
+    }
+
     private let maximumBodyBytes: Int
     private let presence: ClientPresence
-    private var closesBehindAnswer = false
-    /// After an answer given here, the rest of the connection is nobody's.
-    private var isDeaf = false
+    /// In the order of their coming; the first is the one being answered.
+    private var owed: [Owed] = []
+    private var answerCloses = false
+    /// A request that is refused here as soon as all before it are answered; the rest of the connection is nobody's.
+    private var refused: HTTPVersion?
 
     init(maximumBodyBytes: Int, presence: ClientPresence) {
         self.maximumBodyBytes = maximumBodyBytes
@@ -28,62 +41,87 @@ final class ConnectionManners: ChannelDuplexHandler {
         presence.arrived(context.channel)
     }
 
+    // MARK: - Requests
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard !isDeaf else { return }
+        guard refused == nil else { return }
         if case .head(let head) = unwrapInboundIn(data) {
-            closesBehindAnswer = !head.isKeepAlive
-            if head.headers[canonicalForm: "expect"].contains(where: { $0.lowercased() == "100-continue" }) {
-                guard announcedLength(of: head) <= maximumBodyBytes else { return refuse(head, context: context) }
-                context.writeAndFlush(
-                    wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
+            let expectsContinue = head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
+            if expectsContinue, announcedLength(of: head) > maximumBodyBytes {
+                refused = head.version
+                if owed.isEmpty { refuse(head.version, context: context) }
+                return
             }
+            owed.append(
+                Owed(
+                    isOld: head.version.minor == 0, closesBehindAnswer: !head.isKeepAlive,
+                    expectsContinue: expectsContinue))
+            if owed.count == 1 { sendContinue(context: context) }
         }
         context.fireChannelRead(data)
+    }
+
+    /// To the sender of the request whose turn it is, if it waits for that.
+    private func sendContinue(context: ChannelHandlerContext) {
+        guard owed.first?.expectsContinue == true else { return }
+        owed[0].expectsContinue = false
+        context.writeAndFlush(
+            wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
     }
 
     private func announcedLength(of head: HTTPRequestHead) -> Int {
         head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
     }
 
-    private func refuse(_ head: HTTPRequestHead, context: ChannelHandlerContext) {
-        isDeaf = true
+    private func refuse(_ version: HTTPVersion, context: ChannelHandlerContext) {
         let problem = Problem.bodyTooLarge.json
         let headers: HTTPHeaders = [
             "content-type": Problem.contentType, "content-length": "\(problem.count)", "connection": "close",
         ]
         context.write(
-            wrapOutboundOut(
-                .head(HTTPResponseHead(version: head.version, status: .payloadTooLarge, headers: headers))),
+            wrapOutboundOut(.head(HTTPResponseHead(version: version, status: .payloadTooLarge, headers: headers))),
             promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: problem)))), promise: nil)
-        closesBehindAnswer = true
-        finish(context: context, end: .end(nil), promise: nil)
+        close(behind: nil, context: context)
         context.flush()
     }
 
+    // MARK: - Answers
+
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
-        case .head(let head):
-            if head.headers[canonicalForm: "connection"].contains(where: { $0.lowercased() == "close" }) {
-                closesBehindAnswer = true
+        case .head(var head):
+            let says = head.headers[canonicalForm: "connection"]
+            answerCloses = says.contains { $0.lowercased() == "close" }
+            if let question = owed.first, says.isEmpty, question.closesBehindAnswer || question.isOld {
+                head.headers.add(name: "connection", value: question.closesBehindAnswer ? "close" : "keep-alive")
             }
-            context.write(data, promise: promise)
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body:
             context.write(data, promise: promise)
         case .end(let trailers):
-            finish(context: context, end: .end(trailers), promise: promise)
+            let answered = owed.isEmpty ? nil : owed.removeFirst()
+            if answerCloses || answered?.closesBehindAnswer ?? false {
+                close(behind: trailers, promise: promise, context: context)
+            } else {
+                context.write(data, promise: promise)
+                if let refused, owed.isEmpty { refuse(refused, context: context) }
+                sendContinue(context: context)
+            }
         }
     }
 
-    private func finish(
-        context: ChannelHandlerContext, end: HTTPServerResponsePart, promise: EventLoopPromise<Void>?
+    /// Ends the answer, and the connection once that is written.
+    private func close(
+        behind trailers: HTTPHeaders?, promise: EventLoopPromise<Void>? = nil, context: ChannelHandlerContext
     ) {
-        guard closesBehindAnswer else { return context.write(wrapOutboundOut(end), promise: promise) }
         let written = promise ?? context.eventLoop.makePromise()
         let channel = context.channel
         written.futureResult.whenComplete { _ in channel.close(mode: .all, promise: nil) }
-        context.write(wrapOutboundOut(end), promise: written)
+        context.write(wrapOutboundOut(.end(trailers)), promise: written)
     }
+
+    // MARK: - Leaving
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .inputClosed = event as? ChannelEvent { presence.left(context.channel) }

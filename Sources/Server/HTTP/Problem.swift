@@ -1,4 +1,7 @@
 import Foundation
+import HTTPTypes
+import Hummingbird
+import NIOCore
 
 /// An error that is no verdict on a receipt, as RFC 9457 has it: with a code that stays the same.
 struct Problem: Sendable, Encodable {
@@ -22,5 +25,33 @@ struct Problem: Sendable, Encodable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
+    }
+
+    /// As it goes out.
+    var response: Response {
+        Response(
+            status: HTTPResponse.Status(code: status, reasonPhrase: title),
+            headers: [.contentType: Self.contentType],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+    }
+}
+
+/// Errors of the router and of a request's form become problems; whatever else goes wrong stays what it is.
+struct ProblemMiddleware: RouterMiddleware {
+    typealias Context = BridgeContext
+
+    func handle(
+        _ request: Request, context: BridgeContext,
+        next: (Request, BridgeContext) async throws -> Response
+    ) async throws -> Response {
+        do {
+            return try await next(request, context)
+        } catch let error as HTTPError {
+            guard error.status != .notFound else { return Problem.notFound.response }
+            let title = error.status.reasonPhrase
+            return Problem(
+                title: title, status: error.status.code, code: "http\(error.status.code)", detail: title.lowercased()
+            ).response
+        }
     }
 }

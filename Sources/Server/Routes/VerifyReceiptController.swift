@@ -26,10 +26,12 @@ struct VerifyReceiptController: Sendable {
             router.post(path) { request, context in
                 try await answer(request, context: context, route: route ?? Self.route(forHost: request.head.authority))
             }
-            for method in [HTTPRequest.Method.get, .put, .delete, .patch, .options] {
-                router.on(path, method: method) { _, _ in
-                    Self.response(
-                        PipelineReply(.failure(.notPost), source: .receipt, environment: .production))
+            for method in [HTTPRequest.Method.get, .head, .put, .delete, .patch, .options] {
+                router.on(path, method: method) { request, context in
+                    let host = Self.route(forHost: request.head.authority)
+                    let response = Self.response(
+                        PipelineReply(.failure(.notPost), source: .receipt, environment: (route ?? host).environment))
+                    return method == .head ? response.createHeadResponse() : response
                 }
             }
         }
@@ -43,10 +45,12 @@ struct VerifyReceiptController: Sendable {
     }
 
     private func answer(_ request: Request, context: BridgeContext, route: AppleWalk.Route) async throws -> Response {
+        // Read in any case: a sender that is not listened to does not get to read the answer.
+        let body = try await Self.body(of: request)
         guard request.headers[.contentEncoding].map({ $0.lowercased() == "identity" }) ?? true else {
             return Self.response(.encodedBody)
         }
-        guard let body = try await Self.body(of: request) else { return Self.response(.bodyTooLarge) }
+        guard let body else { return Self.response(.bodyTooLarge) }
         return Self.response(
             await presence.serving(context.channel) { await pipeline.answer(body: body, route: route) })
     }
@@ -83,11 +87,11 @@ struct VerifyReceiptController: Sendable {
             status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.answer.body)))
     }
 
+    /// Closes the connection: part of the request may still be on its way.
     private static func response(_ problem: Problem) -> Response {
-        Response(
-            status: HTTPResponse.Status(code: problem.status, reasonPhrase: problem.title),
-            headers: [.contentType: Problem.contentType, .connection: "close"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: problem.json)))
+        var response = problem.response
+        response.headers[.connection] = "close"
+        return response
     }
 }
 

@@ -17,7 +17,6 @@ package struct SimulatedConfiguration: Sendable {
             # Written by `receipt-bridge simulate`: a proxy in front of the simulated App Store at \(base).
             # The trust below is for tests; with it the server refuses Apple's hosts and listens on loopback only.
             listen: 127.0.0.1:8080
-            operations: {listen: 127.0.0.1:8081}
             trust:
               roots: [\(roots)]
               intermediates: [\(intermediates)]

@@ -1,0 +1,136 @@
+import Foundation
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+/// The built tool, as people and scripts run it.
+enum Binary {
+    /// Beside the test bundle, in the folder of this build.
+    static let url: URL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        .appending(path: "receipt-bridge").standardizedFileURL
+
+    struct Outcome: Sendable {
+        let exit: Int32
+        let output: [UInt8]
+        let errors: String
+
+        var text: String { String(decoding: output, as: UTF8.self) }
+        /// One JSON document a line.
+        var lines: [JSONValue] {
+            output.split(separator: 0x0A).compactMap { try? JSONValue(reading: Array($0)) }
+        }
+    }
+
+    /// Runs it to its end.
+    static func run(
+        _ arguments: String..., input: [UInt8] = [], in folder: Folder, environment: [String: String] = [:]
+    ) async throws -> Outcome {
+        try await run(url, arguments, input: input, in: folder, environment: environment)
+    }
+
+    static func run(
+        _ executable: URL, _ arguments: [String], input: [UInt8] = [], in folder: Folder,
+        environment: [String: String] = [:]
+    ) async throws -> Outcome {
+        let run = try Running(arguments, of: executable, input: input, in: folder, environment: environment)
+        let exit = await run.end()
+        return Outcome(exit: exit, output: run.output, errors: run.errors)
+    }
+}
+
+/// A process that goes on until it is told to stop; what it writes goes to files.
+final class Running: Sendable {
+    private let process: Mutex<Process>
+    private let ended: Task<Int32, Never>
+    private let files: (output: URL, errors: URL)
+
+    init(
+        _ arguments: [String], of executable: URL = Binary.url, input: [UInt8] = [], in folder: Folder,
+        environment: [String: String] = [:]
+    ) throws {
+        func file(_ name: String, _ bytes: [UInt8] = []) throws -> URL {
+            try folder.write(".\(UUID().uuidString).\(name)", bytes)
+        }
+        files = (try file("out"), try file("err"))
+        let process = Process()
+        process.executableURL = executable
+        process.arguments = arguments
+        process.currentDirectoryURL = folder.url
+        process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("RECEIPT_BRIDGE_") }
+            .merging(environment, uniquingKeysWith: { $1 })
+        process.standardInput = try FileHandle(forReadingFrom: try file("in", input))
+        process.standardOutput = try FileHandle(forWritingTo: files.output)
+        process.standardError = try FileHandle(forWritingTo: files.errors)
+        let (exits, exit) = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = { process in
+            exit.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
+            exit.finish()
+        }
+        try process.run()
+        self.process = Mutex(process)
+        ended = Task {
+            for await status in exits { return status }
+            return -1
+        }
+    }
+
+    deinit { process.withLock { if $0.isRunning { kill($0.processIdentifier, SIGKILL) } } }
+
+    var output: [UInt8] { [UInt8]((try? Data(contentsOf: files.output)) ?? Data()) }
+    var errors: String { (try? String(contentsOf: files.errors, encoding: .utf8)) ?? "" }
+    var isRunning: Bool { process.withLock(\.isRunning) }
+
+    /// Its exit code; negative for a signal.
+    func end() async -> Int32 { await ended.value }
+
+    /// SIGTERM.
+    func stop() { process.withLock { if $0.isRunning { $0.terminate() } } }
+
+    /// The port that it says it listens on.
+    func port() async throws -> Int {
+        let said = await eventually(within: .seconds(30)) { errors.contains(/http:\/\/\S+:\d+\n/) || !isRunning }
+        let match = errors.firstMatch(of: /http:\/\/\S+:(\d+)\n/)
+        guard said, let match, let port = Int(match.1) else {
+            throw RawConnection.Failure(description: "it never listened: \(errors)")
+        }
+        return port
+    }
+}
+
+/// A folder that is gone with the test, unless it has a place of its own, which is then emptied.
+final class Folder: Sendable {
+    let url: URL
+    private let isTemporary: Bool
+
+    init(at place: URL? = nil) throws {
+        url = place ?? FileManager.default.temporaryDirectory.appending(path: "e2e-\(UUID().uuidString)")
+        isTemporary = place == nil
+        try? FileManager.default.removeItem(at: url)
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit {
+        if isTemporary { try? FileManager.default.removeItem(at: url) }
+    }
+
+    @discardableResult
+    func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> URL {
+        let file = url.appending(path: name)
+        try Data(bytes).write(to: file)
+        return file
+    }
+
+    func path(_ name: String) -> String { url.appending(path: name).path }
+
+    func lines(_ name: String) throws -> [JSONValue] {
+        try Data(contentsOf: url.appending(path: name)).split(separator: 0x0A).map {
+            try JSONValue(reading: [UInt8]($0))
+        }
+    }
+}
+
+extension JSONValue {
+    /// The names of an object's members, in order.
+    var keys: [String] { if case .object(let members) = self { members.map(\.key) } else { [] } }
+}

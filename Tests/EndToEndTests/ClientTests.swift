@@ -1,0 +1,61 @@
+import Foundation
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("Real clients")
+struct ClientTests {
+    /// Made once, in the folder of all builds, and kept for the next run.
+    private static let environment = Repository.folder.appending(path: ".build/clients-venv")
+    private static let clients = Repository.folder.appending(path: "Tests/clients")
+
+    @Test("get what they expect, unchanged but for the host", .timeLimit(.minutes(3)))
+    func clients() async throws {
+        let folder = try Folder()
+        guard let python = try await python(in: folder) else { return }
+        let store = try StandIn.store()
+        let upstream = try await store.start()
+        try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: upstream)
+        let proxy = try Running(
+            ["serve", "--config", "receipt-bridge.yaml", "--listen", "127.0.0.1:0"], in: folder)
+        let outcome = try await Binary.run(
+            python,
+            [
+                Self.clients.appending(path: "run.py").path, "--proxy", "http://127.0.0.1:\(try await proxy.port())",
+                "--receipts", "receipts.jsonl", "--hostile", "hostile.jsonl", "--secret",
+                SimulatedApp.first.sharedSecret,
+            ], in: folder, environment: ["NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"])
+        print(outcome.text)
+        #expect(outcome.exit == 0, "\(outcome.text)\(outcome.errors)")
+        proxy.stop()
+        #expect(await proxy.end() == 0)
+        await store.stop()
+    }
+
+    /// A Python with the clients; nil, and a word about it, where there is none to be had on this machine.
+    private func python(in folder: Folder) async throws -> URL? {
+        let python = Self.environment.appending(path: "bin/python")
+        let requirements = Self.clients.appending(path: "requirements.txt")
+        let mark = Self.environment.appending(path: "requirements.txt")
+        let wanted = try Data(contentsOf: requirements)
+        if (try? Data(contentsOf: mark)) == wanted { return python }
+        let made = try await Binary.run(
+            URL(filePath: "/usr/bin/env"), ["python3", "-m", "venv", Self.environment.path], in: folder)
+        guard made.exit == 0 else {
+            print("not run: real clients, for there is no python3 with venv here: \(made.errors)")
+            return nil
+        }
+        let installed = try await Binary.run(
+            python,
+            [
+                "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "20",
+                "--requirement", requirements.path,
+            ], in: folder)
+        guard installed.exit == 0 else {
+            print("not run: real clients, for their packages cannot be had here: \(installed.errors)")
+            return nil
+        }
+        try wanted.write(to: mark)
+        return python
+    }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("The commands")
+struct CommandTests {
+    /// A folder with the roots of the shared world and a receipt of each kind.
+    private func folder() throws -> Folder { try Self.shared.get() }
+
+    private static let shared = Result {
+        // In the build's own folder: what is made once is not removed by anybody.
+        let folder = try Folder(at: Binary.url.deletingLastPathComponent().appending(path: "e2e-state"))
+        try StateDirectory(folder.url.path).write(try StandIn.store(customers: 4), host: "127.0.0.1", port: 9)
+        try folder.write("app.b64", try StandIn.receipt(.activeSubscription).base64.utf8)
+        try folder.write("old.b64", try StandIn.receipt(.oldActiveSubscription, version: 3).base64.utf8)
+        try folder.write("over.b64", try StandIn.receipt(.oldExpiredSubscription, .sandbox, version: 3).base64.utf8)
+        try folder.write("empty.b64", try StandIn.receipt(.noPurchases).base64.utf8)
+        for receipt in try StandIn.hostile {
+            try folder.write("h-\(receipt.mangling)", receipt.text.utf8)
+        }
+        return folder
+    }
+
+    // MARK: - Usage
+
+    static let mistakes: [[String]] = [
+        ["--nonsense"], ["nonsense"], ["decode", "--format", "xml", "-"], ["verify", "--answer", "oracle", "-"],
+        ["verify", "--environment", "moon", "-"], ["serve", "--listen", "8080"], ["serve", "--config", "nowhere.yaml"],
+        ["serve", "extra"], ["decode", "--roots", "nowhere", "-"], ["simulate", "--customers", "0"],
+        ["simulate", "--clock", "noon"], ["simulate", "--listen", "x"], ["serve", "--config", "bad.yaml"],
+        ["verify", "--config", "bad.yaml", "-"], ["decode", "nowhere.b64"], ["verify", "nowhere.b64"],
+    ]
+
+    @Test("exit with 2 on a mistake, say it on standard error and print no result", arguments: mistakes)
+    func mistake(arguments: [String]) async throws {
+        let folder = try Folder()
+        try folder.write("bad.yaml", "listn: 1\napps: 5\n".utf8)
+        let outcome = try await Binary.run(Binary.url, arguments, in: folder)
+        #expect(outcome.exit == 2, "\(outcome.errors)")
+        #expect(outcome.errors.hasPrefix("receipt-bridge: "), "\(outcome.errors)")
+        if arguments.first != "decode" { #expect(outcome.output.isEmpty) }
+        if arguments.contains("bad.yaml") {
+            #expect(outcome.errors.contains("bad.yaml: listn: unknown key"))
+            #expect(outcome.errors.contains("bad.yaml: apps: expected a list"))
+        }
+    }
+
+    @Test(
+        "explain themselves on request, on standard output", arguments: ["", "decode", "verify", "serve", "simulate"])
+    func help(command: String) async throws {
+        let arguments = (command.isEmpty ? [] : [command]) + ["--help"]
+        let outcome = try await Binary.run(Binary.url, arguments, in: Folder())
+        #expect(outcome.exit == 0 && outcome.text.contains("USAGE: receipt-bridge"))
+        #expect(outcome.errors.isEmpty)
+    }
+
+    // MARK: - decode
+
+    @Test("decode prints a line for each input, in order, with the same keys in each")
+    func decode() async throws {
+        let folder = try folder()
+        let outcome = try await Binary.run(
+            "decode", "--roots", "roots", "app.b64", "-", "h-tamperedByte", "h-notBase64", "nowhere", "empty.b64",
+            input: Array(try StandIn.receipt(.oldActiveSubscription, version: 3).base64.utf8), in: folder)
+        #expect(outcome.exit == 2)
+        let lines = outcome.lines
+        try #require(lines.count == 6, "\(outcome.text)")
+        #expect(
+            lines.map { $0["file"]?.text } == ["app.b64", "-", "h-tamperedByte", "h-notBase64", "nowhere", "empty.b64"])
+        #expect(
+            lines.map { $0["kind"]?.text } == [
+                "appReceipt", "transactionReceipt", "appReceipt", "unknown", "unknown", "appReceipt",
+            ])
+        #expect(lines.map { $0["verified"]?.flag } == [true, true, false, false, false, true])
+        #expect(
+            lines.map { $0["failure"]?["code"]?.text } == [nil, nil, "badSignature", "notBase64", "unreadable", nil])
+        for line in lines {
+            let wanted = [
+                "file", "kind", "verified", "repairs", "failure", "environment", "bundleId", "receipt", "transactions",
+                "lookupKeys",
+            ]
+            #expect(line.keys.filter { $0 != "environmentConflict" } == wanted)
+            #expect(line["lookupKeys"]?.keys == ["originalTransactionIds", "transactionIds"])
+        }
+        #expect(lines[1]["environmentConflict"]?.flag == false && lines[1]["transactions"]?.elements?.count == 1)
+        #expect(lines[0]["environment"]?.text == "Production" && lines[0]["bundleId"]?.text == "com.example.app")
+        let receipt = try StandIn.receipt(.activeSubscription)
+        #expect(lines[0]["transactions"]?.elements?.count == receipt.transactions.count)
+        #expect(
+            lines[0]["lookupKeys"]?["originalTransactionIds"]?.elements?.map(\.text) == receipt.originalTransactionIds)
+        #expect(
+            lines[0]["lookupKeys"]?["transactionIds"]?.elements?.compactMap(\.text)
+                == Set(receipt.transactions.map(\.transactionId)).sorted())
+        // What could be read is there although it is not authentic.
+        #expect(lines[2]["transactions"]?.elements?.count == receipt.transactions.count)
+        #expect(lines[5]["transactions"] == .array([]))
+    }
+
+    @Test("decode exits with 0 when all are authentic and 1 when one is not, and trusts test roots on request only")
+    func decodeExits() async throws {
+        let folder = try folder()
+        #expect(try await Binary.run("decode", "--roots", "roots", "app.b64", "old.b64", in: folder).exit == 0)
+        #expect(try await Binary.run("decode", "--config", "receipt-bridge.yaml", "app.b64", in: folder).exit == 0)
+        #expect(
+            try await Binary.run("decode", "--roots", "roots", "h-swappedContent", "app.b64", in: folder).exit == 1)
+        let bare = try await Binary.run("decode", "app.b64", in: folder)
+        #expect(bare.exit == 1 && bare.lines.first?["verified"]?.flag == false)
+        let piped = try await Binary.run(
+            "decode", "--roots", "roots", input: Array(try StandIn.receipt(.nonConsumable).base64.utf8), in: folder)
+        #expect(piped.exit == 0 && piped.lines.first?["file"]?.text == "-")
+    }
+
+    @Test("decode reads what the world's mangled receipts still say, and refuses the forged ones")
+    func decodeHostile() async throws {
+        let folder = try folder()
+        let hostile = try StandIn.hostile
+        let names = hostile.map { "h-\($0.mangling)" }
+        let outcome = try await Binary.run(
+            Binary.url, ["decode", "--roots", "roots"] + names, in: folder)
+        try #require(outcome.lines.count == hostile.count)
+        for (line, receipt) in zip(outcome.lines, hostile) where receipt.mangling != "signedTransaction" {
+            #expect(line["verified"]?.flag == (receipt.expected != .refused), "\(receipt.mangling)")
+            guard receipt.expected != .refused else { continue }
+            #expect(
+                line["lookupKeys"]?["originalTransactionIds"]?.elements?.map(\.text) == receipt.originalTransactionIds,
+                "\(receipt.mangling)")
+        }
+    }
+
+    @Test("decode speaks to people too")
+    func decodeText() async throws {
+        let outcome = try await Binary.run(
+            "decode", "--format", "text", "--roots", "roots", "app.b64", "h-tamperedByte", in: try folder())
+        #expect(outcome.exit == 1)
+        #expect(outcome.text.contains("app.b64: App Receipt, authentic\n"))
+        #expect(outcome.text.contains("h-tamperedByte: App Receipt, NOT AUTHENTIC\n"))
+        #expect(outcome.text.contains("  bundle id:    com.example.app\n"))
+        #expect(outcome.text.contains("com.example.app.monthly"))
+    }
+
+    // MARK: - verify
+
+    @Test("verify prints exactly the answer, and exits with 0 for 0 and 21006 only")
+    func verify() async throws {
+        let folder = try folder()
+        func verify(_ file: String, _ more: String...) async throws -> (exit: Int32, status: Int64?, text: String) {
+            let outcome = try await Binary.run(
+                Binary.url, ["verify", "--roots", "roots", "--answer", "receipt", file] + more, in: folder)
+            #expect(!outcome.text.hasSuffix("\n") && outcome.errors.isEmpty)
+            return (outcome.exit, try JSONValue(reading: outcome.output)["status"]?.integer, outcome.text)
+        }
+        let app = try await verify("app.b64")
+        #expect(app.exit == 0 && app.status == 0)
+        let over = try await verify("over.b64")
+        #expect(over.exit == 0 && over.status == 21006)
+        #expect(try await verify("over.b64", "--environment", "production").text == #"{"status":21007}"#)
+        #expect(try await verify("app.b64", "--environment", "sandbox").text == #"{"status":21008}"#)
+        #expect(try await verify("app.b64", "--environment", "sandbox").exit == 1)
+        #expect(try await verify("h-tamperedByte").text == #"{"status":21003}"#)
+        #expect(try await verify("h-tamperedByte").exit == 1)
+        #expect(try await verify("h-notBase64").text == #"{"status":21002}"#)
+        let all = try JSONValue(reading: Array(app.text.utf8))["latest_receipt_info"]?.elements?.count ?? 0
+        let newest = try await verify("app.b64", "--exclude-old-transactions")
+        #expect(all > 1)
+        #expect(try JSONValue(reading: Array(newest.text.utf8))["latest_receipt_info"]?.elements?.count == 1)
+    }
+
+    @Test("verify asks Apple where the configuration says, with the configured secret")
+    func verifyByApple() async throws {
+        let folder = try Folder()
+        let store = try StandIn.store(customers: 4)
+        let port = try await store.start()
+        try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: port)
+        for id in store.receipts.map(\.id) {
+            let outcome = try await Binary.run(
+                "verify", "--config", "receipt-bridge.yaml", "--answer", "apple", "receipts/\(id).b64", in: folder)
+            #expect(outcome.exit == 0, "\(id): \(outcome.text) \(outcome.errors)")
+        }
+        #expect(store.requests.last.allSatisfy(\.hasPassword) && store.requests.total >= store.receipts.count)
+        store.faults.add(SimulatedFault(.html))
+        let down = try await Binary.run(
+            "verify", "--config", "receipt-bridge.yaml", "--answer", "apple", "receipts/c000001-r1.b64", in: folder)
+        #expect(down.exit == 1 && down.text == #"{"status":21005,"is_retryable":true}"#)
+        await store.stop()
+    }
+}

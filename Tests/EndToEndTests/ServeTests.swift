@@ -1,0 +1,142 @@
+import Foundation
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("The proxy in front of the stand-in App Store")
+struct ServeTests {
+    @Test("simulate --state is complete before it answers; serve answers every receipt and refuses every forgery")
+    func everyReceipt() async throws {
+        let folder = try Folder()
+        let simulator = try Running(
+            ["simulate", "--listen", "127.0.0.1:0", "--state", "state", "--customers", "36", "--seed", "7"], in: folder)
+        let upstream = try await simulator.port()
+        for name in [
+            "roots", "receipts", "receipt-bridge.yaml", "receipts.jsonl", "hostile.jsonl", "world.json",
+        ] { #expect(FileManager.default.fileExists(atPath: folder.path("state/\(name)")), "\(name)") }
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder.path("state"))
+        #expect(files.contains { $0.hasPrefix("SubscriptionKey_") && $0.hasSuffix(".p8") })
+        let receipts = try folder.lines("state/receipts.jsonl")
+        let hostile = try folder.lines("state/hostile.jsonl")
+        #expect(Set(receipts.compactMap { $0["id"]?.text }).count == receipts.count && receipts.count > 40)
+        #expect(receipts[0]["environment"]?.text == "Production" && receipts[0]["style"]?.text == "appReceipt")
+        for (key, values) in [
+            ("environment", Set(["Production", "Sandbox"])), ("style", ["appReceipt", "transactionReceipt"]),
+        ] { #expect(Set(receipts.prefix(20).compactMap { $0[key]?.text }) == values) }
+        let healthy = try RawConnection(port: upstream)
+        try await healthy.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+        #expect(try await healthy.answer()?.status == 200)
+
+        let yaml = try String(contentsOf: folder.url.appending(path: "state/receipt-bridge.yaml"), encoding: .utf8)
+        try folder.write(
+            "state/local.yaml", yaml.replacing("answer: [apple, receipt]", with: "answer: [receipt, apple]").utf8)
+        for (file, source) in [("receipt-bridge.yaml", "apple"), ("local.yaml", "receipt")] {
+            let proxy = try Running(
+                ["serve", "--config", "state/\(file)", "--listen", "127.0.0.1:0"], in: folder)
+            let connection = try RawConnection(port: try await proxy.port())
+            func ask(_ line: JSONValue) async throws -> (status: Int64?, answer: RawConnection.Answer) {
+                let body = Question.body(try #require(line["receipt"]?.text), password: SimulatedApp.first.sharedSecret)
+                try await connection.send(RawConnection.post("/verifyReceipt", body))
+                let answer = try #require(try await connection.answer())
+                #expect(answer.status == 200)
+                return (try JSONValue(reading: answer.body)["status"]?.integer, answer)
+            }
+            for line in receipts {
+                let (status, answer) = try await ask(line)
+                #expect(status == 0 || (status == 21006 && line["style"]?.text == "transactionReceipt"))
+                #expect(answer.header("Receipt-Bridge-Source") == source)
+                #expect(answer.header("Receipt-Bridge-Environment") == line["environment"]?.text)
+            }
+            for line in hostile {
+                #expect(
+                    try await ask(line).status == line["status"]?.integer, "\(source) \(line["mangling"]?.text ?? "")")
+            }
+            proxy.stop()
+            #expect(await proxy.end() == 0)
+            #expect(!proxy.errors.contains(SimulatedApp.first.sharedSecret))
+            expectJSONLines(proxy.errors)
+        }
+        simulator.stop()
+        #expect(await simulator.end() == 0)
+    }
+
+    /// Everything but what the tool says to people is one JSON object a line.
+    private func expectJSONLines(_ errors: String) {
+        for line in errors.split(separator: "\n") where !line.hasPrefix("receipt-bridge: ") {
+            let json = try? JSONValue(reading: Array(line.utf8))
+            #expect(json?["time"] != nil && json?["level"] != nil && json?["message"] != nil, "\(line)")
+        }
+    }
+
+    @Test("SIGTERM under load loses no answer, and the log holds neither receipts nor secrets")
+    func terminated() async throws {
+        let folder = try Folder()
+        let store = try StandIn.store(customers: 4)
+        let upstream = try await store.start()
+        try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: upstream)
+        let proxy = try Running(
+            ["serve", "--config", "receipt-bridge.yaml", "--listen", "127.0.0.1:0", "--log-level", "debug"], in: folder)
+        let port = try await proxy.port()
+        let receipt = try #require(store.receipts.first).base64
+        store.faults.add(SimulatedFault(.delay, milliseconds: 700))
+        try await withThrowingTaskGroup(of: Int64?.self) { group in
+            for _ in 0..<30 {
+                let connection = try RawConnection(port: port)
+                try await connection.send(
+                    RawConnection.post("/verifyReceipt", Question.body(receipt, password: "canary-7f3a")))
+                group.addTask {
+                    let answer = try await connection.answer()
+                    return try JSONValue(reading: answer?.body ?? [])["status"]?.integer
+                }
+            }
+            #expect(await eventually { store.requests.total == 30 })
+            proxy.stop()
+            for try await status in group { #expect(status == 21004) }
+        }
+        #expect(await proxy.end() == 0)
+        expectJSONLines(proxy.errors)
+        for secret in ["canary-7f3a", SimulatedApp.first.sharedSecret, String(receipt.prefix(64))] {
+            #expect(!proxy.errors.contains(secret))
+        }
+        await store.stop()
+    }
+
+    @Test("serve needs no configuration, and takes one from the environment")
+    func unconfigured() async throws {
+        let folder = try Folder()
+        let bare = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
+        _ = try await bare.port()
+        // Beside the first one, without a listener for operations.
+        let second = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
+        let connection = try RawConnection(port: try await second.port())
+        try await connection.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
+        #expect(try await connection.answer()?.text == #"{"status":21002}"#)
+        #expect(second.errors.contains("the operations listener's default address is taken"))
+        for proxy in [bare, second] {
+            proxy.stop()
+            #expect(await proxy.end() == 0)
+        }
+        let configured = try Running(
+            ["serve"], in: folder,
+            environment: ["RECEIPT_BRIDGE_LISTEN": "127.0.0.1:0", "RECEIPT_BRIDGE_OPERATIONS_LISTEN": "127.0.0.1:0"])
+        _ = try await configured.port()
+        configured.stop()
+        #expect(await configured.end() == 0)
+    }
+
+    @Test("serve exits with 2 where its port is taken, or test roots stand beside Apple or before strangers")
+    func refused() async throws {
+        let folder = try Folder()
+        let store = try StandIn.store(customers: 1)
+        let taken = try await store.start()
+        try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: taken)
+        let port = try await Binary.run("serve", "--listen", "127.0.0.1:\(taken)", in: folder)
+        #expect(port.exit == 2 && port.errors.contains("receipt-bridge: stopped: "))
+        let apple = try await Binary.run("serve", "--roots", "roots", "--listen", "127.0.0.1:0", in: folder)
+        #expect(apple.exit == 2 && apple.errors.contains("trust.roots"))
+        let open = try await Binary.run(
+            "serve", "--config", "receipt-bridge.yaml", "--listen", "0.0.0.0:0", in: folder)
+        #expect(open.exit == 2 && open.errors.contains("listen: trust.roots"))
+        await store.stop()
+    }
+}

@@ -1,0 +1,124 @@
+import AppStore
+import Pipeline
+import StoreTypes
+import Testing
+
+@Suite("Which of Apple's endpoints is asked next")
+struct AppleWalkTests {
+    /// What Apple says, as one word.
+    enum Say: Sendable, CustomStringConvertible {
+        case status(Int, retryable: Bool?)
+        case outage(UpstreamFailure.Code, http: Int?)
+
+        static func verdict(_ status: Int, _ retryable: Bool? = nil) -> Say { .status(status, retryable: retryable) }
+        static let html = Say.outage(.notJSON, http: 200)
+        static let busy = Say.outage(.httpStatus, http: 503)
+        static let forbidden = Say.outage(.httpStatus, http: 403)
+
+        var reply: VerifyReceiptReply {
+            switch self {
+            case .status(let number, let retryable):
+                .answer(
+                    AppleAnswer(
+                        body: Array("{\"status\":\(number)}".utf8), status: VerifyReceiptStatus(rawValue: number),
+                        isRetryable: retryable, contentType: nil))
+            case .outage(let code, let http): .outage(UpstreamFailure(code, at: "apple", "x", httpStatus: http))
+            }
+        }
+
+        var description: String {
+            switch self {
+            case .status(let number, let retryable): "\(number)\(retryable.map { $0 ? "+" : "-" } ?? "")"
+            case .outage(let code, let http): "\(code.rawValue)\(http.map(String.init) ?? "")"
+            }
+        }
+    }
+
+    /// The walk in words: `P` and `S` for questions with their pauses, then the end.
+    private func walk(_ route: AppleWalk.Route, verified: Bool, _ says: [Say]) -> String {
+        var walk = AppleWalk(route: route, isVerifiedHere: verified)
+        var instruction = walk.first
+        var words: [String] = []
+        var rest = says[...]
+        while true {
+            switch instruction {
+            case .ask(let environment, let pause):
+                words.append((environment == .production ? "P" : "S") + (pause > 0 ? "+\(pause)" : ""))
+                guard let next = rest.popFirst() else { return words.joined(separator: " ") + " …" }
+                instruction = walk.received(next.reply)
+            case .pass(let answer, let environment):
+                return (words + ["pass \(answer.status) \(environment)"]).joined(separator: " ")
+            case .unavailable(let last, let environment, _):
+                return (words + ["unavailable \(last.map { "\($0.status)" } ?? "-") \(environment)"])
+                    .joined(separator: " ")
+            }
+        }
+    }
+
+    static let roads: [(AppleWalk.Route, Bool, [Say], String)] = [
+        // Production first, the sandbox on 21007, its status checked too.
+        (.auto, true, [.verdict(0)], "P pass 0 production"),
+        (.auto, true, [.verdict(21006)], "P pass 21006 production"),
+        (.auto, false, [.verdict(21003)], "P pass 21003 production"),
+        (.auto, true, [.verdict(21010, true)], "P pass 21010 production"),
+        (.auto, true, [.verdict(21004)], "P pass 21004 production"),
+        (.auto, true, [.verdict(21007), .verdict(0)], "P S pass 0 sandbox"),
+        (.auto, true, [.verdict(21007), .verdict(21004)], "P S pass 21004 sandbox"),
+        (.auto, true, [.verdict(21007), .verdict(21005), .verdict(0)], "P S S+100 pass 0 sandbox"),
+        // 21007 and 21008 stay inside.
+        (.auto, true, [.verdict(21007), .verdict(21007)], "P S unavailable - sandbox"),
+        (.auto, true, [.verdict(21007), .verdict(21008)], "P S unavailable - sandbox"),
+        (.auto, true, [.verdict(21008)], "P unavailable - production"),
+        // A named endpoint says what it says, but never its own number.
+        (.only(.production), true, [.verdict(21007)], "P pass 21007 production"),
+        (.only(.sandbox), true, [.verdict(21008)], "S pass 21008 sandbox"),
+        (.only(.production), true, [.verdict(21008)], "P unavailable - production"),
+        (.only(.sandbox), true, [.verdict(21007)], "S unavailable - sandbox"),
+        // 21002 of an authentic receipt is a fault, of any other a verdict.
+        (.auto, true, [.verdict(21002), .verdict(0)], "P P+100 pass 0 production"),
+        (.auto, true, [.verdict(21002), .verdict(21002)], "P P+100 unavailable - production"),
+        (.auto, true, [.verdict(21002), .verdict(21007), .verdict(21002)], "P P+100 S unavailable - sandbox"),
+        (.auto, true, [.verdict(21002, false), .verdict(21002, false)], "P P+100 unavailable - production"),
+        (.auto, false, [.verdict(21002)], "P pass 21002 production"),
+        (.auto, false, [.verdict(21002, true)], "P pass 21002 production"),
+        (.auto, false, [.verdict(21007), .verdict(21002)], "P S pass 21002 sandbox"),
+        // Temporary: asked again twice, then Apple's own word is kept.
+        (.auto, true, [.verdict(21005), .verdict(21009), .verdict(0)], "P P+100 P+400 pass 0 production"),
+        (
+            .auto, true, [.verdict(21005), .verdict(21005), .verdict(21104, true)],
+            "P P+100 P+400 unavailable 21104 production"
+        ),
+        (.auto, true, [.verdict(21104, false)], "P pass 21104 production"),
+        (.auto, true, [.verdict(21199)], "P P+100 …"),
+        (.auto, true, [.busy, .html, .verdict(0)], "P P+100 P+400 pass 0 production"),
+        (.auto, true, [.busy, .busy, .busy], "P P+100 P+400 unavailable - production"),
+        (.auto, true, [.html, .verdict(21007), .html, .busy], "P P+100 S S+400 unavailable - sandbox"),
+        // What asking again cannot mend.
+        (.auto, true, [.forbidden], "P unavailable - production"),
+        (.auto, true, [.outage(.noEndpoint, http: nil)], "P unavailable - production"),
+    ]
+
+    @Test("follows the map", arguments: roads)
+    func road(route: AppleWalk.Route, verified: Bool, says: [Say], expected: String) {
+        #expect(walk(route, verified: verified, says) == expected)
+    }
+
+    @Test("ends after at most four questions, whatever Apple says")
+    func bounded() {
+        let words: [Say] = [
+            .verdict(21002), .verdict(21005), .verdict(21007), .verdict(21008), .verdict(21100), .html, .busy,
+        ]
+        for route in [AppleWalk.Route.auto, .only(.production), .only(.sandbox)] {
+            for verified in [true, false] {
+                for number in 0..<words.count * words.count * words.count * words.count {
+                    let says = [1, words.count, words.count * words.count, words.count * words.count * words.count]
+                        .map { words[number / $0 % words.count] }
+                    let told = walk(route, verified: verified, says)
+                    #expect(!told.hasSuffix("…"), "\(says)")
+                    if route == .auto { #expect(!told.contains("pass 21007") && !told.contains("pass 21008")) }
+                    if verified { #expect(!told.contains("pass 21002")) }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import Logging
+import Pipeline
+import Rendering
+import Simulator
+import StoreTypes
+import Synchronization
+import TestSupport
+import Transport
+
+/// Apple's two endpoints without a socket: the simulated App Store's answers, or what a test puts in their place.
+final class FakeApple: HTTPTransport {
+    /// One question as it was sent.
+    struct Question: Sendable {
+        let environment: AppStoreEnvironment
+        let body: [UInt8]
+
+        var text: String { String(decoding: body, as: UTF8.self) }
+        var json: JSONValue? { try? JSONValue(reading: body) }
+    }
+
+    /// What is said instead of the simulated answer.
+    enum Instead: Sendable {
+        case status(Int)
+        case http(Int)
+        case body(String)
+        case failure(TransportError.Code)
+    }
+
+    private let asked = Mutex<[Question]>([])
+    private let instead: @Sendable (AppStoreEnvironment, Int) -> Instead?
+
+    /// - Parameter instead: by environment and number of the question, from 0; nil for the simulated answer.
+    init(instead: @escaping @Sendable (AppStoreEnvironment, Int) -> Instead? = { _, _ in nil }) {
+        self.instead = instead
+    }
+
+    static let isDown = { @Sendable (_: AppStoreEnvironment, _: Int) -> Instead? in .http(503) }
+
+    var questions: [Question] { asked.withLock { $0 } }
+    var environments: [AppStoreEnvironment] { questions.map(\.environment) }
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        let isSandbox = request.url.text.contains("/sandbox/")
+        let environment: AppStoreEnvironment = isSandbox ? .sandbox : .production
+        let number = asked.withLock { asked in
+            asked.append(Question(environment: environment, body: request.body))
+            return asked.count - 1
+        }
+        switch instead(environment, number) {
+        case nil:
+            guard
+                let answer = try? StandIn.world.verifyReceipt.answer(
+                    body: request.body, at: isSandbox ? .sandbox : .production)
+            else { throw TransportError(.internalFault, at: "simulator", "no answer") }
+            return HTTPResponse(status: 200, body: answer.bytes)
+        case .status(let status): return HTTPResponse(status: 200, body: Array("{\"status\":\(status)}".utf8))
+        case .http(let status): return HTTPResponse(status: status)
+        case .body(let text): return HTTPResponse(status: 200, body: Array(text.utf8))
+        case .failure(let code): throw TransportError(code, at: "apple", "as the test wants it")
+        }
+    }
+
+    func shutDown(grace: Duration) async {}
+}
+
+/// A pipeline in front of a ``FakeApple``, at noon.
+struct Bridge {
+    let apple: FakeApple
+    let pipeline: VerifyReceiptPipeline
+
+    static let secret = SimulatedApp.first.sharedSecret
+
+    init(
+        _ apple: FakeApple = FakeApple(), knowsIntermediates: Bool = true, now: Timestamp = StandIn.noon,
+        _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in }
+    ) throws {
+        let pki = try StandIn.pki
+        var settings = Settings()
+        settings.trustedRoots = pki.roots.map(\.certificate)
+        if knowsIntermediates { settings.intermediates = pki.intermediates.map(\.certificate) }
+        settings.verifyReceipt.production = "http://127.0.0.1:9/production/verifyReceipt"
+        settings.verifyReceipt.sandbox = "http://127.0.0.1:9/sandbox/verifyReceipt"
+        var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
+        app.sharedSecret = SharedSecret(Self.secret)
+        change(&settings, &app)
+        if app.bundleId != nil { settings.apps.append(app) }
+        self.apple = apple
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        pipeline = try VerifyReceiptPipeline(
+            settings: settings, transport: apple, tables: .bundled, logger: logger, now: { now }, sleep: { _ in })
+    }
+
+    func ask(
+        _ receipt: String, password: String? = nil, route: AppleWalk.Route = .auto,
+        _ further: KeyValuePairs<String, JSONValue?> = [:]
+    ) async -> Reply {
+        await ask(Array(Question.body(receipt, password: password, further)), route: route)
+    }
+
+    func ask(_ body: [UInt8], route: AppleWalk.Route = .auto) async -> Reply {
+        let reply = await pipeline.answer(body: body, route: route)
+        return Reply(
+            status: reply.answer.status.rawValue, source: reply.source, environment: reply.environment,
+            text: String(decoding: reply.answer.body, as: UTF8.self))
+    }
+
+    struct Reply: Sendable {
+        let status: Int
+        let source: AnswerSource
+        let environment: AppStoreEnvironment
+        let text: String
+
+        /// `21003 receipt Production`
+        var short: String { "\(status) \(source) \(environment.rawValue)" }
+        var json: JSONValue? { try? JSONValue(reading: Array(text.utf8)) }
+    }
+}

@@ -1,0 +1,168 @@
+import Pipeline
+import ReceiptDecoding
+import StoreTypes
+import Testing
+
+@Suite("The body of a verifyReceipt request")
+struct RequestTests {
+    private func request(_ text: String, _ profile: ReceiptProfile = .apple) throws -> VerifyReceiptRequest {
+        try VerifyReceiptRequest(body: Array(text.utf8), profile: profile)
+    }
+
+    private func forwarded(_ text: String, password: String? = nil) throws -> String {
+        String(decoding: try request(text).forwardedBody(password: password.map { SharedSecret($0) }), as: UTF8.self)
+    }
+
+    @Test(
+        "goes on byte for byte where nothing has to change",
+        arguments: [
+            #"{"receipt-data":"TUlJ"}"#,
+            #" { "password" : "a\/b" , "receipt-data":"TUlJ\/+==", "zeal": [1, {"a": null}], "é": 1.50e+2 } "#,
+            #"{"receipt-data":"TUlJ","exclude-old-transactions":"true","password":null}"#,
+            "{\"receipt-data\":\"TUlJ\\r\\nTUlJ\"}\n",
+        ])
+    func untouched(body: String) throws {
+        #expect(try forwarded(body) == body)
+    }
+
+    @Test("is written anew, each key once with its last value, where two readers could differ")
+    func repeated() throws {
+        #expect(
+            try forwarded(#"{"receipt-data":"QQ==","x":1,"receipt-data":"Qg==","x":{"x":2,"x":3}}"#)
+                == #"{"receipt-data":"Qg==","x":{"x":2,"x":3}}"#)
+        let request = try request(#"{"receipt-data":"QQ==","password":"a","receipt-data":"Qg==","password":"b"}"#)
+        #expect(request.receiptText.reveal() == Array("Qg==".utf8))
+        #expect(request.password == .text(SharedSecret("b")))
+    }
+
+    @Test("knows a key by its name, however it is spelled, and forwards it in one spelling")
+    func escapedKeys() throws {
+        let body = #"{"receipt-data":"QQ==","receipt\u002ddata":"Qg==","\u0070assword":"s","\"q\\":1}"#
+        let request = try request(body)
+        #expect(request.receiptText.reveal() == Array("Qg==".utf8))
+        #expect(request.password == .text(SharedSecret("s")))
+        #expect(try forwarded(body) == #"{"receipt-data":"Qg==","password":"s","\"q\\":1}"#)
+    }
+
+    @Test("loses a byte order mark on its way")
+    func byteOrderMark() throws {
+        #expect(try forwarded("\u{FEFF}{\"receipt-data\":\"QQ==\"}") == #"{"receipt-data":"QQ=="}"#)
+    }
+
+    @Test("undoes JSON's escapes in the receipt and forwards them as they came")
+    func escapedReceipt() throws {
+        let body = #"{"receipt-data":"TU\/J\u002b\u003D="}"#
+        #expect(try request(body).receiptText.reveal() == Array("TU/J+==".utf8))
+        #expect(try forwarded(body) == body)
+    }
+
+    @Test("gets the password in the client's place, with what JSON demands escaped, once and at the end")
+    func replacedPassword() throws {
+        #expect(
+            try forwarded(#"{"password":"old","receipt-data":"QQ==","z":[true]}"#, password: "a\"b\\c\nd\u{1}é/")
+                == #"{"receipt-data":"QQ==","z":[true],"password":"a\"b\\c\u000ad\u0001é/"}"#)
+        #expect(
+            try forwarded(#"{"receipt-data":"QQ==","p\u0061ssword":"x","password":null}"#, password: "s")
+                == #"{"receipt-data":"QQ==","password":"s"}"#)
+        #expect(try forwarded(#"{"receipt-data":"QQ=="}"#, password: "s") == #"{"receipt-data":"QQ==","password":"s"}"#)
+    }
+
+    static let refused: [(String, VerifyReceiptRequest.Failure)] = [
+        ("", .notJSON), ("   ", .notJSON), ("null", .notJSON), ("[]", .notJSON), ("\"MIIT\"", .notJSON),
+        ("receipt-data=MIIT", .notJSON), (#"{"receipt-data":"QQ=="}x"#, .notJSON),
+        (#"{"receipt-data":"QQ=="}{"receipt-data":"QQ=="}"#, .notJSON), (#"{"receipt-data":"QQ==",}"#, .notJSON),
+        (#"{"receipt-data":"QQ==" "a":1}"#, .notJSON), (#"{receipt-data:"QQ=="}"#, .notJSON),
+        (#"{'receipt-data':'QQ=='}"#, .notJSON), (#"{"receipt-data":"QQ==","x":NaN}"#, .notJSON),
+        (#"{"receipt-data":"QQ==","x":Infinity}"#, .notJSON), (#"{"receipt-data":"QQ==","x":01}"#, .notJSON),
+        (#"{"receipt-data":"QQ==","x":1.}"#, .notJSON), (#"{"receipt-data":"QQ==","x":+1}"#, .notJSON),
+        (#"{"receipt-data":"QQ==","x":True}"#, .notJSON), (#"{"receipt-data":"QQ==" /* x */}"#, .notJSON),
+        (#"{"receipt-data":"QQ=="#, .notJSON), (#"{"receipt-data":"QQ==""#, .notJSON),
+        (#"{"receipt-data":"Q\x51"}"#, .notJSON), (#"{"receipt-data":"Q\u00"}"#, .notJSON),
+        ("{\"receipt-data\":\"Q\nQ\"}", .notJSON), ("{\"receipt-data\":\"QQ\u{0}\"}", .notJSON),
+        ("{}", .receiptMissing), (#"{"receipt_data":"QQ=="}"#, .receiptMissing),
+        (#"{"Receipt-Data":"QQ=="}"#, .receiptMissing), (#"{"a":{"receipt-data":"QQ=="}}"#, .receiptMissing),
+        (#"{"receipt-data":123}"#, .receiptNotText), (#"{"receipt-data":null}"#, .receiptNotText),
+        (#"{"receipt-data":["QQ=="]}"#, .receiptNotText),
+        (#"{"receipt-data":"QQ==","receipt-data":1}"#, .receiptNotText),
+        (#"{"receipt-data":""}"#, .receiptEmpty),
+    ]
+
+    static let notBase64 = [
+        "   ", "==", "not a receipt!", "TU%2BJ", "TU-_", #"\ufeffTUlJ"#, #"\ud800"#, "data:text/plain;base64,TUlJ",
+        "eyJhIjoxfQ.eyJhIjoxfQ.AAAA",
+    ]
+
+    @Test("holds no base64 where another character stands in the text, or no digit", arguments: notBase64)
+    func noBase64(text: String) throws {
+        #expect(try !request(#"{"receipt-data":"\#(text)"}"#).hasBase64Text)
+        #expect(try request(#"{"receipt-data":"TUlJ\r\nTQ=="}"#).hasBase64Text)
+    }
+
+    @Test("is refused for a reason where it is none", arguments: refused)
+    func refusal(body: String, failure: VerifyReceiptRequest.Failure) {
+        #expect(throws: failure) { try request(body) }
+    }
+
+    @Test("is refused in UTF-16, in Latin-1 and where UTF-8 is broken")
+    func encodings() {
+        let text = #"{"receipt-data":"QQ=="}"#
+        let (beginning, end): ([UInt8], [UInt8]) = (Array(#"{"receipt-data":"QQ==","a":""#.utf8), [0x22, 0x7D])
+        var bigEndian: [UInt8] = [0xFE, 0xFF]
+        var littleEndian: [UInt8] = []
+        for unit in text.utf16 {
+            bigEndian += [UInt8(unit >> 8), UInt8(unit & 255)]
+            littleEndian += [UInt8(unit & 255), UInt8(unit >> 8)]
+        }
+        let broken: [[UInt8]] = [[0xE9], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xFF], [0xC3]]
+        for body in [bigEndian, littleEndian] + broken.map({ beginning + $0 + end }) {
+            #expect(throws: VerifyReceiptRequest.Failure.notJSON) { try VerifyReceiptRequest(body: body) }
+        }
+    }
+
+    @Test("nests 64 levels deep and no deeper, at no cost", arguments: [64, 65, 1_000_000])
+    func depth(levels: Int) throws {
+        let nest = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)
+        let body = #"{"x":\#(nest),"receipt-data":"QQ=="}"#
+        if levels <= 64 {
+            #expect(try forwarded(body) == body)
+        } else {
+            #expect(throws: VerifyReceiptRequest.Failure.notJSON) { try request(body) }
+            #expect(throws: VerifyReceiptRequest.Failure.notJSON) {
+                try request(#"{"x":"# + String(repeating: #"{"a":"#, count: levels))
+            }
+        }
+    }
+
+    static let passwords: [(String, VerifyReceiptRequest.Password)] = [
+        (#""#, .absent), (#","password":null"#, .absent), (#","password":"""#, .absent),
+        (#","password":"s""#, .text(SharedSecret("s"))), (#","password":"\u0073""#, .text(SharedSecret("s"))),
+        (#","password":1"#, .notText), (#","password":{}"#, .notText), (#","password":false"#, .notText),
+    ]
+
+    @Test("has a password, none, or something that is certainly wrong", arguments: passwords)
+    func password(members: String, expected: VerifyReceiptRequest.Password) throws {
+        #expect(try request("{\"receipt-data\":\"QQ==\"\(members)}").password == expected)
+    }
+
+    @Test(
+        "excludes old transactions in the three spellings of clients",
+        arguments: [
+            ("true", true), (#""true""#, true), ("1", true), (#""1""#, true), ("false", false), ("0", false),
+            (#""false""#, false), ("null", false), ("[true]", false), ("1.0", false), (#""TRUE""#, false),
+        ])
+    func exclusion(value: String, expected: Bool) throws {
+        let body = #"{"receipt-data":"QQ==","exclude-old-transactions":\#(value)}"#
+        #expect(try request(body).excludesOldTransactions == expected)
+        #expect(try forwarded(body) == body)
+    }
+
+    @Test("tells nobody its receipt or its password")
+    func secrecy() throws {
+        let request = try request(#"{"receipt-data":"Q2FuYXJ5","password":"canary"}"#)
+        var dumped = ""
+        dump(request, to: &dumped)
+        for text in ["\(request)", String(reflecting: request), dumped] {
+            #expect(!text.contains("canary") && !text.contains("Q2FuYXJ5"), "\(text)")
+        }
+    }
+}

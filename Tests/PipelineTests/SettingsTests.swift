@@ -1,0 +1,373 @@
+import Foundation
+import Pipeline
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("The configuration")
+struct SettingsTests {
+    /// A folder that is gone with the test.
+    final class Folder {
+        let url = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString)")
+
+        init() throws {
+            try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        }
+
+        deinit { try? FileManager.default.removeItem(at: url) }
+
+        @discardableResult
+        func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> URL {
+            let file = url.appending(path: name)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(bytes).write(to: file)
+            return file
+        }
+    }
+
+    private func read(
+        _ yaml: String, in folder: Folder, environment: [String: String] = [:],
+        flags: (inout Settings) throws(SettingsError) -> Void = { _ in }
+    ) throws -> Settings {
+        let file = try folder.write("bridge.yaml", yaml.utf8)
+        return try SettingsEnvironment.settings(file: file, environment: environment, flags: flags)
+    }
+
+    /// What is found wrong; empty where nothing is.
+    private func findings(_ yaml: String, environment: [String: String] = [:]) throws -> [String] {
+        do {
+            _ = try read(yaml, in: Folder(), environment: environment)
+            return []
+        } catch let error as SettingsError {
+            return error.findings
+        }
+    }
+
+    // MARK: - The file
+
+    @Test("is read with every key of the documentation, and says what is not used yet")
+    func everyKey() throws {
+        let folder = try Folder()
+        let root = try StandIn.pki.root.certificate
+        try folder.write("secrets/account.txt", " account \n".utf8)
+        try folder.write("secrets/app.txt", "\r\napp-secret\r\n".utf8)
+        try folder.write("roots/a.cer", root)
+        try folder.write("roots/README", "not a certificate".utf8)
+        let pem = "-----BEGIN CERTIFICATE-----\n\(Data(root).base64EncodedString())\n-----END CERTIFICATE-----\n"
+        try folder.write("middle.pem", pem.utf8)
+        let yaml = """
+            listen: 127.0.0.1:9080
+            operations: {listen: "[::1]:9081"}
+            tokens: [{file: path}]
+            tls: {certificate: path, privateKey: path}
+            store: sqlite:receipt-bridge.sqlite
+            profile: tolerant
+            trust: {roots: [roots], intermediates: [middle.pem]}
+            upstream:
+              verifyReceipt: {production: "http://127.0.0.1:1/p/verifyReceipt", sandbox: "https://example.com/verifyReceipt"}
+              serverAPI: {production: "https://a.example", sandbox: "https://b.example"}
+              proxy: http://proxy.example:3128
+            sharedSecret: {file: secrets/account.txt}
+            unknownApps: refuse
+            apps:
+              - bundleId: com.example.app
+                appAppleId: 1234567890
+                sharedSecret: {file: secrets/app.txt}
+                acceptedSecrets: [{env: FORMER}, {file: secrets/account.txt}]
+                clientPassword: required
+                sandbox: deny
+                serverAPI: {issuerId: i, keyId: k, privateKey: {file: k.p8}}
+                answer: [api, receipt, stored, apple]
+                staleSubscription: answer
+                latestReceiptInfoOrder: descending
+                shadow: none
+                shadowSampling: 1.0
+              - bundleId: com.example.other
+            """
+        let settings = try read(yaml, in: folder, environment: ["FORMER": " former\n"])
+        #expect(settings.listen == Settings.Address(host: "127.0.0.1", port: 9080))
+        #expect(settings.operationsListen == Settings.Address(host: "::1", port: 9081))
+        #expect(settings.operationsListenIsExplicit)
+        #expect(settings.usesTolerantProfile)
+        #expect(settings.trustedRoots == [root] && settings.intermediates == [root])
+        #expect(settings.verifyReceipt.production == "http://127.0.0.1:1/p/verifyReceipt")
+        #expect(settings.verifyReceipt.sandbox == "https://example.com/verifyReceipt")
+        #expect(settings.upstreamProxy == "http://proxy.example:3128")
+        #expect(settings.sharedSecret == SharedSecret("account"))
+        #expect(settings.unknownApps == .refuse)
+        try #require(settings.apps.count == 2)
+        let app = settings.apps[0]
+        #expect(app.bundleId?.rawValue == "com.example.app" && app.appAppleId == 1_234_567_890)
+        #expect(app.sharedSecret == SharedSecret("app-secret"))
+        #expect(app.acceptedSecrets == [SharedSecret("former"), SharedSecret("account")])
+        #expect(app.clientPassword == .required && app.sandbox == .deny && app.staleSubscription == .answer)
+        #expect(app.answer == [.receipt, .apple])
+        let other = settings.apps[1]
+        #expect(other.clientPassword == .optional && other.sandbox == .allow && other.answer == [.apple, .receipt])
+        #expect(
+            Set(settings.unused) == [
+                "store", "upstream.serverAPI", "tokens", "tls", "apps[0].answer: api", "apps[0].answer: stored",
+                "apps[0].serverAPI", "apps[0].shadow", "apps[0].shadowSampling", "apps[0].latestReceiptInfoOrder",
+            ])
+    }
+
+    @Test("is not needed", arguments: ["", "# nothing\n", "{}", "apps:\n", "listen: ~"])
+    func empty(yaml: String) throws {
+        let settings = try read(yaml, in: Folder())
+        #expect(settings.listen.description == "127.0.0.1:8080")
+        #expect(settings.operationsListen.description == "127.0.0.1:8081" && !settings.operationsListenIsExplicit)
+        #expect(settings.verifyReceipt.production == "https://buy.itunes.apple.com/verifyReceipt")
+        #expect(settings.verifyReceipt.sandbox == "https://sandbox.itunes.apple.com/verifyReceipt")
+        #expect(settings.unknownApps == .pass && settings.apps.isEmpty && !settings.usesTolerantProfile)
+    }
+
+    @Test("names the key and the file of everything that is wrong, all at once")
+    func allFindings() throws {
+        let yaml = """
+            listn: 127.0.0.1:80
+            listen: 8080
+            operations: {listen: "127.0.0.1:8081", port: 1}
+            store: postgres://db/receipts
+            profile: lenient
+            unknownApps: maybe
+            trust: {roots: [nowhere.cer], leaves: []}
+            upstream: {verifyReceipt: {staging: x}, apple: y}
+            sharedSecret: in-the-open
+            apps:
+              - {bundleId: com.example.app, sharedSecret: {file: missing.txt}, colour: red}
+              - {bundleId: com.example.app, appAppleId: many, sharedSecret: {env: MISSING}, answer: [oracle]}
+              - {answer: [api]}
+              - com.example.third
+            """
+        let found = try findings(yaml)
+        for expected in [
+            "listn: unknown key", "listen: 8080 is not HOST:PORT", "operations.port: unknown key",
+            "store: PostgreSQL is not built yet; use sqlite:PATH", "profile: lenient is none of apple, tolerant",
+            "unknownApps: maybe is none of pass, refuse", "trust.roots: cannot read nowhere.cer",
+            "trust.leaves: unknown key", "upstream.verifyReceipt.staging: unknown key",
+            "upstream.apple: unknown key", "sharedSecret: expected keys and values",
+            "apps[0].sharedSecret: cannot read missing.txt", "apps[0].colour: unknown key",
+            "apps[1].bundleId: configured twice", "apps[1].appAppleId: many is not a whole number",
+            "apps[1].sharedSecret: the environment has no MISSING",
+            "apps[1].answer: oracle is none of apple, api, receipt, stored", "apps[2].bundleId: missing",
+            "apps[3]: expected keys and values",
+        ] {
+            #expect(found.contains("bridge.yaml: \(expected)"), "\(expected)")
+        }
+        #expect(!found.joined().contains("in-the-open"))
+    }
+
+    @Test(
+        "must be YAML with keys and values",
+        arguments: ["listen: [", "- listen", "listen", "listen: a:1\nlisten: b:2", "\t:", "apps: {}", "apps: [~]"])
+    func notAMapping(yaml: String) throws {
+        #expect(try findings(yaml).allSatisfy { $0.hasPrefix("bridge.yaml: ") })
+        #expect(try !findings(yaml).isEmpty)
+    }
+
+    @Test("that cannot be read is said by name")
+    func missingFile() throws {
+        let error = #expect(throws: SettingsError.self) {
+            try SettingsEnvironment.settings(file: URL(filePath: "/nowhere/bridge.yaml"), environment: [:])
+        }
+        #expect(error?.findings == ["bridge.yaml: cannot be read"])
+    }
+
+    @Test("takes secrets from files and the environment that hold something")
+    func emptySecrets() throws {
+        let folder = try Folder()
+        try folder.write("empty.txt", " \n".utf8)
+        for (yaml, expected) in [
+            ("sharedSecret: {file: empty.txt}", "sharedSecret: empty.txt is empty"),
+            ("sharedSecret: {env: BLANK}", "sharedSecret: the environment has no BLANK"),
+            ("sharedSecret: {}", "sharedSecret: expected {file: path} or {env: NAME}"),
+            ("sharedSecret: {file: empty.txt, env: BLANK}", "sharedSecret.env: unknown key"),
+        ] {
+            let error = #expect(throws: SettingsError.self) {
+                try read(yaml, in: folder, environment: ["BLANK": "  \n"])
+            }
+            #expect(error?.findings.contains("bridge.yaml: \(expected)") == true, "\(yaml)")
+        }
+    }
+
+    // MARK: - Rules across keys
+
+    private func withRoots(_ yaml: String) throws -> [String] {
+        let folder = try Folder()
+        try folder.write("root.cer", try StandIn.pki.root.certificate)
+        do {
+            _ = try read("trust: {roots: [root.cer]}\n" + yaml, in: folder)
+            return []
+        } catch let error as SettingsError {
+            return error.findings
+        }
+    }
+
+    private static let simulator = """
+        upstream:
+          verifyReceipt: {production: "http://127.0.0.1:1/verifyReceipt", sandbox: "http://[::1]:1/verifyReceipt"}
+
+        """
+
+    @Test("refuses test roots beside Apple's hosts, however they are spelled")
+    func rootsAndApple() throws {
+        #expect(try withRoots(Self.simulator).isEmpty)
+        #expect(try withRoots("").count == 2)
+        for host in ["apple.com", "BUY.iTunes.Apple.com", "buy.itunes.apple.com.", "buy.itunes.apple.com:443"] {
+            let yaml = """
+                upstream:
+                  verifyReceipt: {production: "https://\(host)/verifyReceipt", sandbox: "https://example.com/v"}
+                """
+            let found = try withRoots(yaml)
+            #expect(found.count == 1 && found[0].hasPrefix("upstream.verifyReceipt.production: trust.roots"), "\(host)")
+        }
+        let other = "upstream: {verifyReceipt: {production: \"https://pineapple.com/v\", sandbox: \"https://a.b/v\"}}"
+        #expect(try withRoots(other).isEmpty)
+    }
+
+    @Test("refuses test roots on a listener that others can reach")
+    func rootsAndListeners() throws {
+        for host in ["0.0.0.0", "[::]", "10.0.0.1", "127.example.com", "127.0.0.1.example.com", "example.com"] {
+            #expect(
+                try withRoots(Self.simulator + "listen: \"\(host):8080\"").first?.hasPrefix("listen: ") == true,
+                "\(host)")
+            #expect(
+                try withRoots(Self.simulator + "operations: {listen: \"\(host):8080\"}").first?
+                    .hasPrefix("operations.listen: ") == true)
+        }
+        for host in ["127.0.0.1", "127.1.2.3", "localhost", "[::1]"] {
+            #expect(try withRoots(Self.simulator + "listen: \"\(host):8080\"").isEmpty, "\(host)")
+        }
+    }
+
+    @Test("refuses plain http to another machine, and what is no URL")
+    func plainHTTP() throws {
+        for url in [
+            "http://example.com/verifyReceipt", "http://127.example.com/v", "http://10.0.0.1/v", "ftp://127.0.0.1/v",
+            "verifyReceipt", "https://", "https://user@example.com/v",
+        ] {
+            let found = try findings("upstream: {verifyReceipt: {sandbox: \"\(url)\"}}")
+            #expect(found.count == 1 && found[0].hasPrefix("upstream.verifyReceipt.sandbox: "), "\(url)")
+        }
+        for url in ["http://127.0.0.1:1/v", "http://localhost/v", "http://[::1]:8/v", "https://example.com/v"] {
+            #expect(try findings("upstream: {verifyReceipt: {sandbox: \"\(url)\"}}").isEmpty, "\(url)")
+        }
+    }
+
+    // MARK: - Environment and flags
+
+    @Test("takes the environment before the file, and flags before both")
+    func precedence() throws {
+        let folder = try Folder()
+        let secret = try folder.write("elsewhere.txt", "from-file\n".utf8)
+        let yaml = """
+            listen: 127.0.0.1:1
+            unknownApps: refuse
+            apps: [{bundleId: com.example.app, sandbox: deny, answer: [receipt]}, {bundleId: com.example.b}]
+            """
+        let environment = [
+            "RECEIPT_BRIDGE_LISTEN": "127.0.0.1:2", "RECEIPT_BRIDGE_OPERATIONS_LISTEN": "[::1]:3",
+            "RECEIPT_BRIDGE_UNKNOWNAPPS": "pass", "RECEIPT_BRIDGE_SHAREDSECRET": " account ",
+            "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
+            "RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE": secret.path, "RECEIPT_BRIDGE_APP_APPAPPLEID": "7",
+            "RECEIPT_BRIDGE_APP_CLIENTPASSWORD": "required", "RECEIPT_BRIDGE_APP_ANSWER": "apple, receipt",
+            "RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_PRODUCTION": "https://example.com/p",
+            "RECEIPT_BRIDGE_APP_SANDBOX": "",
+        ]
+        let settings = try read(yaml, in: folder, environment: environment)
+        #expect(settings.listen.port == 2 && settings.operationsListen.port == 3)
+        #expect(settings.unknownApps == .pass && settings.sharedSecret == SharedSecret("account"))
+        #expect(settings.verifyReceipt.production == "https://example.com/p")
+        #expect(settings.apps.count == 2)
+        #expect(settings.apps[0].sharedSecret == SharedSecret("from-file") && settings.apps[0].appAppleId == 7)
+        #expect(settings.apps[0].clientPassword == .required && settings.apps[0].sandbox == .deny)
+        #expect(settings.apps[0].answer == [.apple, .receipt])
+        let flagged = try read(yaml, in: folder, environment: environment) { $0.listen.port = 4 }
+        #expect(flagged.listen.port == 4)
+    }
+
+    @Test("judges what comes out of all three, and reports the mistakes of all three")
+    func judgedTogether() throws {
+        let folder = try Folder()
+        try folder.write("root.cer", try StandIn.pki.root.certificate)
+        let yaml = Self.simulator + "trust: {roots: [root.cer]}\nlisten: 0.0.0.0:80"
+        let settings = try read(yaml, in: folder) { $0.listen = Settings.Address(host: "127.0.0.1", port: 0) }
+        #expect(settings.listen.port == 0)
+        let error = #expect(throws: SettingsError.self) {
+            try read("listn: x", in: folder, environment: ["RECEIPT_BRIDGE_LISTEN": "y"]) { _ throws(SettingsError) in
+                throw SettingsError(["--listen: z"])
+            }
+        }
+        #expect(
+            error?.findings == [
+                "bridge.yaml: listn: unknown key", "RECEIPT_BRIDGE_LISTEN: y is not HOST:PORT", "--listen: z",
+            ])
+    }
+
+    @Test("comes from the environment alone for one app, and needs to know which")
+    func environmentAlone() throws {
+        let one = try SettingsEnvironment.settings(
+            file: nil,
+            environment: [
+                "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_SHAREDSECRET": "s",
+                "RECEIPT_BRIDGE_CONFIG": "",
+            ])
+        #expect(one.apps.map(\.sharedSecret) == [SharedSecret("s")])
+        let error = #expect(throws: SettingsError.self) {
+            try SettingsEnvironment.settings(
+                file: nil,
+                environment: [
+                    "RECEIPT_BRIDGE_APP_SANDBOX": "deny", "RECEIPT_BRIDGE_UNKNOWNAPPS": "perhaps",
+                    "RECEIPT_BRIDGE_SHAREDSECRET_FILE": "/nowhere",
+                ])
+        }
+        #expect(error?.findings.count == 3, "\(error?.findings ?? [])")
+        let mistakes = #expect(throws: SettingsError.self) {
+            try SettingsEnvironment.settings(
+                file: nil,
+                environment: [
+                    "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_ANSWER": "oracle",
+                    "RECEIPT_BRIDGE_APP_APPAPPLEID": "x", "RECEIPT_BRIDGE_APP_CLIENTPASSWORD": "never",
+                ])
+        }
+        #expect(mistakes?.findings.count == 3)
+    }
+
+    @Test("is found by RECEIPT_BRIDGE_CONFIG, unless a file is named")
+    func configVariable() throws {
+        let folder = try Folder()
+        let (a, b) = (
+            try folder.write("a.yaml", "listen: 127.0.0.1:1".utf8),
+            try folder.write("b.yaml", "listen: 127.0.0.1:2".utf8)
+        )
+        let environment = ["RECEIPT_BRIDGE_CONFIG": a.path]
+        #expect(try SettingsEnvironment.settings(file: nil, environment: environment).listen.port == 1)
+        #expect(try SettingsEnvironment.settings(file: b, environment: environment).listen.port == 2)
+    }
+
+    static let addresses: [(String, Settings.Address?)] = [
+        ("127.0.0.1:8080", .init(host: "127.0.0.1", port: 8080)), ("[::]:8080", .init(host: "::", port: 8080)),
+        ("[::1]:0", .init(host: "::1", port: 0)), ("localhost:65535", .init(host: "localhost", port: 65_535)),
+        ("::1:8080", nil), (":8080", nil), ("8080", nil), ("localhost", nil), ("localhost:", nil),
+        ("localhost:65536", nil), ("localhost:-1", nil), ("[]:1", nil), ("", nil),
+    ]
+
+    @Test("writes addresses as HOST:PORT, IPv6 in brackets", arguments: addresses)
+    func address(text: String, expected: Settings.Address?) {
+        #expect(Settings.Address(text) == expected)
+        if let expected { #expect(expected.description == text) }
+    }
+
+    @Test("prints no secret")
+    func secrecy() throws {
+        let folder = try Folder()
+        let settings = try read(
+            "apps: [{bundleId: a.b, sharedSecret: {env: S}, acceptedSecrets: [{env: S}]}]\nsharedSecret: {env: S}",
+            in: folder, environment: ["S": "canary"])
+        var dumped = ""
+        dump(settings, to: &dumped)
+        #expect(!dumped.contains("canary") && !"\(settings)".contains("canary"))
+    }
+}

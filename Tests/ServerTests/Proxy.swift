@@ -1,0 +1,196 @@
+import Foundation
+import Logging
+import Pipeline
+import Rendering
+import Server
+import ServiceLifecycle
+import Simulator
+import StoreTypes
+import Synchronization
+import TestSupport
+import Transport
+
+/// The real server on a free port, in front of a simulated App Store in the same process.
+final class Proxy: Sendable {
+    let store: SimulatedStore
+    let port: Int
+    let operationsPort: Int
+    /// Every log line, as text.
+    let log: LogBook
+    private let group: ServiceGroup
+    private let running: Task<Void, any Error>
+    private let transport: CurlTransport
+
+    static let secret = SimulatedApp.first.sharedSecret
+
+    private init(
+        store: SimulatedStore, port: Int, operationsPort: Int, log: LogBook, group: ServiceGroup,
+        running: Task<Void, any Error>, transport: CurlTransport
+    ) {
+        self.store = store
+        self.port = port
+        self.operationsPort = operationsPort
+        self.log = log
+        self.group = group
+        self.running = running
+        self.transport = transport
+    }
+
+    /// Runs the work against a proxy of its own, and ends both.
+    static func serving<Value>(
+        _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
+        _ work: (Proxy) async throws -> Value
+    ) async throws -> Value {
+        let store = try SimulatedStore(
+            seed: 7, customers: 8, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
+        let proxy = try await start(store, change)
+        do {
+            let value = try await work(proxy)
+            try await proxy.stop()
+            await store.stop()
+            return value
+        } catch {
+            try? await proxy.stop()
+            await store.stop()
+            throw error
+        }
+    }
+
+    private static func start(
+        _ store: SimulatedStore, _ change: (inout Settings, inout AppSettings) -> Void
+    ) async throws -> Proxy {
+        let upstream = try await store.start()
+        var settings = Settings()
+        settings.listen.port = 0
+        settings.operationsListen.port = try FreePort.take()
+        settings.operationsListenIsExplicit = true
+        settings.trustedRoots = store.pki.roots.map(\.certificate)
+        settings.intermediates = store.pki.intermediates.map(\.certificate)
+        settings.verifyReceipt.production = "http://127.0.0.1:\(upstream)/production/verifyReceipt"
+        settings.verifyReceipt.sandbox = "http://127.0.0.1:\(upstream)/sandbox/verifyReceipt"
+        var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
+        app.sharedSecret = SharedSecret(secret)
+        change(&settings, &app)
+        settings.apps = [app]
+        let log = LogBook()
+        let logger = log.logger
+        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let pipeline = try VerifyReceiptPipeline(
+            settings: settings, transport: transport, tables: .bundled, logger: logger, now: { StandIn.noon })
+        let (ports, bound) = AsyncStream.makeStream(of: Int.self)
+        let server = BridgeServer(settings: settings, pipeline: pipeline, logger: logger) { bound.yield($0) }
+        let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
+        let running = Task {
+            defer { bound.finish() }
+            try await group.run()
+        }
+        for await port in ports {
+            return Proxy(
+                store: store, port: port, operationsPort: settings.operationsListen.port, log: log, group: group,
+                running: running, transport: transport)
+        }
+        await transport.shutDown()
+        try await running.value
+        throw RawConnection.Failure(description: "the server ended before it listened")
+    }
+
+    /// As SIGTERM does.
+    func beginStop() async { await group.triggerGracefulShutdown() }
+
+    /// Returns when everything has come to its end.
+    func stop() async throws {
+        await group.triggerGracefulShutdown()
+        try await running.value
+        await transport.shutDown()
+    }
+
+    func connect() throws -> RawConnection { try RawConnection(port: port) }
+
+    /// One request on a connection of its own.
+    func send(_ bytes: [UInt8]) async throws -> RawConnection.Answer? {
+        let connection = try connect()
+        try await connection.send(bytes)
+        return try await connection.answer()
+    }
+
+    func send(_ text: String) async throws -> RawConnection.Answer? { try await send(Array(text.utf8)) }
+
+    /// The body that an app would post.
+    func question(_ kind: CustomerKind = .activeSubscription, _ environment: AppStoreEnvironment = .production)
+        throws -> [UInt8]
+    {
+        guard
+            let receipt = store.receipts.first(where: {
+                $0.customer.kind == kind && $0.environment == environment
+            })
+        else { throw StandIn.Missing(what: "\(kind)") }
+        return Question.body(receipt.base64, password: Self.secret)
+    }
+}
+
+/// A port that was free a moment ago.
+enum FreePort {
+    static func take() throws -> Int {
+        let holder = try Holder()
+        return holder.port
+    }
+
+    /// Keeps a port taken.
+    final class Holder {
+        let port: Int
+        private let descriptor: Int32
+
+        init() throws {
+            #if canImport(Glibc)
+                let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            #else
+                let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+            #endif
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = inet_addr("127.0.0.1")
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let result = withUnsafeMutablePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(descriptor, $0, length) == 0 && listen(descriptor, 1) == 0
+                        ? getsockname(descriptor, $0, &length) : -1
+                }
+            }
+            guard result == 0 else { throw RawConnection.Failure(description: "bind: \(errno)") }
+            self.descriptor = descriptor
+            port = Int(UInt16(bigEndian: address.sin_port))
+        }
+
+        deinit { close(descriptor) }
+    }
+}
+
+/// Collects what is logged, in the form in which it would be written.
+final class LogBook: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    var logger: Logger {
+        var logger = Logger(label: "test") { _ in Handler(book: self) }
+        logger.logLevel = .trace
+        return logger
+    }
+
+    private struct Handler: LogHandler {
+        let book: LogBook
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let all = metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
+            let error = event.error.map { " \($0)" } ?? ""
+            book.lines.withLock { $0.append("\(event.level) \(event.message) \(all)\(error)") }
+        }
+    }
+}

@@ -1,0 +1,474 @@
+import Foundation
+import Pipeline
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("The HTTP door")
+struct ServerTests {
+    private func post(
+        _ path: String, _ body: [UInt8], host: String? = "proxy.example", _ more: [String] = []
+    ) -> [UInt8] {
+        RawConnection.post(path, body, (host.map { ["Host: \($0)"] } ?? []) + more)
+    }
+
+    private func status(_ answer: RawConnection.Answer?) throws -> Int64? {
+        let answer = try #require(answer)
+        #expect(answer.status == 200)
+        return try JSONValue(reading: answer.body)["status"]?.integer
+    }
+
+    // MARK: - Paths
+
+    @Test("answers on every path of old clients, with a slash behind it, a query, or a whole URL")
+    func paths() async throws {
+        try await Proxy.serving { proxy in
+            let (production, sandbox) = (try proxy.question(), try proxy.question(.activeSubscription, .sandbox))
+            for path in [
+                "/verifyReceipt", "/verifyReceipt/", "/verifyReceipt?a=b&c",
+                "/WebObjects/MZFinance.woa/wa/verifyReceipt",
+                "/WebObjects/MZFinance.woa/wa/verifyReceipt/", "http://proxy.example/verifyReceipt",
+            ] {
+                let first = try #require(try await proxy.send(post(path, production)))
+                #expect(try status(first) == 0, "\(path)")
+                #expect(first.header("Receipt-Bridge-Source") == "apple")
+                #expect(first.header("Receipt-Bridge-Environment") == "Production")
+                #expect(first.header("Content-Type") == "application/json")
+                let second = try #require(try await proxy.send(post(path, sandbox)))
+                #expect(try status(second) == 0, "\(path)")
+                #expect(second.header("Receipt-Bridge-Environment") == "Sandbox")
+            }
+            for (path, expected) in [
+                ("/production/verifyReceipt", (0, 21007)), ("/sandbox/verifyReceipt", (21008, 0)),
+                ("/production/verifyReceipt/", (0, 21007)), ("/sandbox/verifyReceipt?x", (21008, 0)),
+            ] {
+                #expect(try status(try await proxy.send(post(path, production))) == Int64(expected.0), "\(path)")
+                #expect(try status(try await proxy.send(post(path, sandbox))) == Int64(expected.1), "\(path)")
+            }
+        }
+    }
+
+    static let hosts: [(String?, AppStoreEnvironment?)] = [
+        ("sandbox.itunes.apple.com", .sandbox), ("SANDBOX.example:8080", .sandbox),
+        ("buy.itunes.apple.com", .production), ("production.example", .production), ("proxy.example", nil),
+        ("sandboxes.example", nil), ("my-sandbox.example", nil), ("127.0.0.1:8080", nil), ("[::1]:8080", nil),
+        ("", nil), (nil, nil),
+    ]
+
+    @Test("takes the endpoint from the host's beginning, and a strange host or none for both endpoints")
+    func hosts() async throws {
+        try await Proxy.serving { proxy in
+            let (production, sandbox) = (try proxy.question(), try proxy.question(.activeSubscription, .sandbox))
+            for (host, endpoint) in Self.hosts {
+                let expected: (Int64, Int64) =
+                    endpoint == .sandbox ? (21008, 0) : endpoint == .production ? (0, 21007) : (0, 0)
+                #expect(
+                    try status(try await proxy.send(post("/verifyReceipt", production, host: host))) == expected.0,
+                    "\(host ?? "-")")
+                #expect(
+                    try status(try await proxy.send(post("/verifyReceipt", sandbox, host: host))) == expected.1,
+                    "\(host ?? "-")")
+            }
+            let old = RawConnection.post("/verifyReceipt", sandbox, [], version: "HTTP/1.0")
+            #expect(try status(try await proxy.send(old)) == 0)
+        }
+    }
+
+    @Test("answers 21000 to what is no POST", arguments: ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"])
+    func otherMethods(method: String) async throws {
+        try await Proxy.serving { proxy in
+            for (path, environment) in [
+                ("/verifyReceipt", "Production"), ("/sandbox/verifyReceipt", "Sandbox"),
+                ("/WebObjects/MZFinance.woa/wa/verifyReceipt", "Production"),
+            ] {
+                let answer = try #require(
+                    try await proxy.send("\(method) \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n{}"))
+                #expect(answer.text == #"{"status":21000}"# && answer.status == 200)
+                #expect(answer.header("Receipt-Bridge-Environment") == environment)
+            }
+            #expect(proxy.store.requests.total == 0)
+        }
+    }
+
+    @Test("answers HEAD with a head")
+    func head() async throws {
+        try await Proxy.serving { proxy in
+            let connection = try proxy.connect()
+            try await connection.send("HEAD /verifyReceipt HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await connection.answer(toHead: true)?.status == 200)
+            try await connection.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await connection.answer()?.text == "ok\n")
+        }
+    }
+
+    @Test("has nothing elsewhere, and says so as a problem")
+    func notFound() async throws {
+        try await Proxy.serving { proxy in
+            for request in [
+                "GET / HTTP/1.1", "GET /verifyreceipt HTTP/1.1", "POST /verifyReceipt/x HTTP/1.1",
+                "GET /metrics HTTP/1.1", "GET /../verifyReceipt%2f HTTP/1.1", "OPTIONS * HTTP/1.1",
+            ] {
+                let answer = try #require(try await proxy.send("\(request)\r\nHost: a\r\nContent-Length: 0\r\n\r\n"))
+                #expect(answer.status == 404, "\(request)")
+                #expect(answer.header("Content-Type") == "application/problem+json", "\(request)")
+                #expect(try JSONValue(reading: answer.body)["code"]?.text == "notFound")
+            }
+        }
+    }
+
+    @Test("is healthy and ready on both listeners, and says nothing else there")
+    func health() async throws {
+        try await Proxy.serving { proxy in
+            for port in [proxy.port, proxy.operationsPort] {
+                for path in ["/healthz", "/readyz"] {
+                    let connection = try RawConnection(port: port)
+                    try await connection.send("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n")
+                    let answer = try #require(try await connection.answer())
+                    #expect(answer.status == 200 && answer.text == "ok\n")
+                }
+            }
+            let operations = try RawConnection(port: proxy.operationsPort)
+            try await operations.send(post("/verifyReceipt", try proxy.question()))
+            #expect(try await operations.answer()?.status == 404)
+        }
+    }
+
+    // MARK: - Bodies
+
+    static let contentTypes: [String?] = [
+        nil, "application/json", "application/json; charset=utf-8", "application/json; charset=ISO-8859-1",
+        "text/plain",
+        "text/plain;charset=UTF-8", "application/x-www-form-urlencoded", "application/octet-stream",
+        "multipart/form-data; boundary=x", "nonsense",
+    ]
+
+    @Test("reads the body whatever it is called, and forwards it unchanged as JSON with its length")
+    func anyContentType() async throws {
+        try await Proxy.serving { proxy in
+            let body = try proxy.question()
+            for type in Self.contentTypes {
+                let answer = try await proxy.send(
+                    post("/verifyReceipt", body, (type.map { ["Content-Type: \($0)"] } ?? [])))
+                #expect(try status(answer) == 0, "\(type ?? "-")")
+                let asked = try #require(proxy.store.requests.last.last)
+                #expect(asked.contentType == "application/json" && asked.contentLength == body.count)
+            }
+        }
+    }
+
+    @Test("reads chunked bodies, in any pieces")
+    func chunked() async throws {
+        try await Proxy.serving { proxy in
+            let body = try proxy.question()
+            for size in [7, 1000, body.count] {
+                let connection = try proxy.connect()
+                try await connection.send(
+                    "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+                var bytes: [UInt8] = []
+                for start in stride(from: 0, to: body.count, by: size) {
+                    let piece = body[start..<min(start + size, body.count)]
+                    bytes += Array("\(String(piece.count, radix: 16));x=y\r\n".utf8) + piece + [13, 10]
+                }
+                try await connection.send(bytes + Array("0\r\n\r\n".utf8))
+                #expect(try status(try await connection.answer()) == 0, "\(size)")
+                #expect(proxy.store.requests.last.last?.contentLength == body.count)
+            }
+        }
+    }
+
+    @Test("refuses bodies that are none with 21002", arguments: ["", "{", "receipt-data=MIIT", "{}", "null"])
+    func badBodies(body: String) async throws {
+        try await Proxy.serving { proxy in
+            for path in ["/verifyReceipt", "/production/verifyReceipt", "/sandbox/verifyReceipt"] {
+                let answer = try #require(try await proxy.send(post(path, Array(body.utf8))))
+                #expect(answer.status == 200 && answer.text == #"{"status":21002}"#)
+                #expect(answer.header("Receipt-Bridge-Source") == "receipt")
+            }
+            #expect(proxy.store.requests.total == 0)
+        }
+    }
+
+    private func padded(_ body: [UInt8], to size: Int) -> [UInt8] {
+        body + [UInt8](repeating: 0x20, count: size - body.count)
+    }
+
+    @Test("reads 3,145,728 bytes and not one more: 413, and the rest thrown away before the answer")
+    func sizeLimit() async throws {
+        try await Proxy.serving { proxy in
+            let body = try proxy.question()
+            #expect(try status(try await proxy.send(post("/verifyReceipt", padded(body, to: 3_145_728)))) == 0)
+            for size in [3_145_729, 8_000_000] {
+                let connection = try proxy.connect()
+                try await connection.send(post("/verifyReceipt", padded(body, to: size)))
+                try await expectTooLarge(connection)
+                let chunked = try proxy.connect()
+                try await chunked.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+                try await chunked.send(Array("\(String(size, radix: 16))\r\n".utf8) + padded(body, to: size))
+                try await chunked.send("\r\n0\r\n\r\n")
+                try await expectTooLarge(chunked)
+            }
+            #expect(proxy.store.requests.total == 1)
+        }
+    }
+
+    private func expectTooLarge(_ connection: RawConnection) async throws {
+        let answer = try #require(try await connection.answer())
+        #expect(answer.status == 413)
+        #expect(answer.header("Content-Type") == "application/problem+json")
+        #expect(answer.header("Connection") == "close")
+        #expect(try JSONValue(reading: answer.body)["code"]?.text == "bodyTooLarge")
+        #expect(try await connection.isAtEnd())
+    }
+
+    @Test("does not listen for ever to a body without an end")
+    func endless() async throws {
+        try await Proxy.serving { proxy in
+            let connection = try proxy.connect()
+            try await connection.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            let piece = Array("100000\r\n".utf8) + [UInt8](repeating: 0x20, count: 1 << 20) + [13, 10]
+            var sent = 0
+            do {
+                while sent < 64 {
+                    try await connection.send(piece)
+                    sent += 1
+                }
+            } catch is RawConnection.Failure {}
+            #expect(sent < 64)
+        }
+    }
+
+    @Test("refuses encoded bodies with 415, and its sender gets to read that", arguments: ["gzip", "deflate", "br"])
+    func contentEncoding(name: String) async throws {
+        try await Proxy.serving { proxy in
+            let connection = try proxy.connect()
+            try await connection.send(
+                post(
+                    "/verifyReceipt", [UInt8](repeating: 0x1F, count: 3_000_000), host: "a",
+                    ["Content-Encoding: \(name)"]))
+            let answer = try #require(try await connection.answer())
+            #expect(answer.status == 415)
+            #expect(answer.header("Content-Type") == "application/problem+json")
+            #expect(try JSONValue(reading: answer.body)["code"]?.text == "encodedBody")
+            #expect(try await connection.isAtEnd())
+            let identity = try await proxy.send(
+                post("/verifyReceipt", try proxy.question(), host: "a", ["Content-Encoding: identity"]))
+            #expect(try status(identity) == 0)
+        }
+    }
+
+    @Test("has no headers for scripts on other sites")
+    func crossOrigin() async throws {
+        try await Proxy.serving { proxy in
+            let body = try proxy.question()
+            for bytes in [
+                post("/verifyReceipt", body, ["Origin: https://example.com"]),
+                Array(
+                    "OPTIONS /verifyReceipt HTTP/1.1\r\nHost: a\r\nOrigin: https://example.com\r\nAccess-Control-Request-Method: POST\r\n\r\n"
+                        .utf8),
+            ] {
+                let answer = try #require(try await proxy.send(bytes))
+                #expect(!answer.head.contains { $0.lowercased().hasPrefix("access-control-") })
+            }
+        }
+    }
+
+    // MARK: - Connections
+
+    @Test("keeps connections as their version says")
+    func keepAlive() async throws {
+        try await Proxy.serving { proxy in
+            let body = try proxy.question()
+            let kept: [(String, [String])] = [
+                ("HTTP/1.1", []), ("HTTP/1.1", ["Connection: keep-alive"]), ("HTTP/1.0", ["Connection: keep-alive"]),
+                ("HTTP/1.0", ["Connection: Keep-Alive"]),
+            ]
+            for (version, headers) in kept {
+                let connection = try proxy.connect()
+                for _ in 0..<3 {
+                    try await connection.send(
+                        RawConnection.post("/verifyReceipt", body, ["Host: a"] + headers, version: version))
+                    let answer = try await connection.answer()
+                    #expect(try status(answer) == 0)
+                    if version == "HTTP/1.0" { #expect(answer?.header("Connection")?.lowercased() == "keep-alive") }
+                }
+            }
+            for (version, headers) in [
+                ("HTTP/1.1", ["Connection: close"]), ("HTTP/1.0", []), ("HTTP/1.0", ["Connection: close"]),
+            ] {
+                let connection = try proxy.connect()
+                try await connection.send(
+                    RawConnection.post("/verifyReceipt", body, ["Host: a"] + headers, version: version))
+                let answer = try await connection.answer()
+                #expect(try status(answer) == 0)
+                #expect(answer?.header("Connection")?.lowercased() == "close")
+                #expect(try await connection.isAtEnd(), "\(version) \(headers)")
+            }
+        }
+    }
+
+    @Test("answers pipelined requests in their order, also where the last one closes")
+    func pipelining() async throws {
+        try await Proxy.serving { proxy in
+            proxy.store.faults.add(SimulatedFault(.delay, times: 1, milliseconds: 150))
+            let connection = try proxy.connect()
+            try await connection.send(
+                post("/verifyReceipt", try proxy.question())
+                    + Array("GET /verifyReceipt HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+                    + Array("GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n".utf8)
+                    + post("/sandbox/verifyReceipt", try proxy.question(), host: "a", ["Connection: close"]))
+            #expect(try status(try await connection.answer()) == 0)
+            #expect(try await connection.answer()?.text == #"{"status":21000}"#)
+            #expect(try await connection.answer()?.status == 404)
+            #expect(try status(try await connection.answer()) == 21008)
+            #expect(try await connection.isAtEnd())
+        }
+    }
+
+    @Test("says 100 to who waits for it, and 413 at once to who announces too much")
+    func expectContinue() async throws {
+        try await Proxy.serving { proxy in
+            let body = try proxy.question()
+            func head(_ length: Int) -> String {
+                "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: \(length)\r\n\r\n"
+            }
+            let connection = try proxy.connect()
+            for _ in 0..<2 {
+                try await connection.send(head(body.count))
+                #expect(try await connection.answer()?.status == 100)
+                try await connection.send(body)
+                #expect(try status(try await connection.answer()) == 0)
+            }
+            try await connection.send(head(3_145_729))
+            try await expectTooLarge(connection)
+            // Behind a request that still waits for its answer, both wait for their turn.
+            for length in [body.count, 3_145_729] {
+                proxy.store.faults.add(SimulatedFault(.delay, times: 1, milliseconds: 150))
+                let waiting = try proxy.connect()
+                try await waiting.send(post("/verifyReceipt", body) + Array(head(length).utf8))
+                #expect(try status(try await waiting.answer()) == 0)
+                if length == body.count {
+                    #expect(try await waiting.answer()?.status == 100)
+                    try await waiting.send(body)
+                    #expect(try status(try await waiting.answer()) == 0)
+                } else {
+                    try await expectTooLarge(waiting)
+                }
+            }
+        }
+    }
+
+    @Test(
+        "closes on what is no HTTP, or two readers could read differently",
+        arguments: [
+            "nonsense\r\n\r\n", "POST /verifyReceipt HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+            "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}{}{}",
+            "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+            "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
+            "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 100_000) + "\r\n\r\n",
+            "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        ])
+    func notHTTP(text: String) async throws {
+        try await Proxy.serving { proxy in
+            let connection = try proxy.connect()
+            try? await connection.send(text)
+            var answers: [Int] = []
+            do {
+                while let answer = try await connection.answer() { answers.append(answer.status) }
+            } catch is RawConnection.Failure {}
+            #expect(answers.allSatisfy { $0 >= 400 }, "\(answers)")
+            #expect(proxy.store.requests.total == 0)
+            #expect(try status(try await proxy.send(post("/verifyReceipt", try proxy.question()))) == 0)
+        }
+    }
+
+    // MARK: - Leaving and ending
+
+    @Test("asks Apple no longer for a client that went away")
+    func clientLeaves() async throws {
+        try await Proxy.serving { proxy in
+            // Each question fails after a while; without a client there is no second one.
+            proxy.store.faults.add(SimulatedFault(.status(503), milliseconds: 400))
+            let connection = try proxy.connect()
+            try await connection.send(post("/verifyReceipt", try proxy.question()))
+            #expect(await eventually { proxy.store.requests.total == 1 })
+            connection.leave()
+            try await Task.sleep(for: .milliseconds(1200))
+            #expect(proxy.store.requests.total == 1)
+            // A client that stays gets the whole walk: three questions, then the receipt's own answer.
+            let answer = try #require(try await proxy.send(post("/verifyReceipt", try proxy.question())))
+            #expect(answer.header("Receipt-Bridge-Source") == "receipt")
+            #expect(proxy.store.requests.total == 4)
+        }
+    }
+
+    @Test("answers what is under way when it is told to stop, and nothing new")
+    func gracefulStop() async throws {
+        try await Proxy.serving { proxy in
+            proxy.store.faults.add(SimulatedFault(.delay, milliseconds: 500))
+            let body = try proxy.question()
+            let idle = try proxy.connect()
+            try await idle.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
+            #expect(try await idle.answer()?.status == 200)
+            try await withThrowingTaskGroup(of: Int64?.self) { group in
+                for _ in 0..<40 {
+                    let connection = try proxy.connect()
+                    try await connection.send(post("/verifyReceipt", body))
+                    group.addTask { try status(try await connection.answer()) }
+                }
+                #expect(await eventually { proxy.store.requests.total == 40 })
+                await proxy.beginStop()
+                for try await verdict in group { #expect(verdict == 0) }
+            }
+            #expect(try await idle.isAtEnd())
+            #expect(await eventually { (try? proxy.connect()) == nil })
+        }
+    }
+
+    @Test("starts without its operations listener where the default address is taken, and not where a named one is")
+    func operationsTaken() async throws {
+        let holder = try FreePort.Holder()
+        try await Proxy.serving(
+            { settings, _ in
+                settings.operationsListen.port = holder.port
+                settings.operationsListenIsExplicit = false
+            },
+            { (proxy: Proxy) async throws -> Void in
+                #expect(try await proxy.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")?.status == 200)
+                #expect(proxy.log.all.contains { $0.hasPrefix("warning the operations listener's default") })
+            })
+        let error = await #expect(throws: SettingsError.self) {
+            try await Proxy.serving({ settings, _ in settings.operationsListen.port = holder.port }, { _ in })
+        }
+        #expect(error?.findings == ["operations.listen: 127.0.0.1:\(holder.port) is taken"])
+    }
+
+    // MARK: - Secrecy
+
+    @Test("logs neither receipts nor secrets, not even at its most talkative")
+    func secrecy() async throws {
+        try await Proxy.serving { proxy in
+            let canary = "canary-7f3a"
+            let receipt = try #require(proxy.store.receipts.first).base64
+            for (password, fault) in [
+                (canary, nil), (Proxy.secret, SimulatedFault(.status(503))), (canary, SimulatedFault(.html)),
+                (canary, SimulatedFault(.verdict(21003))), (canary, SimulatedFault(.body("{\"\(canary)\":1}"))),
+            ] {
+                proxy.store.faults.removeAll()
+                if let fault { proxy.store.faults.add(fault) }
+                for text in fault == nil ? [receipt, "SGVsbG8g\(canary.filter(\.isLetter))", canary] : [receipt] {
+                    let body = Question.body(text, password: password)
+                    _ = try await proxy.send(post("/verifyReceipt?\(canary)", body, ["Authorization: \(canary)"]))
+                    _ = try await proxy.send(post("/verifyReceipt", Array(body.dropLast())))
+                }
+            }
+            let log = proxy.log.all
+            #expect(log.contains { $0.hasPrefix("warning Apple has no answer") })
+            #expect(log.contains { $0.hasPrefix("notice Apple's verdict passed on") })
+            for line in log {
+                #expect(!line.contains(canary) && !line.contains("canaryfa"))
+                #expect(!line.contains(Proxy.secret) && !line.contains(receipt.prefix(64)))
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+
+/// A client that sends what it is told, byte for byte, and reads one answer after the other.
+///
+/// Its calls block, so they run on threads of their own and leave Swift's to the server under test.
+package final class RawConnection: Sendable {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) {
+            self.description = description
+        }
+    }
+
+    /// One answer as it arrived; interim ones count too.
+    package struct Answer: Sendable {
+        package var status: Int
+        /// The status line and the header lines.
+        package var head: [String]
+        package var body: [UInt8]
+
+        package var text: String { String(decoding: body, as: UTF8.self) }
+
+        /// The value of a header; nil when absent.
+        package func header(_ name: String) -> String? {
+            let prefix = name.lowercased() + ":"
+            return head.dropFirst().first { $0.lowercased().hasPrefix(prefix) }
+                .map { $0.dropFirst(prefix.count).trimmingCharacters(in: .whitespaces) }
+        }
+    }
+
+    private let descriptor: Int32
+    /// Touched by one call at a time, for its caller awaits each.
+    private let buffer = Buffer()
+
+    private final class Buffer: @unchecked Sendable {
+        var bytes: [UInt8] = []
+    }
+
+    /// - Parameter timeout: seconds that a read or a write may take.
+    package init(port: Int, timeout: Int = 20) throws {
+        #if canImport(Glibc)
+            let stream = Int32(SOCK_STREAM.rawValue)
+        #else
+            let stream = SOCK_STREAM
+        #endif
+        descriptor = socket(AF_INET, stream, 0)
+        var limit = timeval(tv_sec: timeout, tv_usec: 0)
+        for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
+            setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_port = in_port_t(UInt16(port).bigEndian)
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else {
+            close(descriptor)
+            throw Failure(description: "connect: \(errno)")
+        }
+    }
+
+    deinit { close(descriptor) }
+
+    /// The client goes away.
+    package func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    package func send(_ bytes: [UInt8]) async throws {
+        try await blocking { [descriptor] in
+            #if canImport(Glibc)
+                let flags = Int32(MSG_NOSIGNAL)
+            #else
+                let flags: Int32 = 0
+            #endif
+            var sent = 0
+            while sent < bytes.count {
+                let count = bytes.withUnsafeBytes {
+                    Foundation.send(descriptor, $0.baseAddress?.advanced(by: sent), bytes.count - sent, flags)
+                }
+                guard count > 0 else { throw Failure(description: "send: \(errno)") }
+                sent += count
+            }
+        }
+    }
+
+    package func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+
+    /// Nil at the end of the connection.
+    package func answer(toHead isHead: Bool = false) async throws -> Answer? {
+        try await blocking { [self] in try readAnswer(isHead) }
+    }
+
+    /// Whether nothing more comes.
+    package func isAtEnd() async throws -> Bool {
+        try await blocking { [self] in buffer.bytes.isEmpty ? try !fill() : false }
+    }
+
+    private func readAnswer(_ isHead: Bool) throws -> Answer? {
+        while true {
+            guard let end = Data(buffer.bytes).range(of: Data("\r\n\r\n".utf8))?.upperBound else {
+                guard try fill() else {
+                    guard buffer.bytes.isEmpty else { throw Failure(description: "the end within a head") }
+                    return nil
+                }
+                continue
+            }
+            let head = String(decoding: buffer.bytes[..<(end - 4)], as: UTF8.self).components(separatedBy: "\r\n")
+            let words = head[0].split(separator: " ")
+            guard words.count > 1, let status = Int(words[1]) else { throw Failure(description: head[0]) }
+            var answer = Answer(status: status, head: head, body: [])
+            let length = isHead || status < 200 ? 0 : answer.header("Content-Length").flatMap(Int.init) ?? 0
+            while buffer.bytes.count < end + length {
+                guard try fill() else { throw Failure(description: "the end within a body") }
+            }
+            answer.body = Array(buffer.bytes[end..<(end + length)])
+            buffer.bytes.removeFirst(end + length)
+            return answer
+        }
+    }
+
+    private func fill() throws -> Bool {
+        var count = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: 65_536) { pointer, filled in
+            count = recv(descriptor, pointer.baseAddress, pointer.count, 0)
+            filled = max(0, count)
+        }
+        guard count >= 0 else { throw Failure(description: "recv: \(errno)") }
+        buffer.bytes += bytes
+        return count > 0
+    }
+
+    private func blocking<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
+        }
+    }
+}
+
+extension RawConnection {
+    /// The bytes of a POST with its length.
+    package static func post(
+        _ path: String, _ body: [UInt8],
+        _ headers: [String] = ["Host: proxy.example", "Content-Type: application/json"],
+        version: String = "HTTP/1.1"
+    ) -> [UInt8] {
+        let head = (["POST \(path) \(version)"] + headers + ["Content-Length: \(body.count)", "", ""])
+            .joined(separator: "\r\n")
+        return Array(head.utf8) + body
+    }
+}

@@ -1,0 +1,109 @@
+#!/bin/sh
+# The main job on one screen: a stand-in App Store and the proxy in front of it, both on this machine only; an old app
+# version posts its receipts and gets its answers. Ends by itself; fails when an answer is not the expected one.
+#
+#     Tests/demo.sh .build/release/receipt-bridge
+set -eu
+
+tool=${1:?usage: demo.sh RECEIPT-BRIDGE}
+command -v curl >/dev/null 2>&1 || { echo "demo: curl is missing" >&2; exit 2; }
+
+state=$(mktemp -d)
+store=""
+proxy=""
+clean_up() {
+    code=$?
+    trap - EXIT
+    for child in $proxy $store; do kill "$child" 2>/dev/null || true; done
+    wait 2>/dev/null || true
+    rm -rf "$state"
+    exit "$code"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+fail() {
+    echo "demo: $1" >&2
+    for log in "$state/store.log" "$state/proxy.log"; do [ ! -s "$log" ] || sed 's/^/    /' "$log" >&2; done
+    exit 1
+}
+
+# The address that a program says it listens on, once it does: address LOG PID
+address() {
+    tries=0
+    until grep -q 'http://[^ ]*:[0-9]' "$1"; do
+        kill -0 "$2" 2>/dev/null || fail "a program ended before it listened"
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || fail "nothing listens after 30 seconds"
+        sleep 0.1
+    done
+    sed -n 's/.*\(http:[^ ]*:[0-9][0-9]*\).*/\1/p' "$1" | head -n 1
+}
+
+# The n-th receipt of a kind: receipt ENVIRONMENT STYLE [N]
+receipt() {
+    grep "\"environment\":\"$1\",\"style\":\"$2\"" "$state/receipts.jsonl" | sed -n "${3:-1}p" |
+        sed 's/.*"receipt":"\([^"]*\)".*/\1/'
+}
+
+# Posts one receipt and shows the answer: ask TITLE RECEIPT STATUS SOURCE ENVIRONMENT
+ask() {
+    printf '{"receipt-data":"%s","password":"%s"}' "$2" "$(cat "$state/shared-secret.txt")" >"$state/request.json"
+    curl --silent --show-error --noproxy '*' --max-time 20 --dump-header "$state/head" --output "$state/answer.json" \
+        --data-binary @"$state/request.json" "$proxy_url/verifyReceipt" || fail "the proxy does not answer"
+    status=$(sed -n 's/.*"status":\([0-9][0-9]*\).*/\1/p' "$state/answer.json")
+    source=$(header Receipt-Bridge-Source)
+    environment=$(header Receipt-Bridge-Environment)
+    printf '\n%s\n' "$1"
+    printf '    POST /verifyReceipt  (%s bytes)\n' "$(wc -c <"$state/request.json" | tr -d ' ')"
+    printf '    %s  Receipt-Bridge-Source: %s  Receipt-Bridge-Environment: %s\n' \
+        "$(sed -n '1s/ *\r*$//p' "$state/head" | tr -d '\r')" "$source" "$environment"
+    readable <"$state/answer.json"
+    [ "$status" = "$3" ] || fail "$1: status $status, not $3"
+    [ "$source" = "$4" ] || fail "$1: answered by $source, not $4"
+    [ "$environment" = "$5" ] || fail "$1: environment $environment, not $5"
+}
+
+header() { sed -n "s/^$1: *\([^ ]*\) *\$/\1/p" "$state/head" | tr -d '\r'; }
+
+# The answer a member a line, long values cut, and not more of it than fits on the screen.
+readable() {
+    sed 's/,"/,\
+"/g; s/\([{[]\)"/\1\
+"/g; s/\[{/[{\
+/g' | sed -e 's/^/        /' -e 's/\("[^"]\{56\}\)[^"]*"/\1…"/g' | awk '
+        { lines[NR] = $0 }
+        END {
+            for (n = 1; n <= NR; n++) if (NR <= 24 || n <= 16 || n > NR - 4) print lines[n]
+            else if (n == 17) printf "        … %d more lines …\n", NR - 20
+        }'
+}
+
+: >"$state/store.log"
+: >"$state/proxy.log"
+"$tool" simulate --listen 127.0.0.1:0 --state "$state" --customers 20 >/dev/null 2>"$state/store.log" &
+store=$!
+store_url=$(address "$state/store.log" "$store")
+"$tool" serve --config "$state/receipt-bridge.yaml" --listen 127.0.0.1:0 >/dev/null 2>"$state/proxy.log" &
+proxy=$!
+proxy_url=$(address "$state/proxy.log" "$proxy")
+
+echo "stand-in App Store:  $store_url"
+echo "receipt-bridge:      $proxy_url"
+
+app=$(receipt Production appReceipt)
+ask "An App Receipt of production, passed on to Apple" "$app" 0 apple Production
+ask "A sandbox receipt at the same address: Apple's 21007 sends the proxy to the sandbox" \
+    "$(receipt Sandbox appReceipt)" 0 apple Sandbox
+ask "A transactionReceipt, as apps for iOS 6 post it" "$(receipt Production transactionReceipt)" 0 apple Production
+tampered=$(sed -n 's/.*"receipt":"\([^"]*\)".*"mangling":"tamperedByte".*/\1/p' "$state/hostile.jsonl")
+ask "A receipt in which somebody changed one byte" "$tampered" 21003 apple Production
+
+kill "$store"
+wait "$store" 2>/dev/null || true
+store=""
+ask "The first receipt again, with the App Store gone: its signature is proof enough" "$app" 0 receipt Production
+ask "The changed one, with the App Store gone" "$tampered" 21003 receipt Production
+
+printf '\nAll answers are as expected.\n'
