@@ -60,7 +60,7 @@ struct PropertyListText {
         }
 
         mutating func skipWhiteSpace(in bytes: borrowing Span<UInt8>) {
-            while position < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[position]) { position += 1 }
+            while position < bytes.count, ReceiptRepairShop.isWhiteSpace(bytes[position]) { position += 1 }
         }
 
         /// The next byte that is not white space; it stays.
@@ -78,7 +78,8 @@ struct PropertyListText {
         }
 
         mutating func text(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> String {
-            guard let text = String(validating: try token(in: bytes), as: UTF8.self) else {
+            let token = try token(in: bytes)
+            guard let text = token.span.text(0..<token.count) else {
                 throw failure("text that is not UTF-8")
             }
             return text

@@ -36,7 +36,7 @@ struct TransactionReceiptBlob: Sendable {
         let list = try PropertyListText(info.span, at: "purchase-info")
         var entries: [TransactionReceipt.Entry] = []
         for entry in list.entries {
-            guard let value = String(validating: entry.value, as: UTF8.self) else {
+            guard let value = entry.value.span.text(0..<entry.value.count) else {
                 throw ReceiptDecodingError(.malformed, at: "purchase-info", "text that is not UTF-8")
             }
             entries.append(TransactionReceipt.Entry(key: entry.key, value: value))
