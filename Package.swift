@@ -123,7 +123,10 @@ let package = Package(
             dependencies: ["ReceiptDecoding", "Cryptography", "Simulator", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "AppStoreTests", dependencies: ["AppStore", "Transport", "StoreTypes", "HTTPTestServer"],
+            name: "AppStoreTests",
+            dependencies: [
+                "AppStore", "Cryptography", "Transport", "StoreTypes", "Simulator", "HTTPTestServer", "TestSupport",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "RenderingTests",

@@ -82,7 +82,7 @@ package struct PresentedSigner: Sendable {
 
 extension Span<UInt8> {
     /// Whether these bytes stand there.
-    fileprivate func holds(_ expected: [UInt8], at range: Range<Int>) -> Bool {
+    package func holds(_ expected: [UInt8], at range: Range<Int>) -> Bool {
         guard range.count == expected.count, range.upperBound <= count else { return false }
         return withUnsafeBufferPointer { buffer in
             expected.withUnsafeBufferPointer { expected in

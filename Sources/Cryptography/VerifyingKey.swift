@@ -36,6 +36,9 @@ package final class VerifyingKey: @unchecked Sendable {
         EVP_PKEY_free(key)
     }
 
+    /// Whether the key lies on P-256, the one curve of `ES256` (RFC 7518, 3.4).
+    package var isP256: Bool { EVP_PKEY_is_a(key, "EC") == 1 && EVP_PKEY_get_bits(key) == 256 }
+
     /// Throws unless `signature` is this key's over `message`: PKCS#1 v1.5 for RSA, a DER ECDSA-Sig-Value for P-256
     /// and P-384.
     package func verify(

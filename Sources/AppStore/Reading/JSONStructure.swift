@@ -17,7 +17,12 @@ struct JSONStructure {
     /// Apple's answers have four levels.
     static let maximumDepth = 64
 
-    private(set) var position = 0
+    private(set) var position: Int
+
+    /// Begins at this byte.
+    init(at position: Int = 0) {
+        self.position = position
+    }
 
     func fails(expecting expected: String) -> JSONStructureError {
         JSONStructureError(offset: position, expected: expected)

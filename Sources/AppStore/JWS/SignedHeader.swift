@@ -1,0 +1,57 @@
+import Cryptography
+
+/// The header of a text that the App Store signed. `kid`, `jku`, `x5u` and `jwk` are not looked at: they name keys of
+/// the sender's own choice.
+///
+///     { "alg": "ES256", "x5c": [ leaf, intermediate, root ] }
+///
+/// RFC 7515, 4.1; three certificates: Apple's own libraries (ChainVerifier).
+struct SignedHeader {
+    /// The three certificates, one behind the other, DER.
+    let certificates: [UInt8]
+    /// Where each stands.
+    let chain: PresentedChain
+
+    init(segment: borrowing Span<UInt8>) throws(SignedPayloadError) {
+        guard let bytes = Base64Text.decode(segment, .urlSafe) else {
+            throw SignedPayloadError(.malformed, at: "header", "not base64url")
+        }
+        let encodings: [String]
+        do {
+            let header = try JSONObject(bytes)
+            guard try header.text("alg") == "ES256" else {
+                throw SignedPayloadError(.unsupportedAlgorithm, at: "header", "alg is not ES256")
+            }
+            guard !header.has("crit") else {
+                throw SignedPayloadError(.malformed, at: "header", "extensions that must be understood")
+            }
+            encodings = try header.texts("x5c") ?? []
+        } catch let error as SignedPayloadError {
+            throw error
+        } catch {
+            throw SignedPayloadError(.malformed, at: "header", "\(error)")
+        }
+        var certificates: [UInt8] = []
+        var places: [Range<Int>] = []
+        for (index, encoding) in encodings.prefix(3).enumerated() {
+            guard let der = Base64Text.decode(Array(encoding.utf8).span, .standard) else {
+                throw SignedPayloadError(.x5c, at: "x5c[\(index)]", "not base64")
+            }
+            places.append(certificates.count..<(certificates.count + der.count))
+            certificates += der
+        }
+        if encodings.count == 1, Self.isSelfIssued(certificates) {
+            throw SignedPayloadError(
+                .xcode, at: "x5c", "one certificate that vouches for itself, as StoreKit Testing in Xcode signs")
+        }
+        guard encodings.count == 3 else {
+            throw SignedPayloadError(.x5c, at: "x5c", "\(encodings.count) certificates in place of three")
+        }
+        self.certificates = certificates
+        chain = PresentedChain(leaf: places[0], authority: places[1], root: places[2])
+    }
+
+    private static func isSelfIssued(_ der: [UInt8]) -> Bool {
+        (try? Certificate(der: der.span))?.isSelfIssued ?? false
+    }
+}

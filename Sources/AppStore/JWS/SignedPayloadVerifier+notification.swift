@@ -1,0 +1,55 @@
+package import StoreTypes
+
+/// A notification that is genuine throughout.
+package struct VerifiedNotification: Sendable {
+    /// The notification.
+    package let notification: Signed<NotificationPayload>
+    /// Its `data.signedTransactionInfo`.
+    package let transaction: Signed<TransactionPayload>?
+    /// Its `data.signedRenewalInfo`.
+    package let renewal: Signed<RenewalPayload>?
+    /// Its `appData.signedAppTransactionInfo`.
+    package let appTransaction: Signed<AppTransactionPayload>?
+}
+
+extension SignedPayloadVerifier {
+    /// A notification and the signed texts inside it, each verified by itself; they must belong to the app and the
+    /// environment that the notification names.
+    ///
+    /// - Parameter now: when a notification counts as signed that has no date and nothing signed in it.
+    package func verifyNotification(
+        _ text: String, expecting expectation: PayloadExpectation = .any, now: Timestamp
+    ) throws(SignedPayloadError) -> VerifiedNotification {
+        let (payload, window) = try open(text, as: NotificationPayload.self)
+        // Without a date of its own it is as old as the latest text inside it; those are judged before it is believed.
+        let inner = PayloadExpectation(
+            bundleId: payload.claimedBundleId,
+            environment: payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)))
+        let nestedNow = payload.signingDate ?? now
+        let transaction: Signed<TransactionPayload>? = try nested(
+            payload.data?.signedTransactionInfo, "data.signedTransactionInfo", inner, nestedNow)
+        let renewal: Signed<RenewalPayload>? = try nested(
+            payload.data?.signedRenewalInfo, "data.signedRenewalInfo", inner, nestedNow)
+        let appTransaction: Signed<AppTransactionPayload>? = try nested(
+            payload.appData?.signedAppTransactionInfo, "appData.signedAppTransactionInfo", inner, nestedNow)
+        let dates = [
+            transaction?.payload.signingDate, renewal?.payload.signingDate, appTransaction?.payload.signingDate,
+        ]
+        try Self.judge(payload.signingDate ?? dates.compactMap { $0 }.max() ?? now, "signedDate", window)
+        try expectation.check(payload)
+        return VerifiedNotification(
+            notification: Signed(payload: payload, text: text), transaction: transaction, renewal: renewal,
+            appTransaction: appTransaction)
+    }
+
+    private func nested<Payload: SignedClaims>(
+        _ text: String?, _ place: String, _ expectation: PayloadExpectation, _ now: Timestamp
+    ) throws(SignedPayloadError) -> Signed<Payload>? {
+        guard let text else { return nil }
+        do throws(SignedPayloadError) {
+            return try verify(text, expecting: expectation, now: now)
+        } catch {
+            throw error.inside(place)
+        }
+    }
+}
