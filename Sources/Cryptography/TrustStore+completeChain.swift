@@ -19,14 +19,13 @@ extension TrustStore {
     /// The key of a signer whose chain travelled complete and holds for the role. Time is the caller's to judge: by the
     /// window that comes back.
     ///
-    /// Exactly the presented authority counts, and the presented root must be a pinned one, byte for byte.
+    /// Exactly the presented authority counts, and the presented root must be a pinned one, byte for byte. Nothing is
+    /// remembered here: who reads signed texts remembers whole headers.
     ///
     /// - Throws: `malformed`, `keyRefused`, `markerMissing`, `untrusted`, `outsideValidity`.
     package func signer(
         of chain: PresentedChain, in bytes: borrowing Span<UInt8>, role: SignerRole
     ) throws(CryptographyError) -> VerifiedSigner {
-        let presented = PresentedSigner(leaf: chain.leaf, authorities: [chain.authority, chain.root])
-        if let known = completeChains.signers(for: presented, role: role, in: bytes)?.first { return known }
         let leaf = try Certificate(der: bytes.extracting(chain.leaf))
         guard leaf.carries(role.leafMarker) else {
             throw CryptographyError(.markerMissing, "the signer does not carry \(role.leafMarker)")
@@ -38,8 +37,6 @@ extension TrustStore {
         guard authority.subject == leaf.issuer, pinned.subject == authority.issuer else {
             throw CryptographyError(.untrusted, "the certificates do not follow one another")
         }
-        let signer = try verifier.verify(leaf: leaf, authority: authority, role: role)
-        completeChains.insert([signer], for: presented, role: role, in: bytes)
-        return signer
+        return try verifier.verify(leaf: leaf, authority: authority, role: role)
     }
 }

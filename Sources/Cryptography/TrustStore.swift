@@ -19,15 +19,12 @@ package final class TrustStore: Sendable {
     let anchors: TrustAnchors
     let verifier: ChainVerifier
     private let cache: SignerCache
-    /// Chains that travelled complete, root and all.
-    let completeChains: SignerCache
 
     /// - Parameter cacheCapacity: chains; Apple has used about ten in seventeen years.
     package init(anchors: TrustAnchors, cacheCapacity: Int = 64) throws(CryptographyError) {
         self.anchors = anchors
         self.verifier = try ChainVerifier(roots: anchors.roots)
         self.cache = SignerCache(capacity: cacheCapacity)
-        self.completeChains = SignerCache(capacity: cacheCapacity)
     }
 
     /// The key of a signer, if its chain holds for the role and the time. The known authorities are tried behind those
@@ -51,7 +48,6 @@ package final class TrustStore: Sendable {
     /// Forgets what was verified; for measuring the first receipt of a chain.
     package func forgetSigners() {
         cache.removeAll()
-        completeChains.removeAll()
     }
 
     /// Every chain of the leaf that holds. Each is remembered apart, and none that does not hold: what else travels

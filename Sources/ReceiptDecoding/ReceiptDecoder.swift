@@ -1,5 +1,5 @@
 package import Cryptography
-import StoreTypes
+package import StoreTypes
 
 /// Base64 text in, an authentic ``Receipt`` out: synchronous, no input or output, no clock.
 ///
@@ -136,6 +136,8 @@ extension ReceiptDecoder {
         package var failure: ReceiptDecodingError?
         /// Also of a receipt that is not authentic, as far as it could be read.
         package var contents: ReceiptContents?
+        /// What stands in place of a receipt where `kind` is `jws`: for somebody else to verify.
+        package var signedText: Redacted<String>?
 
         package var isVerified: Bool { failure == nil }
 
@@ -169,6 +171,7 @@ extension ReceiptDecoder {
             inspection.contents = inspection.contents ?? unauthenticatedContents(of: intake)
         }
         inspection.repairs = intake.repairs
+        if intake.kind == .jws { inspection.signedText = Redacted(String(decoding: intake.bytes, as: UTF8.self)) }
         if inspection.contents == nil, inspection.failure?.code == .purchaseInfoOnly { inspection.kind = .unknown }
         return inspection
     }

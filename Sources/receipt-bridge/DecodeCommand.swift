@@ -1,9 +1,11 @@
+import AppStore
 import ArgumentParser
 import Cryptography
 import Foundation
 import Pipeline
 import ReceiptDecoding
 import Rendering
+import StoreTypes
 
 /// `decode`: what is inside a receipt, and whether it is authentic.
 struct DecodeCommand: ParsableCommand {
@@ -26,9 +28,11 @@ struct DecodeCommand: ParsableCommand {
 
     func run() throws {
         let decoder: ReceiptDecoder
+        let verifier: SignedPayloadVerifier
         do {
-            decoder = ReceiptDecoder(
-                trust: try TrustStore(settings: configuration.settingsWithRoots()), profile: .tolerant)
+            let trust = try TrustStore(settings: configuration.settingsWithRoots())
+            decoder = ReceiptDecoder(trust: trust, profile: .tolerant)
+            verifier = SignedPayloadVerifier(trust: trust)
         } catch {
             throw ConfigurationOptions.report(error)
         }
@@ -41,8 +45,12 @@ struct DecodeCommand: ParsableCommand {
                 continue
             }
             let inspection = decoder.inspect(bytes.span)
-            if !inspection.isVerified, exit == .success { exit = .someNotVerified }
-            let report = InspectionReport(file: input.name, inspection: inspection, tables: .bundled)
+            let signedText = inspection.signedText.map {
+                SignedTextReport($0.reveal(), verifier: verifier, now: .now)
+            }
+            let report = InspectionReport(
+                file: input.name, inspection: inspection, tables: .bundled, signedText: signedText)
+            if !report.isVerified, exit == .success { exit = .someNotVerified }
             switch format {
             case .json: Terminal.line(report.json)
             case .text: Terminal.line(report.text)

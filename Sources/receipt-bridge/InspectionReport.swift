@@ -8,6 +8,8 @@ struct InspectionReport {
     let file: String
     let inspection: ReceiptDecoder.Inspection
     let tables: FieldTables
+    /// Where the input is a signed text.
+    var signedText: SignedTextReport?
 
     static func unreadable(_ file: String) -> InspectionReport {
         InspectionReport(
@@ -28,16 +30,44 @@ struct InspectionReport {
         writer.key("kind")
         writer.value(inspection.kind.rawValue)
         writer.key("verified")
-        writer.value(inspection.isVerified)
+        writer.value(isVerified)
         writer.key("repairs")
         writer.beginArray()
         for repair in inspection.repairs { writer.value(repair.rawValue) }
         writer.endArray()
         writer.key("failure")
-        write(inspection.failure, into: &writer)
-        if let contents = inspection.contents { write(contents, into: &writer) } else { writeNothing(into: &writer) }
+        write(failure, into: &writer)
+        if let signedText {
+            write(signedText, into: &writer)
+        } else if let contents = inspection.contents {
+            write(contents, into: &writer)
+        } else {
+            writeNothing(into: &writer)
+        }
         writer.endObject()
         return writer.finish()
+    }
+
+    var failure: ReceiptDecodingError? { signedText.map(\.failure) ?? inspection.failure }
+    var isVerified: Bool { failure == nil }
+
+    /// `environment`, `bundleId`, `payload`; of a notification `nested`, the payloads of what is signed inside it.
+    private func write(_ report: SignedTextReport, into writer: inout JSONWriter) {
+        writer.key("environment")
+        write(report.environment, into: &writer)
+        writer.key("bundleId")
+        write(report.bundleId, into: &writer)
+        guard let claims = report.claims else { return }
+        writer.key("payload")
+        writer.values(json: claims)
+        guard !report.nested.isEmpty else { return }
+        writer.key("nested")
+        writer.beginObject()
+        for (name, claims) in report.nested {
+            writer.key(name)
+            writer.values(json: claims)
+        }
+        writer.endObject()
     }
 
     private func write(_ failure: ReceiptDecodingError?, into writer: inout JSONWriter) {
@@ -111,7 +141,7 @@ struct InspectionReport {
         if !inspection.repairs.isEmpty {
             lines.append("  mended:       \(inspection.repairs.map(\.rawValue).joined(separator: ", "))")
         }
-        if let failure = inspection.failure {
+        if let failure {
             lines.append("  failure:      \(failure.code.rawValue) at \(failure.place)")
             lines.append("                \(failure.reason)")
         }
@@ -146,7 +176,7 @@ struct InspectionReport {
         }
     }
 
-    private var verdict: String { inspection.isVerified ? "authentic" : "NOT AUTHENTIC" }
+    private var verdict: String { isVerified ? "authentic" : "NOT AUTHENTIC" }
 
     private func line(
         _ product: String?, _ transaction: String?, _ original: String?, from: Timestamp?, to: Timestamp?

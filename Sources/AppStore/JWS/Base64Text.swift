@@ -1,7 +1,7 @@
 /// Base64 in the two forms that a JWS holds (RFC 4648): strict, so that one value has one text.
-enum Base64Text {
+package enum Base64Text {
     /// Which characters, and whether with padding.
-    enum Form {
+    package enum Form {
         /// `+` and `/`, padded: certificates in `x5c` (RFC 7515, 4.1.6).
         case standard
         /// `-` and `_`, never padded: the three segments (RFC 7515, 2).
@@ -21,7 +21,7 @@ enum Base64Text {
     }
 
     /// Nil for any other character, wrong padding, a length that no bytes have, and unused bits that are set.
-    static func decode(_ text: borrowing Span<UInt8>, _ form: Form) -> [UInt8]? {
+    package static func decode(_ text: borrowing Span<UInt8>, _ form: Form) -> [UInt8]? {
         var count = text.count
         if form == .standard {
             guard count % 4 == 0 else { return nil }
