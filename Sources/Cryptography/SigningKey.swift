@@ -33,11 +33,15 @@ package final class SigningKey: @unchecked Sendable {
 
     /// A key from PKCS#8 text as `privateKeyPEM` writes it, or as App Store Connect's `.p8` files hold it.
     package init(privateKeyPEM text: String) throws(CryptographyError) {
-        let bytes = Array(text.utf8)
-        guard let input = BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else {
+        guard let input = BIO_new(BIO_s_mem()) else {
             throw .openSSL(.unavailable, "no memory for a private key")
         }
         defer { BIO_free(input) }
+        // Copied in: a BIO over foreign memory would keep a pointer that Swift lends for one call only.
+        let bytes = Array(text.utf8)
+        guard BIO_write(input, bytes, Int32(clamping: bytes.count)) == bytes.count else {
+            throw .openSSL(.malformed, "not a private key in PEM form")
+        }
         // A callback that gives no passphrase: the default one would ask on the terminal.
         guard let key = PEM_read_bio_PrivateKey(input, nil, { _, _, _, _ in -1 }, nil) else {
             throw .openSSL(.malformed, "not an unencrypted private key in PEM form")
