@@ -126,7 +126,12 @@ let package = Package(
             dependencies: ["Rendering", "Purchases", "ReceiptDecoding", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
-            name: "PipelineTests", dependencies: ["Pipeline", "Transport", "TestSupport"], swiftSettings: strict),
+            name: "PipelineTests",
+            dependencies: [
+                "Pipeline", "AppStore", "ReceiptDecoding", "Rendering", "Simulator", "StoreTypes", "Transport",
+                "TestSupport", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
         .testTarget(name: "ServerTests", dependencies: ["Server", "Pipeline", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "SimulatorTests", dependencies: ["Simulator", "Cryptography", "StoreTypes"], swiftSettings: strict),

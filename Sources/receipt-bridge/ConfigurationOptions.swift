@@ -1,4 +1,5 @@
 import ArgumentParser
+import Cryptography
 import Foundation
 import Pipeline
 
@@ -7,7 +8,7 @@ struct ConfigurationOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Configuration file (YAML); or RECEIPT_BRIDGE_CONFIG.", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("Folder of test roots to trust besides Apple's.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Folder of test roots and their authorities, besides Apple's.", valueName: "dir"))
     var roots: String?
 
     /// Flags before environment before file before defaults.
@@ -18,7 +19,13 @@ struct ConfigurationOptions: ParsableArguments {
             file: config.map { URL(filePath: $0) }, environment: ProcessInfo.processInfo.environment)
         if let roots {
             do {
-                settings.trustedRoots += try CertificateFile.read(URL(filePath: roots))
+                let folder = URL(filePath: roots).standardizedFileURL
+                try settings.trust(certificatesIn: folder)
+                // A simulator writes `roots` and `intermediates` side by side; the latter are only links to the former.
+                let neighbours = folder.deletingLastPathComponent().appending(path: "intermediates")
+                settings.intermediates += (try? CertificateFile.read(neighbours)) ?? []
+            } catch let error as CryptographyError {
+                throw SettingsError(["--roots: a certificate in \(roots) cannot be used: \(error.reason)"])
             } catch {
                 throw SettingsError(["--roots: cannot read \(roots)"])
             }
@@ -27,7 +34,7 @@ struct ConfigurationOptions: ParsableArguments {
         return settings
     }
 
-    /// Certificates of this folder's neighbours: a simulator writes `roots` and `intermediates` side by side.
+    /// Says what went wrong, and gives the exit code for it.
     static func report(_ error: any Error) -> ExitCode {
         if let error = error as? SettingsError {
             for finding in error.findings { Terminal.say(finding) }
