@@ -9,7 +9,7 @@ import Testing
 
 /// Every answer of Apple's that is at hand, against ours from the receipt alone: these differences, and no others.
 /// `docs/COMPATIBILITY.md` gives the reason of each.
-@Suite("Apple's own answers", .enabled(if: Corpus.folder != nil, "no ../shared/corpus beside the checkout"))
+@Suite("Apple's own answers", .enabled(if: Corpus.folder != nil, "no corpus of genuine receipts beside the checkout"))
 struct GenuineAnswerTests {
     struct Pair: Sendable, CustomTestStringConvertible {
         let answer: String
