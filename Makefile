@@ -31,6 +31,7 @@ bench: build
 	.build/release/receipt-bridge bench
 
 receipts: build
+	rm -rf Receipts/*/
 	.build/release/receipt-bridge simulate --write-receipts Receipts
 
 format:

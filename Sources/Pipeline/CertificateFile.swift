@@ -1,3 +1,4 @@
+import Cryptography
 package import Foundation
 
 /// Certificates as they lie on disk.
@@ -27,5 +28,19 @@ package enum CertificateFile {
                 .sorted { $0.lastPathComponent < $1.lastPathComponent }
             : [url]
         return try files.map { der(of: try Data(contentsOf: $0)) }
+    }
+}
+
+extension Settings {
+    /// Trusts the certificates of a folder, or the one of a file: those that vouch for themselves as roots, the others
+    /// only as links to a root.
+    package mutating func trust(certificatesIn url: URL) throws {
+        for encoding in try CertificateFile.read(url) {
+            if try Certificate(der: encoding.span).isSelfIssued {
+                trustedRoots.append(encoding)
+            } else {
+                intermediates.append(encoding)
+            }
+        }
     }
 }

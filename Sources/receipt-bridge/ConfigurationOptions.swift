@@ -1,4 +1,5 @@
 import ArgumentParser
+import Cryptography
 import Foundation
 import Pipeline
 
@@ -7,7 +8,7 @@ struct ConfigurationOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Configuration file (YAML); or RECEIPT_BRIDGE_CONFIG.", valueName: "file"))
     var config: String?
 
-    @Option(help: ArgumentHelp("Folder of test roots to trust besides Apple's.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Folder of test roots and their authorities, besides Apple's.", valueName: "dir"))
     var roots: String?
 
     /// Flags before environment before file before defaults.
@@ -30,9 +31,11 @@ struct ConfigurationOptions: ParsableArguments {
         guard let roots else { return }
         do {
             let folder = URL(filePath: roots).standardizedFileURL
-            settings.trustedRoots += try CertificateFile.read(folder)
+            try settings.trust(certificatesIn: folder)
             let neighbours = folder.deletingLastPathComponent().appending(path: "intermediates")
             settings.intermediates += (try? CertificateFile.read(neighbours)) ?? []
+        } catch let error as CryptographyError {
+            throw SettingsError(["--roots: a certificate in \(roots) cannot be used: \(error.reason)"])
         } catch {
             throw SettingsError(["--roots: cannot read \(roots)"])
         }

@@ -41,6 +41,7 @@ struct SimulateCommand: AsyncParsableCommand {
     func run() async throws {
         if let writeReceipts {
             try ReceiptsFolder(writeReceipts).write()
+            try await SampleAnswers(writeReceipts).write()
             return
         }
         let (host, port) = try address()

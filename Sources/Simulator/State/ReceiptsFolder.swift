@@ -85,7 +85,7 @@ package struct ReceiptsFolder: Sendable {
                     + "that Apple is still trying."),
             genuine(
                 "ios6-v2-consumable", .oldPurchase, .production, version: 2,
-                "A transactionReceipt of 2014 (version 2, RSA-1024, SHA-1) for a consumable: the flat answer."),
+                "A transactionReceipt of before 2016 (version 2, RSA-1024, SHA-1) for a consumable: the flat answer."),
             genuine(
                 "ios6-v3-active", .oldActiveSubscription, .production, version: 3,
                 "A transactionReceipt (version 3, RSA-2048, SHA-1) of an active subscription: status 0, "
