@@ -1,58 +1,109 @@
 #!/bin/sh
-# The main job, on this machine alone: a simulated App Store, the proxy in front of it, and what old clients get from
-# it for receipts of both styles and environments, for a forged one, and while the App Store is down.
+# The main job on one screen: a stand-in App Store and the proxy in front of it, both on this machine only; an old app
+# version posts its receipts and gets its answers. Ends by itself; fails when an answer is not the expected one.
 #
-#   Tests/demo.sh PATH-OF-RECEIPT-BRIDGE
+#     Tests/demo.sh .build/release/receipt-bridge
 set -eu
-bridge=$1
+
+tool=${1:?usage: demo.sh RECEIPT-BRIDGE}
+command -v curl >/dev/null 2>&1 || { echo "demo: curl is missing" >&2; exit 2; }
+
 state=$(mktemp -d)
-store=
-proxy=
-trap 'kill $store $proxy 2>/dev/null || true; rm -rf "$state"' EXIT
-trap 'exit 130' INT TERM
+store=""
+proxy=""
+clean_up() {
+    code=$?
+    trap - EXIT
+    for child in $proxy $store; do kill "$child" 2>/dev/null || true; done
+    wait 2>/dev/null || true
+    rm -rf "$state"
+    exit "$code"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
-# Waits until the log names an address, and prints it.
+fail() {
+    echo "demo: $1" >&2
+    for log in "$state/store.log" "$state/proxy.log"; do [ ! -s "$log" ] || sed 's/^/    /' "$log" >&2; done
+    exit 1
+}
+
+# The address that a program says it listens on, once it does: address LOG PID
 address() {
-    for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        found=$(sed -n 's|.* \(http://[^ ]*\)$|\1|p' "$1" | head -n 1)
-        [ -z "$found" ] || { echo "$found"; return; }
-        sleep 0.5
+    tries=0
+    until grep -q 'http://[^ ]*:[0-9]' "$1"; do
+        kill -0 "$2" 2>/dev/null || fail "a program ended before it listened"
+        tries=$((tries + 1))
+        [ "$tries" -lt 300 ] || fail "nothing listens after 30 seconds"
+        sleep 0.1
     done
-    cat "$1" >&2
-    return 1
+    sed -n 's/.*\(http:[^ ]*:[0-9][0-9]*\).*/\1/p' "$1" | head -n 1
 }
 
-# Posts the receipt of that file as an old app does, and prints where the answer comes from and how it begins.
-post() {
-    printf '\n%s\n' "$2"
-    printf '{"receipt-data":"%s"}' "$(cat "$1")" >"$state/request.json"
-    curl -sS -D "$state/headers" -o "$state/answer" --data-binary @"$state/request.json" "$url/verifyReceipt"
-    sed -n 's/^\(Receipt-Bridge-[^:]*: [A-Za-z]*\).*/    \1/p' "$state/headers"
-    echo "    $(head -c 230 "$state/answer")"
-}
-
-# The first genuine receipt of an environment and a style.
+# The n-th receipt of a kind: receipt ENVIRONMENT STYLE [N]
 receipt() {
-    id=$(sed -n "s/.*\"id\":\"\([^\"]*\)\".*\"environment\":\"$1\",\"style\":\"$2\".*/\1/p" "$state/receipts.jsonl" | head -n 1)
-    echo "$state/receipts/$id.b64"
+    grep "\"environment\":\"$1\",\"style\":\"$2\"" "$state/receipts.jsonl" | sed -n "${3:-1}p" |
+        sed 's/.*"receipt":"\([^"]*\)".*/\1/'
 }
 
-"$bridge" simulate --state "$state" --listen 127.0.0.1:0 2>"$state/store.log" &
-store=$!
-echo "simulated App Store: $(address "$state/store.log")"
-RECEIPT_BRIDGE_OPERATIONS_LISTEN=127.0.0.1:0 "$bridge" serve --config "$state/receipt-bridge.yaml" \
-    --listen 127.0.0.1:0 --log-level error 2>"$state/proxy.log" &
-proxy=$!
-url=$(address "$state/proxy.log")
-echo "the proxy:           $url"
+# Posts one receipt and shows the answer: ask TITLE RECEIPT STATUS SOURCE ENVIRONMENT
+ask() {
+    printf '{"receipt-data":"%s","password":"%s"}' "$2" "$(cat "$state/shared-secret.txt")" >"$state/request.json"
+    curl --silent --show-error --noproxy '*' --max-time 20 --dump-header "$state/head" --output "$state/answer.json" \
+        --data-binary @"$state/request.json" "$proxy_url/verifyReceipt" || fail "the proxy does not answer"
+    status=$(sed -n 's/.*"status":\([0-9][0-9]*\).*/\1/p' "$state/answer.json")
+    source=$(header Receipt-Bridge-Source)
+    environment=$(header Receipt-Bridge-Environment)
+    printf '\n%s\n' "$1"
+    printf '    POST /verifyReceipt  (%s bytes)\n' "$(wc -c <"$state/request.json" | tr -d ' ')"
+    printf '    %s  Receipt-Bridge-Source: %s  Receipt-Bridge-Environment: %s\n' \
+        "$(sed -n '1s/ *\r*$//p' "$state/head" | tr -d '\r')" "$source" "$environment"
+    readable <"$state/answer.json"
+    [ "$status" = "$3" ] || fail "$1: status $status, not $3"
+    [ "$source" = "$4" ] || fail "$1: answered by $source, not $4"
+    [ "$environment" = "$5" ] || fail "$1: environment $environment, not $5"
+}
 
-post "$(receipt Production appReceipt)" "An App Receipt of production"
-post "$(receipt Sandbox appReceipt)" "One of the sandbox: production says 21007, the sandbox is asked, the app sees neither"
-post "$(receipt Production transactionReceipt)" "A transactionReceipt of iOS 6"
-sed -n 's/.*"receipt":"\([^"]*\)".*"mangling":"tamperedByte".*/\1/p' "$state/hostile.jsonl" >"$state/tampered.b64"
-post "$state/tampered.b64" "An App Receipt with one bit changed"
+header() { sed -n "s/^$1: *\([^ ]*\) *\$/\1/p" "$state/head" | tr -d '\r'; }
+
+# The answer a member a line, long values cut, and not more of it than fits on the screen.
+readable() {
+    sed 's/,"/,\
+"/g; s/\([{[]\)"/\1\
+"/g; s/\[{/[{\
+/g' | sed -e 's/^/        /' -e 's/\("[^"]\{56\}\)[^"]*"/\1…"/g' | awk '
+        { lines[NR] = $0 }
+        END {
+            for (n = 1; n <= NR; n++) if (NR <= 24 || n <= 16 || n > NR - 4) print lines[n]
+            else if (n == 17) printf "        … %d more lines …\n", NR - 20
+        }'
+}
+
+: >"$state/store.log"
+: >"$state/proxy.log"
+"$tool" simulate --listen 127.0.0.1:0 --state "$state" --customers 20 >/dev/null 2>"$state/store.log" &
+store=$!
+store_url=$(address "$state/store.log" "$store")
+"$tool" serve --config "$state/receipt-bridge.yaml" --listen 127.0.0.1:0 >/dev/null 2>"$state/proxy.log" &
+proxy=$!
+proxy_url=$(address "$state/proxy.log" "$proxy")
+
+echo "stand-in App Store:  $store_url"
+echo "receipt-bridge:      $proxy_url"
+
+app=$(receipt Production appReceipt)
+ask "An App Receipt of production, passed on to Apple" "$app" 0 apple Production
+ask "A sandbox receipt at the same address: Apple's 21007 sends the proxy to the sandbox" \
+    "$(receipt Sandbox appReceipt)" 0 apple Sandbox
+ask "A transactionReceipt, as apps for iOS 6 post it" "$(receipt Production transactionReceipt)" 0 apple Production
+tampered=$(sed -n 's/.*"receipt":"\([^"]*\)".*"mangling":"tamperedByte".*/\1/p' "$state/hostile.jsonl")
+ask "A receipt in which somebody changed one byte" "$tampered" 21003 apple Production
 
 kill "$store"
 wait "$store" 2>/dev/null || true
-post "$(receipt Production appReceipt)" "The first one again, with the App Store down: the receipt answers for itself"
-printf '\nThe whole answer has %s bytes.\n' "$(wc -c <"$state/answer" | tr -d ' ')"
+store=""
+ask "The first receipt again, with the App Store gone: its signature is proof enough" "$app" 0 receipt Production
+ask "The changed one, with the App Store gone" "$tampered" 21003 receipt Production
+
+printf '\nAll answers are as expected.\n'
