@@ -14,11 +14,14 @@ package struct CustomerRecords: Sendable {
     package let subscriptions: [SubscriptionRecord]
     /// Of the last page: asks only for changes the next time.
     package let revision: String?
+    /// What is odd about the answers, though they can be used.
+    package let anomalies: [RecordAnomaly]
 
     /// Records; what is signed in them was verified.
     package init(
         environment: AppStoreEnvironment, bundleId: String?, appAppleId: Int64?,
-        transactions: [Signed<TransactionPayload>], subscriptions: [SubscriptionRecord], revision: String?
+        transactions: [Signed<TransactionPayload>], subscriptions: [SubscriptionRecord], revision: String?,
+        anomalies: [RecordAnomaly] = []
     ) {
         self.environment = environment
         self.bundleId = bundleId
@@ -26,7 +29,18 @@ package struct CustomerRecords: Sendable {
         self.transactions = transactions
         self.subscriptions = subscriptions
         self.revision = revision
+        self.anomalies = anomalies
     }
+}
+
+/// What is odd about an answer of the App Store Server API.
+package enum RecordAnomaly: Sendable, Hashable {
+    /// The history does not hold a transaction that was asked for.
+    case requestedIdMissing(TransactionIdentifier)
+    /// A genuine transaction names no app; seen about once in a million.
+    case transactionWithoutBundleId(String?)
+    /// The history holds a subscription that the statuses do not.
+    case subscriptionWithoutStatus(String)
 }
 
 /// Where one subscription stands.

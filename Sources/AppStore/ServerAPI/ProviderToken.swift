@@ -1,0 +1,45 @@
+package import Cryptography
+package import StoreTypes
+
+/// The JSON Web Token that a request to the App Store Server API carries.
+///
+///     { "alg": "ES256", "kid": …, "typ": "JWT" }
+///     { "iss": …, "iat": seconds, "exp": seconds, "aud": "appstoreconnect-v1", "bid": … }
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/generating-json-web-tokens-for-api-requests
+package struct ProviderToken: Sendable, Hashable {
+    /// Behind now: a clock that is fast by less still makes tokens that hold.
+    package static let backdating: Int64 = 60
+    /// From `iat` to `exp`, in seconds; Apple allows an hour, and refuses older tokens at random.
+    package static let lifetime: Int64 = 15 * 60
+
+    /// The compact form; a secret.
+    package let text: Redacted<String>
+    /// `iat`, in seconds since 1970.
+    package let issuedAt: Int64
+    /// `exp`, in seconds since 1970.
+    package let expiresAt: Int64
+
+    /// Signs a token.
+    package init(account: ServerAPIAccount, key: SigningKey, now: Timestamp) throws(CryptographyError) {
+        issuedAt = now.seconds - Self.backdating
+        expiresAt = issuedAt + Self.lifetime
+        var header = JSONBody()
+        header.add("alg", "ES256")
+        header.add("kid", account.keyId)
+        header.add("typ", "JWT")
+        var claims = JSONBody()
+        claims.add("iss", account.issuerId)
+        claims.add("iat", issuedAt)
+        claims.add("exp", expiresAt)
+        claims.add("aud", "appstoreconnect-v1")
+        claims.add("bid", account.bundleId)
+        var token = Base64Text.encodeURLSafe(header.bytes)
+        token.append(UInt8(ascii: "."))
+        token += Base64Text.encodeURLSafe(claims.bytes)
+        let signature = try key.rawES256Signature(over: token)
+        token.append(UInt8(ascii: "."))
+        token += Base64Text.encodeURLSafe(signature)
+        text = Redacted(String(decoding: token, as: UTF8.self))
+    }
+}

@@ -1,0 +1,167 @@
+package import StoreTypes
+package import Transport
+
+/// One request to the App Store Server API, before it has a host and a token.
+///
+/// Only these static functions make one; identifiers that come from outside are typed or escaped, so that none can name
+/// another path.
+package struct ServerAPICall: Sendable, Hashable {
+    /// One `name=value` of the query.
+    package struct Parameter: Sendable, Hashable {
+        let name: String
+        let value: String
+    }
+
+    /// Whose budget it takes from.
+    package let endpoint: ServerAPIEndpoint
+    package let method: HTTPMethod
+    /// From the first slash on, escaped.
+    package let path: String
+    package let query: [Parameter]
+    /// JSON; empty for none.
+    package let body: [UInt8]
+    /// The status of success.
+    package let success: Int
+    /// Whether a successful answer holds JSON.
+    package let hasAnswer: Bool
+    /// Whether doing it twice is the same as doing it once.
+    package let isRepeatable: Bool
+
+    private init(
+        _ endpoint: ServerAPIEndpoint, _ method: HTTPMethod, _ path: String, query: [Parameter] = [],
+        body: [UInt8] = [], success: Int = 200, hasAnswer: Bool = true, isRepeatable: Bool = true
+    ) {
+        self.endpoint = endpoint
+        self.method = method
+        self.path = path
+        self.query = query
+        self.body = body
+        self.success = success
+        self.hasAnswer = hasAnswer
+        self.isRepeatable = isRepeatable
+    }
+
+    /// Path and query.
+    var target: String {
+        guard !query.isEmpty else { return path }
+        return path + "?" + query.map { "\($0.name)=\(PathSegment.escape($0.value))" }.joined(separator: "&")
+    }
+}
+
+/// Reading purchases.
+extension ServerAPICall {
+    /// https://developer.apple.com/documentation/appstoreserverapi/get-transaction-info
+    package static func transactionInfo(_ id: TransactionIdentifier) -> Self {
+        Self(.transactionInfo, .get, "/inApps/v1/transactions/\(id)")
+    }
+
+    /// https://developer.apple.com/documentation/appstoreserverapi/get-transaction-history
+    ///
+    /// - Parameter revision: of the page before; nil for the first page.
+    package static func history(
+        _ id: TransactionIdentifier, _ query: HistoryQuery = HistoryQuery(), revision: String? = nil
+    ) -> Self {
+        Self(.history, .get, "/inApps/v2/history/\(id)", query: query.parameters + Self.revision(revision))
+    }
+
+    /// https://developer.apple.com/documentation/appstoreserverapi/get-all-subscription-statuses
+    package static func statuses(_ id: TransactionIdentifier, only statuses: [Int] = []) -> Self {
+        Self(
+            .statuses, .get, "/inApps/v1/subscriptions/\(id)",
+            query: statuses.map { Parameter(name: "status", value: String($0)) })
+    }
+
+    /// https://developer.apple.com/documentation/appstoreserverapi/get-app-transaction-info
+    package static func appTransactionInfo(_ id: TransactionIdentifier) -> Self {
+        Self(.appTransactionInfo, .get, "/inApps/v1/transactions/appTransactions/\(id)")
+    }
+
+    /// https://developer.apple.com/documentation/appstoreserverapi/get-refund-history
+    package static func refundHistory(_ id: TransactionIdentifier, revision: String? = nil) -> Self {
+        Self(.refundHistory, .get, "/inApps/v2/refund/lookup/\(id)", query: Self.revision(revision))
+    }
+
+    /// Production only; an unknown order is an answer, not an error.
+    /// https://developer.apple.com/documentation/appstoreserverapi/look-up-order-id
+    package static func orderLookup(_ orderId: String) throws(ServerAPIError) -> Self {
+        Self(.orderLookup, .get, "/inApps/v1/lookup/\(try segment(orderId, "order id"))")
+    }
+
+    private static func revision(_ revision: String?) -> [Parameter] {
+        revision.map { [Parameter(name: "revision", value: $0)] } ?? []
+    }
+
+    private static func segment(_ text: String, _ name: String) throws(ServerAPIError) -> String {
+        guard let segment = PathSegment.segment(text) else {
+            throw ServerAPIError(.invalidIdentifier, at: name, "empty, longer than 255 bytes, or a folder's name")
+        }
+        return segment
+    }
+}
+
+/// Notifications.
+extension ServerAPICall {
+    /// https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
+    package static func notificationHistory(_ query: NotificationQuery, paginationToken: String? = nil) -> Self {
+        Self(
+            .notificationHistory, .post, "/inApps/v1/notifications/history",
+            query: paginationToken.map { [Parameter(name: "paginationToken", value: $0)] } ?? [], body: query.body)
+    }
+
+    /// https://developer.apple.com/documentation/appstoreserverapi/request-a-test-notification
+    package static func requestTestNotification() -> Self {
+        Self(.testNotification, .post, "/inApps/v1/notifications/test", isRepeatable: false)
+    }
+
+    /// https://developer.apple.com/documentation/appstoreserverapi/get-test-notification-status
+    package static func testNotificationStatus(_ token: String) throws(ServerAPIError) -> Self {
+        Self(
+            .testNotification, .get,
+            "/inApps/v1/notifications/test/\(try segment(token, "test notification token"))")
+    }
+}
+
+/// Changing something; each may be repeated, by the request's own identifier or by its nature.
+extension ServerAPICall {
+    /// https://developer.apple.com/documentation/appstoreserverapi/extend-a-subscription-renewal-date
+    package static func extend(_ id: TransactionIdentifier, _ request: ExtensionRequest) -> Self {
+        Self(.extend, .put, "/inApps/v1/subscriptions/extend/\(id)", body: request.body)
+    }
+
+    /// https://developer.apple.com/documentation/appstoreserverapi/extend-subscription-renewal-dates-for-all-active-subscribers
+    package static func extendAll(_ request: MassExtensionRequest) -> Self {
+        Self(.massExtend, .post, "/inApps/v1/subscriptions/extend/mass", body: request.body)
+    }
+
+    /// https://developer.apple.com/documentation/appstoreserverapi/get-status-of-subscription-renewal-date-extensions
+    package static func extensionStatus(
+        productId: String, requestIdentifier: String
+    ) throws(ServerAPIError) -> Self {
+        let product = try segment(productId, "product id")
+        let request = try segment(requestIdentifier, "request identifier")
+        return Self(.massExtend, .get, "/inApps/v1/subscriptions/extend/mass/\(product)/\(request)")
+    }
+
+    /// https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
+    package static func consumption(_ id: TransactionIdentifier, _ request: ConsumptionRequest) -> Self {
+        Self(
+            .consumption, .put, "/inApps/v2/transactions/consumption/\(id)", body: request.body, success: 202,
+            hasAnswer: false)
+    }
+
+    /// https://developer.apple.com/documentation/appstoreserverapi/set-app-account-token
+    package static func setAppAccountToken(
+        _ originalTransactionId: TransactionIdentifier, _ token: String
+    ) -> Self {
+        var body = JSONBody()
+        body.add("appAccountToken", token)
+        return Self(
+            .appAccountToken, .put, "/inApps/v1/transactions/\(originalTransactionId)/appAccountToken",
+            body: body.bytes, hasAnswer: false)
+    }
+
+    /// https://developer.apple.com/documentation/appstoreserverapi/finish-transaction
+    package static func finish(_ id: TransactionIdentifier) -> Self {
+        Self(.finish, .post, "/inApps/v1/transactions/\(id)/finish", hasAnswer: false)
+    }
+}

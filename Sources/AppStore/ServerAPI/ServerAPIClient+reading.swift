@@ -1,0 +1,85 @@
+import StoreTypes
+
+/// From answers to verified payloads.
+extension ServerAPIClient {
+    func transaction(
+        _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ allowance: CallAllowance
+    ) async throws(ServerAPIError) -> Signed<TransactionPayload> {
+        let answer = try await answer(.transactionInfo(id), environment, allowance)
+        return try verified(try required(answer, "signedTransactionInfo"), environment)
+    }
+
+    func answer(
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ allowance: CallAllowance
+    ) async throws(ServerAPIError) -> JSONObject {
+        guard let answer = try await send(call, to: environment, allowance) else {
+            throw ServerAPIError(.emptyBody, at: call.endpoint.name, "an answer with nothing in it")
+        }
+        return answer
+    }
+
+    func page(
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ allowance: CallAllowance
+    ) async throws(ServerAPIError) -> HistoryPage {
+        let answer = try await answer(call, environment, allowance)
+        let page = try read(call.endpoint.name) { () throws(JSONFieldError) in try HistoryPage(answer) }
+        try check(bundleId: page.bundleId, environment: page.environment, of: environment, at: call.endpoint.name)
+        return page
+    }
+
+    /// An answer about another app or environment is not looked at any further.
+    func check(
+        bundleId: String?, environment: String?, of asked: AppStoreEnvironment, at place: String
+    ) throws(ServerAPIError) {
+        guard bundleId == nil || bundleId == self.bundleId else {
+            throw ServerAPIError(.wrongBundleId, at: place, "the answer is about another app")
+        }
+        guard environment == nil || environment == asked.rawValue else {
+            throw ServerAPIError(.wrongEnvironment, at: place, "the answer is about another environment")
+        }
+    }
+
+    func read<Value>(
+        _ place: String, _ body: () throws(JSONFieldError) -> Value
+    ) throws(ServerAPIError) -> Value {
+        do throws(JSONFieldError) {
+            return try body()
+        } catch {
+            throw ServerAPIError(.malformedAnswer, at: place, error.description)
+        }
+    }
+
+    func required(_ object: JSONObject, _ name: StaticString) throws(ServerAPIError) -> String {
+        let text = try read("answer") { () throws(JSONFieldError) in try object.text(name) }
+        guard let text else {
+            throw ServerAPIError(.malformedAnswer, at: "answer", "\(name): expected a text")
+        }
+        return text
+    }
+
+    /// A signed text of an answer to our own question: it must be genuine, and of our app and that environment as far as
+    /// it names them.
+    func verified<Payload: SignedClaims>(
+        _ text: String, _ environment: AppStoreEnvironment
+    ) throws(ServerAPIError) -> Signed<Payload> {
+        let expectation = PayloadExpectation(bundleId: bundleId, environment: environment)
+        do throws(SignedPayloadError) {
+            return try parts.verifier.verify(text, expecting: expectation, now: parts.clock.now())
+        } catch {
+            switch error.code {
+            case .wrongBundleId: throw ServerAPIError(.wrongBundleId, at: error.place, error.reason)
+            case .wrongEnvironment, .xcode: throw ServerAPIError(.wrongEnvironment, at: error.place, error.reason)
+            default: throw ServerAPIError(.notAuthentic, at: error.place, "\(error.code.rawValue): \(error.reason)")
+            }
+        }
+    }
+
+    func verified<Payload: SignedClaims>(
+        _ texts: [String], _ environment: AppStoreEnvironment
+    ) throws(ServerAPIError) -> [Signed<Payload>] {
+        var payloads: [Signed<Payload>] = []
+        payloads.reserveCapacity(texts.count)
+        for text in texts { payloads.append(try verified(text, environment)) }
+        return payloads
+    }
+}

@@ -1,0 +1,35 @@
+package import StoreTypes
+
+extension ServerAPIClient {
+    /// All that the App Store knows of the customer that the keys belong to: history and subscriptions, verified.
+    ///
+    /// Those who ask for the same keys at the same time share one answer.
+    ///
+    /// - Parameters:
+    ///   - keys: of an authenticated receipt; the ids that a whole subscription shares are tried first.
+    ///   - bundleId: the receipt's; must be the account's.
+    ///   - environment: where the receipt says it belongs; nil asks production, then the sandbox.
+    /// - Throws: `notFound` when the App Store knows none of them, `noKeys` when there is none, `wrongBundleId`,
+    ///   `wrongEnvironment`, `emptyHistory`, `notAuthentic` for answers that must not be believed; else an outage.
+    package func records(
+        for keys: LookupKeys, bundleId: String, environment: AppStoreEnvironment?,
+        _ options: CallOptions = CallOptions()
+    ) async throws(ServerAPIError) -> CustomerRecords {
+        guard bundleId == self.bundleId else {
+            throw ServerAPIError(.wrongBundleId, at: "account", "the account is another app's")
+        }
+        let originals = keys.originalTransactionIds.prefix(CustomerLookup.maximumIdentifiers)
+        let others = keys.transactionIds.lazy.filter { !originals.contains($0) }
+        let identifiers = Array((originals + others.prefix(CustomerLookup.maximumIdentifiers))
+            .prefix(CustomerLookup.maximumIdentifiers))
+        guard !identifiers.isEmpty else {
+            throw ServerAPIError(.noKeys, at: "receipt", "there is no transaction to look up")
+        }
+        let client = self
+        let key = CustomerKey(identifiers: identifiers, environment: environment, priority: options.priority)
+        return try await lookups.answer(to: key) { () async throws(ServerAPIError) in
+            let lookup = CustomerLookup(client: client, allowance: client.allowance(options))
+            return try await lookup.records(of: identifiers, in: environment)
+        }
+    }
+}

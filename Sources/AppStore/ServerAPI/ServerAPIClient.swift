@@ -1,0 +1,139 @@
+import StoreTypes
+package import Transport
+
+/// Asks the App Store Server API for one app. Knows tokens, budgets, retries and deadlines; the endpoints are in the
+/// extensions.
+///
+/// A call ends within its time limit, whatever the other side does, and costs no more exchanges than it may.
+package struct ServerAPIClient: Sendable {
+    /// What all clients of a process share, or should.
+    package struct Parts: Sendable {
+        /// Sends.
+        package var transport: any HTTPTransport
+        /// Whom to ask.
+        package var hosts: ServerAPIHosts
+        /// Whom to believe.
+        package var verifier: SignedPayloadVerifier
+        /// How often to try.
+        package var retry: RetryPolicy
+        /// What time it is.
+        package var clock: AppStoreClock
+
+        /// Parts; the clock and the policy have sensible defaults.
+        package init(
+            transport: any HTTPTransport, hosts: ServerAPIHosts, verifier: SignedPayloadVerifier,
+            retry: RetryPolicy = RetryPolicy(), clock: AppStoreClock = .system
+        ) {
+            self.transport = transport
+            self.hosts = hosts
+            self.verifier = verifier
+            self.retry = retry
+            self.clock = clock
+        }
+    }
+
+    let parts: Parts
+    let tokens: ProviderTokens
+    let budget: ServerAPIBudget
+    let lookups = SingleFlight<CustomerKey, CustomerRecords, ServerAPIError>()
+    /// No single exchange takes longer.
+    private let exchangeLimit = Duration.seconds(6)
+    private let maximumResponseBytes = 8 << 20
+
+    /// A client for the account's app.
+    ///
+    /// - Parameter budget: the app's; whoever else calls for the app has the same.
+    package init(account: ServerAPIAccount, parts: Parts, budget: ServerAPIBudget) {
+        self.parts = parts
+        self.tokens = ProviderTokens(account: account)
+        self.budget = budget
+    }
+
+    /// The app.
+    package var bundleId: String { tokens.bundleId }
+
+    func allowance(_ options: CallOptions) -> CallAllowance {
+        CallAllowance(options, uptime: parts.clock.uptime())
+    }
+
+    /// The answer to a call: a JSON object, or nil where the call has none.
+    func send(
+        _ call: ServerAPICall, to environment: AppStoreEnvironment, _ allowance: CallAllowance
+    ) async throws(ServerAPIError) -> JSONObject? {
+        var attempts = CallAttempts(policy: parts.retry, isRepeatable: call.isRepeatable)
+        while true {
+            let token = try tokens.token(now: parts.clock.now())
+            let failure: ServerAPIError
+            do throws(ServerAPIError) {
+                return try await exchange(call, environment, token, allowance)
+            } catch {
+                failure = error
+            }
+            let step = attempts.step(
+                after: failure, remaining: allowance.remaining(at: parts.clock.uptime()), now: parts.clock.now(),
+                random: .random(in: 0..<1))
+            switch step {
+            case .giveUp: throw failure
+            case .freshToken: tokens.discard(token)
+            case .retry(let pause): try await wait(pause)
+            }
+        }
+    }
+
+    private func exchange(
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ allowance: CallAllowance
+    ) async throws(ServerAPIError) -> JSONObject? {
+        guard let base = parts.hosts[environment] else {
+            throw ServerAPIError(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)")
+        }
+        try await takeBudget(call.endpoint, environment, allowance, at: base.host)
+        guard allowance.takeCall() else {
+            throw ServerAPIError(.tooManyCalls, at: base.host, "as many calls were made for this as may be")
+        }
+        let remaining = allowance.remaining(at: parts.clock.uptime())
+        guard remaining > .zero else { throw ServerAPIError(.deadline, at: base.host, "the time for this is over") }
+        let response: HTTPResponse
+        do throws(TransportError) {
+            var headers: HTTPHeaders = ["Authorization": "Bearer \(token.text.reveal())", "Accept": "application/json"]
+            if !call.body.isEmpty { headers.append("Content-Type", "application/json") }
+            let request = try HTTPRequest(
+                method: call.method, url: HTTPURL(base.text + call.target), headers: headers, body: call.body,
+                timeout: min(remaining, exchangeLimit), connectTimeout: min(remaining, .seconds(5)),
+                maximumResponseBytes: maximumResponseBytes)
+            response = try await parts.transport.send(request)
+        } catch {
+            throw ServerAPIError(error)
+        }
+        do throws(ServerAPIError) {
+            return try ServerAPIReply.read(response, for: call, from: base.host)
+        } catch {
+            if error.httpStatus == 429, let retryAfter = error.retryAfter {
+                let pause = retryAfter.delay(
+                    nowMilliseconds: parts.clock.now().milliseconds, maximum: CallAttempts.longestPause)
+                budget.pause(call.endpoint, environment, for: pause)
+            }
+            throw error
+        }
+    }
+
+    private func takeBudget(
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ allowance: CallAllowance, at host: String
+    ) async throws(ServerAPIError) {
+        while case .wait(let pause) = budget.take(endpoint, environment, allowance.priority) {
+            guard pause < allowance.remaining(at: parts.clock.uptime()) else {
+                throw ServerAPIError(
+                    .budgetSpent, at: host, "no calls to \(endpoint.name) are left for now",
+                    retryAfter: .delay(pause))
+            }
+            try await wait(pause)
+        }
+    }
+
+    private func wait(_ pause: Duration) async throws(ServerAPIError) {
+        do {
+            try await parts.clock.sleep(pause)
+        } catch {
+            throw ServerAPIError(TransportError(.cancelled, at: "-", "the waiting task was cancelled"))
+        }
+    }
+}

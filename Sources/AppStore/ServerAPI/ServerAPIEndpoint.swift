@@ -1,0 +1,41 @@
+/// One endpoint of the App Store Server API as the rate limits name them.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/identifying-rate-limits
+package struct ServerAPIEndpoint: Sendable, Hashable {
+    /// The name, as metrics show it.
+    package let name: String
+    /// Requests a second that an app may make in production, counted by the hour; the sandbox allows a tenth.
+    package let requestsPerSecond: Int
+
+    private init(_ name: String, _ requestsPerSecond: Int) {
+        self.name = name
+        self.requestsPerSecond = requestsPerSecond
+    }
+
+    /// Get Transaction Info.
+    package static let transactionInfo = Self("transactionInfo", 50)
+    /// Get Transaction History, version 2.
+    package static let history = Self("history", 50)
+    /// Get All Subscription Statuses.
+    package static let statuses = Self("statuses", 50)
+    /// Get App Transaction Info.
+    package static let appTransactionInfo = Self("appTransactionInfo", 50)
+    /// Finish Transaction.
+    package static let finish = Self("finish", 50)
+    /// Send Consumption Information.
+    package static let consumption = Self("consumption", 50)
+    /// Get Notification History.
+    package static let notificationHistory = Self("notificationHistory", 50)
+    /// Extend a Subscription Renewal Date.
+    package static let extend = Self("extend", 20)
+    /// Set App Account Token.
+    package static let appAccountToken = Self("appAccountToken", 20)
+    /// Look Up Order ID.
+    package static let orderLookup = Self("orderLookup", 10)
+    /// Get Refund History, version 2.
+    package static let refundHistory = Self("refundHistory", 10)
+    /// Extend Subscription Renewal Dates for All Active Subscribers, and its status.
+    package static let massExtend = Self("massExtend", 1)
+    /// Request a Test Notification, and its status.
+    package static let testNotification = Self("testNotification", 1)
+}

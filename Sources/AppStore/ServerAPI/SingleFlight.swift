@@ -1,0 +1,74 @@
+import Synchronization
+
+/// Lets those who ask the same at the same time share one answer.
+///
+/// When all who wait are cancelled, so is the work; one who is cancelled while others wait gets the answer with them.
+final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
+    typealias Answer = Result<Value, Failure>
+
+    private struct Flight {
+        let number: Int
+        let task: Task<Answer, Never>
+        var waiting: Int
+    }
+
+    private struct State {
+        var flights: [Key: Flight] = [:]
+        var number = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// The answer to `key`, from `work` unless somebody's is under way.
+    func answer(
+        to key: Key, _ work: @escaping @Sendable () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        let (number, task) = join(key, work)
+        let answer = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            leave(key, number)
+        }
+        return try answer.get()
+    }
+
+    private func join(
+        _ key: Key, _ work: @escaping @Sendable () async throws(Failure) -> Value
+    ) -> (Int, Task<Answer, Never>) {
+        state.withLock { state in
+            if let flight = state.flights[key] {
+                state.flights[key]?.waiting += 1
+                return (flight.number, flight.task)
+            }
+            state.number += 1
+            let number = state.number
+            let task = Task { () -> Answer in
+                let answer: Answer
+                do throws(Failure) { answer = .success(try await work()) } catch { answer = .failure(error) }
+                self.land(key, number)
+                return answer
+            }
+            state.flights[key] = Flight(number: number, task: task, waiting: 1)
+            return (number, task)
+        }
+    }
+
+    private func land(_ key: Key, _ number: Int) {
+        state.withLock { state in
+            if state.flights[key]?.number == number { state.flights[key] = nil }
+        }
+    }
+
+    private func leave(_ key: Key, _ number: Int) {
+        let abandoned = state.withLock { state -> Task<Answer, Never>? in
+            guard let flight = state.flights[key], flight.number == number else { return nil }
+            guard flight.waiting == 1 else {
+                state.flights[key]?.waiting -= 1
+                return nil
+            }
+            state.flights[key] = nil
+            return flight.task
+        }
+        abandoned?.cancel()
+    }
+}
