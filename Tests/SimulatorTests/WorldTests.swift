@@ -4,18 +4,23 @@ import Testing
 
 @Suite("A world")
 struct WorldTests {
-    private let world = World(seed: 7, customers: 72, epoch: Shared.noon)
+    private let world = World(seed: 7, customers: 168, epoch: Shared.noon)
 
     @Test("follows from seed, number and clock")
     func determinism() {
-        #expect(World(seed: 7, customers: 72, epoch: Shared.noon).customers == world.customers)
-        #expect(World(seed: 8, customers: 72, epoch: Shared.noon).customers != world.customers)
+        #expect(World(seed: 7, customers: 168, epoch: Shared.noon).customers == world.customers)
+        #expect(World(seed: 8, customers: 168, epoch: Shared.noon).customers != world.customers)
         #expect(World(seed: 7, customers: 10, epoch: Shared.noon).customers == Array(world.customers.prefix(10)))
     }
 
     @Test("has every kind of customer, in production and in the sandbox")
     func kinds() {
-        #expect(Set(world.customers.map(\.kind)) == Set(CustomerKind.allCases))
+        for environment in [AppStoreEnvironment.production, .sandbox] {
+            let kinds = Set(world.customers.filter { $0.environment == environment }.map(\.kind))
+            #expect(kinds == Set(CustomerKind.allCases).subtracting([.preOrdered]))
+        }
+        let asked = World(seed: 7, customers: 168, epoch: Shared.noon, options: .init(preOrders: true))
+        #expect(asked.customers.contains { $0.preorderDate != nil })
         for kind in [
             CustomerKind.activeSubscription, .consumables, .nonConsumable, .oldActiveSubscription,
             .oldExpiredSubscription,

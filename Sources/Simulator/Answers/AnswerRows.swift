@@ -30,7 +30,7 @@ enum AnswerRows {
         let isSubscription = row.isAutoRenewable
         var members = texts([
             "quantity": String(row.quantity), "product_id": row.product.productId,
-            "transaction_id": row.transactionId, "original_transaction_id": row.originalTransactionId,
+            "transaction_id": row.receiptId, "original_transaction_id": row.originalTransactionId,
         ])
         members += dates("purchase_date", wholeSeconds(row.purchaseDate))
         members += dates("original_purchase_date", wholeSeconds(row.originalPurchaseDate))
@@ -44,12 +44,14 @@ enum AnswerRows {
         if let revocation = row.revocation, row.product.kind != .consumable {
             members += dates("cancellation_date", revocation.date)
             members += texts(["cancellation_reason": String(revocation.reason)])
+        } else if row.tellsUpgradeAsCancellation {
+            members += dates("cancellation_date", row.upgradedDate) + texts(["cancellation_reason": "0"])
         }
         guard isCurrent else { return .object(members) }
         return .object(
             members
                 + texts([
-                    "subscription_group_identifier": isSubscription ? SimulatedProduct.subscriptionGroup : nil,
+                    "subscription_group_identifier": row.isFamilyShared ? nil : row.product.group,
                     "is_upgraded": row.isUpgraded ? "true" : nil,
                     "offer_code_ref_name": row.offerCodeRefName,
                     "app_account_token": row.appAccountToken,

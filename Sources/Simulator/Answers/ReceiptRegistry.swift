@@ -24,6 +24,17 @@ package final class ReceiptRegistry: Sendable {
         }
     }
 
+    /// The same, unless one of that id is known: then that one, so that two callers get the same bytes.
+    func addFirst(_ receipt: IssuedReceipt) -> IssuedReceipt {
+        let digest = Self.digest(receipt.bytes)
+        return contents.withLock {
+            if let known = $0.byId[receipt.id] { return known }
+            $0.byDigest[digest] = receipt
+            $0.byId[receipt.id] = receipt
+            return receipt
+        }
+    }
+
     /// The receipt those bytes are, if they are one of ours, unharmed.
     package func receipt(for bytes: [UInt8]) -> IssuedReceipt? {
         let digest = Self.digest(bytes)

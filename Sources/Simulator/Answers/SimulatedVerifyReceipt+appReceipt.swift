@@ -13,7 +13,7 @@ extension SimulatedVerifyReceipt {
         ]
         if receipt.hasAutoRenewable {
             let current = receipt.customer.transactions.filter(\.isInReceipts)
-            let plan = latestPlan(for: receipt, named: "latest", version: nil, current.map(\.transactionId))
+            let plan = latestPlan(for: receipt, named: "latest", version: nil, current.map(\.receiptId))
             let latest = try latest(plan, for: receipt)
             let rows = excludesOld ? newestPerSubscription(current) : Array(ascending(current).suffix(100))
             members += [
@@ -41,6 +41,7 @@ extension SimulatedVerifyReceipt {
         members += AnswerRows.dates("original_purchase_date", content.originalPurchaseDate)
         members.append(Member("original_application_version", .string(content.originalApplicationVersion)))
         members += AnswerRows.dates("expiration_date", content.expirationDate)
+        members += AnswerRows.dates("preorder_date", receipt.customer.preorderDate)
         let rows = receipt.transactions.map {
             AnswerRows.transaction($0, isCurrent: false, tellsOwnership: receipt.plan.tellsOwnership)
         }
@@ -51,7 +52,7 @@ extension SimulatedVerifyReceipt {
     private func ascending(_ rows: [SimulatedTransaction]) -> [SimulatedTransaction] {
         rows.sorted {
             let (left, right) = ($0.purchaseDate.seconds, $1.purchaseDate.seconds)
-            return left != right ? left < right : (Int64($0.transactionId) ?? 0) < (Int64($1.transactionId) ?? 0)
+            return left != right ? left < right : (Int64($0.receiptId) ?? 0) < (Int64($1.receiptId) ?? 0)
         }
     }
 

@@ -6,8 +6,12 @@ extension SimulatedVerifyReceipt {
     private typealias Member = JSONValue.Member
 
     /// 21006 and `latest_expired_receipt_info` when the subscription is over; never an `environment`.
-    func transactionReceiptAnswer(to receipt: IssuedReceipt) throws(CryptographyError) -> JSONValue {
-        let own = Member("receipt", flat(receipt.plan, of: receipt.customer))
+    ///
+    /// Of the submitted transaction it tells what was true when the receipt was made.
+    func transactionReceiptAnswer(
+        to receipt: IssuedReceipt, asMadeFor former: SimulatedCustomer
+    ) throws(CryptographyError) -> JSONValue {
+        let own = Member("receipt", flat(receipt.plan, of: former))
         guard let transaction = receipt.transactions.first, transaction.isAutoRenewable,
             let renewal = receipt.customer.renewals.first(where: {
                 $0.originalTransactionId == transaction.originalTransactionId
@@ -19,8 +23,7 @@ extension SimulatedVerifyReceipt {
             .max { $0.purchaseDate < $1.purchaseDate } ?? transaction
         let plan = latestPlan(
             for: receipt, named: "latest-\(newest.originalTransactionId)", version: 3, [newest.transactionId])
-        // As the genuine answers do, the newest object goes without this one key.
-        let info = flat(plan, of: receipt.customer, omitting: "version_external_identifier")
+        let info = newestObject(plan, of: receipt.customer)
         let willRenew = Member("auto_renew_status", .number(renewal.willRenew ? 1 : 0))
         let product = Member("auto_renew_product_id", .string(renewal.autoRenewProductId))
         if renewal.isEntitled {
@@ -38,6 +41,13 @@ extension SimulatedVerifyReceipt {
                 willRenew, Member("status", .number(21006)), product, own,
                 Member("latest_expired_receipt_info", info),
             ] + [intent, retry].compactMap { $0 })
+    }
+
+    /// As in genuine answers without one key; and in the sandbox, too, with the app's number.
+    private func newestObject(_ plan: ReceiptPlan, of customer: SimulatedCustomer) -> JSONValue {
+        let info = flat(plan, of: customer, omitting: "version_external_identifier")
+        guard info["app_item_id"] == nil, case .object(let members) = info else { return info }
+        return .object(members + [Member("app_item_id", .string(String(SimulatedApp.first.appAppleId)))])
     }
 
     /// purchase-info with underscores for hyphens, and the refund that it cannot know.

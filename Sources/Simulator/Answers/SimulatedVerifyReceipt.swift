@@ -14,15 +14,17 @@ package struct SimulatedVerifyReceipt: Sendable {
     package let mint: ReceiptMint
     package let registry: ReceiptRegistry
     package let clock: SimulatedClock
+    let book: CustomerBook
     /// Called with each receipt that is signed for an answer, so that it can be kept.
     package let onIssue: @Sendable (IssuedReceipt) -> Void
 
     package init(
-        mint: ReceiptMint, registry: ReceiptRegistry, clock: SimulatedClock,
+        mint: ReceiptMint, registry: ReceiptRegistry, book: CustomerBook, clock: SimulatedClock,
         onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
     ) {
         self.mint = mint
         self.registry = registry
+        self.book = book
         self.clock = clock
         self.onIssue = onIssue
     }
@@ -50,8 +52,15 @@ package struct SimulatedVerifyReceipt: Sendable {
         let excludesOld = request["exclude-old-transactions"]
         return receipt.plan.version == nil
             ? try appReceiptAnswer(
-                to: receipt, excludesOld: excludesOld == .bool(true) || excludesOld == .string("true"))
-            : try transactionReceiptAnswer(to: receipt)
+                to: asOfNow(receipt), excludesOld: excludesOld == .bool(true) || excludesOld == .string("true"))
+            : try transactionReceiptAnswer(to: asOfNow(receipt), asMadeFor: receipt.customer)
+    }
+
+    /// What the receipt lists stays as it was made; its customer may have been changed through the Server API.
+    private func asOfNow(_ receipt: IssuedReceipt) -> IssuedReceipt {
+        IssuedReceipt(
+            plan: receipt.plan, customer: book.current(receipt.customer), transactions: receipt.transactions,
+            bytes: receipt.bytes)
     }
 
     /// Most failures carry nothing but their number.
@@ -65,8 +74,10 @@ package struct SimulatedVerifyReceipt: Sendable {
     func latestPlan(
         for receipt: IssuedReceipt, named name: String, version: UInt8?, _ transactionIds: [String]
     ) -> ReceiptPlan {
-        ReceiptPlan(
-            id: "\(receipt.customer.id)-\(name)", version: version, creationDate: clock.now,
+        let changes = book.changes(of: receipt.customer)
+        return ReceiptPlan(
+            id: "\(receipt.customer.id)-\(name)" + (changes > 0 ? "-\(changes)" : ""), version: version,
+            creationDate: clock.now,
             transactionIds: transactionIds, seed: receipt.plan.seed &+ 1)
     }
 

@@ -19,9 +19,11 @@ package struct SimulatedFault: Sendable, Hashable {
         case truncate
         /// 200 with nothing but that verifyReceipt status.
         case verdict(Int64)
+        /// Of the Server API only.
+        case serverAPI(ServerAPIFault)
     }
 
-    /// `verifyReceipt`; later others.
+    /// `verifyReceipt`, the name of an ``APIEndpoint``, or `serverAPI` for all of those.
     package var endpoint: String
     /// Nil for both.
     package var environment: AppStoreEnvironment?
@@ -44,7 +46,10 @@ package struct SimulatedFault: Sendable, Hashable {
     /// From the body of `POST /faults`; nil when it is not understood.
     ///
     /// `{"endpoint": "verifyReceipt", "environment": "production" | "sandbox" | null, "kind": "status" | "html" | "body"
-    /// | "delay" | "reset" | "truncate" | "status21002" …, "status": 503, "body": "…", "times": 1, "milliseconds": 500}`
+    /// | "delay" | "reset" | "truncate" | "status21002" …, "status": 503, "body": "…", "times": 1, "milliseconds": 500}`;
+    /// for the Server API also `"kind": "error"` with `"errorCode": 4040010` and `"retryAfter": "…"`, and
+    /// `"endlessPages" | "unchangedRevision" | "emptyHistory" | "emptyPage" | "repeatedRows" | "wrongBundle" |
+    /// "badSignature"`.
     package init?(_ document: JSONValue) {
         guard let name = document["kind"]?.text else { return nil }
         switch name {
@@ -54,6 +59,16 @@ package struct SimulatedFault: Sendable, Hashable {
         case "delay": kind = .delay
         case "reset": kind = .reset
         case "truncate": kind = .truncate
+        case "error":
+            guard let code = document["errorCode"]?.integer, (4_000_000..<6_000_000).contains(code) else { return nil }
+            kind = .serverAPI(.failure(code: code, retryAfter: document["retryAfter"]?.text))
+        case "endlessPages": kind = .serverAPI(.endlessPages)
+        case "unchangedRevision": kind = .serverAPI(.unchangedRevision)
+        case "emptyHistory": kind = .serverAPI(.emptyHistory)
+        case "emptyPage": kind = .serverAPI(.emptyPage)
+        case "repeatedRows": kind = .serverAPI(.repeatedRows)
+        case "wrongBundle": kind = .serverAPI(.wrongBundle)
+        case "badSignature": kind = .serverAPI(.badSignature)
         default:
             guard name.hasPrefix("status"), let number = Int64(name.dropFirst(6)) else { return nil }
             kind = .verdict(number)
@@ -64,7 +79,14 @@ package struct SimulatedFault: Sendable, Hashable {
         case .string(let name)? where name.lowercased() == "sandbox": environment = .sandbox
         default: return nil
         }
-        endpoint = document["endpoint"]?.text ?? "verifyReceipt"
+        if case .serverAPI = kind {
+            endpoint = document["endpoint"]?.text ?? "serverAPI"
+        } else {
+            endpoint = document["endpoint"]?.text ?? "verifyReceipt"
+        }
+        guard ["verifyReceipt", "serverAPI"].contains(endpoint) || APIEndpoint(rawValue: endpoint) != nil else {
+            return nil
+        }
         times = document["times"]?.integer.map { Int(clamping: $0) }
         milliseconds = min(max(document["milliseconds"]?.integer ?? 0, 0), 600_000)
     }
@@ -85,10 +107,13 @@ package final class FaultBook: Sendable {
     }
 
     /// The first one that is meant for this request; one hit fewer is left of it.
-    package func take(endpoint: String, environment: AppStoreEnvironment) -> SimulatedFault? {
+    ///
+    /// `group` is another name that the endpoint goes by.
+    package func take(endpoint: String, group: String? = nil, environment: AppStoreEnvironment) -> SimulatedFault? {
         faults.withLock { list in
             let place = list.firstIndex {
-                $0.endpoint == endpoint && ($0.environment == nil || $0.environment == environment)
+                ($0.endpoint == endpoint || $0.endpoint == group)
+                    && ($0.environment == nil || $0.environment == environment)
                     && ($0.times ?? 1) > 0
             }
             guard let place else { return nil }

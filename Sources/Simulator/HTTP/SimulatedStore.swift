@@ -9,49 +9,52 @@ package final class SimulatedStore: Sendable {
     package let world: World
     package let pki: TestPKI
     package let clock: SimulatedClock
-    /// Every receipt of the world, in the order of its customers.
-    package let receipts: [IssuedReceipt]
     package let verifyReceipt: SimulatedVerifyReceipt
+    package let serverAPI: SimulatedServerAPI
+    /// Of the app's owner: what a caller of the Server API needs.
+    package let credentials: SimulatedCredentials
     package let faults = FaultBook()
     package let requests = RequestLog()
+    private let minted: ReceiptsInStock
     private let running = Mutex<Task<Void, Never>?>(nil)
 
     /// New keys unless some are given.
     package convenience init(
-        seed: UInt64 = 1, customers: Int = 20, clock: SimulatedClock = .real, pki: TestPKI? = nil
+        seed: UInt64 = 1, customers: Int = 20, clock: SimulatedClock = .real, pki: TestPKI? = nil,
+        options: WorldOptions = .init()
     ) throws(CryptographyError) {
         let tree: TestPKI
         if let pki { tree = pki } else { tree = try TestPKI() }
         try self.init(
-            world: World(seed: seed, customers: customers, epoch: clock.now), pki: tree, clock: clock, keep: [:])
+            world: World(seed: seed, customers: customers, epoch: clock.now, options: options), pki: tree,
+            clock: clock, credentials: SimulatedCredentials(key: .p256()), keep: [:])
     }
 
     /// With the bytes of receipts that were signed before, by their ids.
     init(
-        world: World, pki: TestPKI, clock: SimulatedClock, keep: [String: [UInt8]],
+        world: World, pki: TestPKI, clock: SimulatedClock, credentials: SimulatedCredentials, keep: [String: [UInt8]],
         onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
     ) throws(CryptographyError) {
         let mint = ReceiptMint(pki: pki)
         let registry = ReceiptRegistry()
-        var receipts: [IssuedReceipt] = []
-        for customer in world.customers {
-            for plan in customer.receipts {
-                if let bytes = keep[plan.id] {
-                    receipts.append(mint.issue(plan, for: customer, bytes: bytes))
-                } else {
-                    receipts.append(try mint.issue(plan, for: customer))
-                }
-            }
-        }
-        for receipt in receipts { registry.add(receipt) }
+        let book = CustomerBook(world)
         self.world = world
         self.pki = pki
         self.clock = clock
-        self.receipts = receipts
-        verifyReceipt = SimulatedVerifyReceipt(mint: mint, registry: registry, clock: clock, onIssue: onIssue)
+        self.credentials = credentials
+        minted = try ReceiptsInStock(world: world, mint: mint, registry: registry, keep: keep)
+        verifyReceipt = SimulatedVerifyReceipt(
+            mint: mint, registry: registry, book: book, clock: clock, onIssue: onIssue)
+        serverAPI = try SimulatedServerAPI(book: book, signer: pki.jwsSigner, credentials: credentials, clock: clock)
     }
 
     package var mint: ReceiptMint { verifyReceipt.mint }
+
+    /// Every receipt of the world, in the order of its customers; those that were not asked for yet are signed now.
+    package var receipts: [IssuedReceipt] { minted.all }
+
+    /// One customer's, signed when they are first asked for.
+    package func receipts(of customer: SimulatedCustomer) -> [IssuedReceipt] { minted.receipts(of: customer) }
 }
 
 extension SimulatedStore {
@@ -91,7 +94,8 @@ extension SimulatedStore {
         onReady: @escaping @Sendable (Int) async throws -> Void
     ) async throws {
         let (failures, failure) = AsyncThrowingStream.makeStream(of: Never.self)
-        let routes = SimulatorRoutes(verifyReceipt: verifyReceipt, faults: faults, requests: requests)
+        let routes = SimulatorRoutes(
+            verifyReceipt: verifyReceipt, serverAPI: serverAPI, faults: faults, requests: requests)
         let application = Application(
             router: routes.router(),
             configuration: .init(address: .hostname(host, port: port)),

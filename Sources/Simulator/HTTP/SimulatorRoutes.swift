@@ -6,6 +6,7 @@ import StoreTypes
 /// Every address of the simulated App Store.
 struct SimulatorRoutes: Sendable {
     let verifyReceipt: SimulatedVerifyReceipt
+    let serverAPI: SimulatedServerAPI
     let faults: FaultBook
     let requests: RequestLog
 
@@ -21,9 +22,14 @@ struct SimulatorRoutes: Sendable {
         }
         verdicts(router, "production/verifyReceipt") { _ in .production }
         verdicts(router, "sandbox/verifyReceipt") { _ in .sandbox }
+        for method in [HTTPRequest.Method.get, .post, .put] {
+            router.on("production/inApps/**", method: method) { try await answer(to: $0, in: .production, $1) }
+            router.on("sandbox/inApps/**", method: method) { try await answer(to: $0, in: .sandbox, $1) }
+        }
         router.post("faults") { request, _ in try await addFault(request) }
         router.delete("faults") { _, _ in
             faults.removeAll()
+            serverAPI.limiter.reset()
             return HTTPResponse.Status.noContent
         }
         router.get("requests") { _, _ in Self.json(requests.document) }
@@ -71,10 +77,14 @@ struct SimulatorRoutes: Sendable {
 
     private func addFault(_ request: Request) async throws -> Response {
         let body = try await request.body.collect(upTo: 65_536)
-        guard let document = try? JSONValue(reading: Array(body.readableBytesView)),
-            let fault = SimulatedFault(document)
-        else { throw HTTPError(.badRequest, message: "not a fault: see kind and environment") }
-        faults.add(fault)
+        let document = try? JSONValue(reading: Array(body.readableBytesView))
+        if let document, let budget = SimulatedBudget(document) {
+            serverAPI.limiter.set(budget.budget, for: budget.endpoint, in: budget.environment)
+        } else if let document, let fault = SimulatedFault(document) {
+            faults.add(fault)
+        } else {
+            throw HTTPError(.badRequest, message: "not a fault: see kind, endpoint and environment")
+        }
         return Response(status: .created)
     }
 }
@@ -84,12 +94,12 @@ extension SimulatorRoutes {
         respond(.ok, "application/json; charset=UTF-8", value.bytes)
     }
 
-    private static func respond(_ status: HTTPResponse.Status, _ type: String, _ bytes: [UInt8]) -> Response {
+    static func respond(_ status: HTTPResponse.Status, _ type: String, _ bytes: [UInt8]) -> Response {
         Response(
             status: status, headers: [.contentType: type], body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    private static func response(
+    static func response(
         to fault: SimulatedFault.Kind, _ context: SimulatorContext, answer: () throws -> JSONValue
     ) async throws -> Response {
         switch fault {
@@ -98,7 +108,7 @@ extension SimulatorRoutes {
             let page = "<html><head><title>Maintenance</title></head><body>We'll be back.</body></html>"
             return respond(.ok, "text/html", Array(page.utf8))
         case .body(let text): return respond(.ok, "application/json", Array(text.utf8))
-        case .delay: return json(try answer())
+        case .delay, .serverAPI: return json(try answer())
         case .verdict(let status): return json(SimulatedVerifyReceipt.bare(status))
         case .reset:
             await context.abort()

@@ -5,16 +5,17 @@ enum PurchaseInfo {
     typealias Entry = TransactionReceiptEncoder.Entry
 
     static func entries(_ plan: ReceiptPlan, of customer: SimulatedCustomer) -> [Entry] {
-        guard let transaction = plan.transactionIds.first.flatMap(customer.transaction) else { return [] }
+        guard let id = plan.transactionIds.first, let transaction = customer.transaction(id) else { return [] }
         var random = SplitMix64(seed: plan.seed)
         return random.shuffled(
-            purchase(transaction) + device(plan, customer) + subscription(transaction, version: plan.version)
+            purchase(transaction, called: id) + device(plan, customer)
+                + subscription(transaction, version: plan.version)
                 + (plan.version == 2 ? [] : newer(transaction)))
     }
 
-    private static func purchase(_ transaction: SimulatedTransaction) -> [Entry] {
+    private static func purchase(_ transaction: SimulatedTransaction, called id: String) -> [Entry] {
         [
-            Entry("transaction-id", transaction.transactionId),
+            Entry("transaction-id", id),
             Entry("original-transaction-id", transaction.originalTransactionId),
             Entry("product-id", transaction.product.productId),
             Entry("quantity", String(transaction.quantity)),
@@ -51,7 +52,9 @@ enum PurchaseInfo {
             Entry("expires-date-formatted-pst", expires.losAngelesText),
         ]
         if let lineItem = transaction.webOrderLineItemId { entries.append(Entry("web-order-line-item-id", lineItem)) }
-        if version != 2 { entries.append(Entry("subscription-group-identifier", SimulatedProduct.subscriptionGroup)) }
+        if version != 2, !transaction.isFamilyShared, let group = transaction.product.group {
+            entries.append(Entry("subscription-group-identifier", group))
+        }
         return entries
     }
 

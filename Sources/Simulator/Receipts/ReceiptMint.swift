@@ -71,9 +71,7 @@ extension AppReceiptContent {
             purchases: plan.transactionIds.compactMap(customer.transaction).map {
                 AppReceiptPurchase($0, environment: customer.environment, tellsOwnership: plan.tellsOwnership)
             }, opaqueSeed: plan.seed)
-        if customer.environment == .production, let first = customer.transactions.first {
-            originalPurchaseDate = Timestamp(seconds: first.purchaseDate.seconds - 86_400)
-        }
+        originalPurchaseDate = customer.originalPurchaseDate
         if plan.isVolumePurchase {
             receiptType = customer.environment == .production ? "ProductionVPP" : "ProductionVPPSandbox"
             expirationDate = Timestamp(seconds: plan.creationDate.seconds + 365 * 86_400)
@@ -84,7 +82,7 @@ extension AppReceiptContent {
 extension AppReceiptPurchase {
     init(_ transaction: SimulatedTransaction, environment: AppStoreEnvironment, tellsOwnership: Bool) {
         self.init(
-            productId: transaction.product.productId, transactionId: transaction.transactionId,
+            productId: transaction.product.productId, transactionId: transaction.receiptId,
             originalTransactionId: transaction.originalTransactionId, purchaseDate: transaction.purchaseDate,
             originalPurchaseDate: transaction.originalPurchaseDate, productType: transaction.product.kind.number,
             expiresDate: transaction.expiresDate)

@@ -17,7 +17,8 @@ package struct StateDirectory: Sendable {
     ///
     /// Where the directory has no keys yet, those of `newKeys` are taken, or new ones made.
     package func open(
-        seed: UInt64, customers: Int, clock: SimulatedClock, newKeys: TestPKI? = nil
+        seed: UInt64, customers: Int, clock: SimulatedClock, newKeys: TestPKI? = nil,
+        options: WorldOptions = .init()
     ) throws -> SimulatedStore {
         let kept = keptKeys()
         let pki: TestPKI
@@ -25,14 +26,16 @@ package struct StateDirectory: Sendable {
         let former = files.read("keys/world.json").flatMap { try? JSONValue(reading: $0) }
         var isSame =
             former?["seed"]?.integer == Int64(bitPattern: seed) && former?["customers"]?.integer == Int64(customers)
+            && former?["options"] == options.document
         var epoch = clock.now
         if let instant = former?["epoch"]?.integer.map(Timestamp.init(milliseconds:)), isSame {
             if case .fixed(let fixed) = clock { isSame = fixed.seconds == instant.seconds } else { epoch = instant }
         }
-        let world = World(seed: seed, customers: customers, epoch: epoch)
+        let world = World(seed: seed, customers: customers, epoch: epoch, options: options)
         let journal = IssueJournal(files)
         let store = try SimulatedStore(
-            world: world, pki: pki, clock: clock, keep: isSame ? keptReceipts() : [:], onIssue: journal.add)
+            world: world, pki: pki, clock: clock, credentials: SimulatedCredentials(key: keptServerKey()),
+            keep: isSame ? keptReceipts() : [:], onIssue: journal.add)
         if isSame {
             for receipt in journal.receipts(of: world, mint: store.mint) { store.verifyReceipt.registry.add(receipt) }
         } else {
@@ -74,11 +77,17 @@ package struct StateDirectory: Sendable {
             "seed": .number(Int64(bitPattern: store.world.seed)),
             "customers": .number(Int64(store.world.customers.count)),
             "epoch": .number(store.world.epoch.milliseconds),
+            "options": store.world.options.document,
         ])
         try folder.write("world.json", world.prettyBytes)
-        if files.read(SimulatedConfiguration.keyFile) == nil {
-            try files.write(SimulatedConfiguration.keyFile, SigningKey.p256().privateKeyPEM)
-        }
+        try files.write(SimulatedConfiguration.keyFile, store.credentials.key.privateKeyPEM)
+    }
+
+    /// The app's Server API key of before, if it is one; else a new one.
+    private func keptServerKey() throws -> SigningKey {
+        let text = files.read(SimulatedConfiguration.keyFile).map { String(decoding: $0, as: UTF8.self) }
+        if let key = text.flatMap({ try? SigningKey(privateKeyPEM: $0) }), !key.isRSA, key.bits == 256 { return key }
+        return try .p256()
     }
 
     private func keptKeys() -> PKIKeep {

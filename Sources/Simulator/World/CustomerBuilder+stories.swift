@@ -23,12 +23,14 @@ extension CustomerBuilder {
         case .revokedSubscription: revoked()
         case .offers: offers()
         case .bothStyles: bothStyles()
+        case .preOrdered: preOrdered()
+        default: buildMore()
         }
         return customer
     }
 
     /// A month that began 3 to 12 days ago.
-    private mutating func runningUntil() -> Timestamp { ago(days: -random.number(in: 18...27)) }
+    mutating func runningUntil() -> Timestamp { ago(days: -random.number(in: 18...27)) }
 
     /// A non-consumable, then a subscription with a free trial first; a receipt of now and one of two months ago.
     private mutating func activeSubscription() {
@@ -126,8 +128,10 @@ extension CustomerBuilder {
     private mutating func upgraded() {
         let months = subscribe(.monthly, periods: 3, until: ago(days: -10))
         let last = months[months.count - 1]
-        customer.transactions[last].isUpgraded = true
         let start = ago(days: 6)
+        customer.transactions[last].isUpgraded = true
+        customer.transactions[last].upgradedDate = start
+        customer.transactions[last].tellsUpgradeAsCancellation = options.upgradesAreCancelled
         let year = buy(
             .yearly, at: start, renewalOf: customer.transactions[months[0]],
             expires: start.advanced(byMilliseconds: 365 * Self.day))
@@ -164,6 +168,12 @@ extension CustomerBuilder {
             $0.priceIncreaseStatus = 0
             $0.offer = .promotional
         }
+        appReceipt()
+    }
+
+    private mutating func preOrdered() {
+        customer.preorderDate = ago(days: 420)
+        buy(.unlock, at: ago(days: 300))
         appReceipt()
     }
 

@@ -4,6 +4,7 @@ import StoreTypes
 struct CustomerBuilder {
     let kind: CustomerKind
     let epoch: Timestamp
+    let options: WorldOptions
     var random: SplitMix64
     var customer: SimulatedCustomer
     private let appTransactionId: String
@@ -12,23 +13,28 @@ struct CustomerBuilder {
     private var nextLineItem: Int64
     private var environment: AppStoreEnvironment { customer.environment }
 
-    init(index: Int64, kind: CustomerKind, environment: AppStoreEnvironment, epoch: Timestamp, seed: UInt64) {
+    init(
+        index: Int64, kind: CustomerKind, environment: AppStoreEnvironment, epoch: Timestamp, seed: UInt64,
+        options: WorldOptions
+    ) {
+        self.options = options
         self.kind = kind
         self.epoch = epoch
         random = SplitMix64(seed: seed)
         let number = String(index + 1)
+        appTransactionId = String(704_000_000_000_000_000 + index)
         customer = SimulatedCustomer(
             id: "c" + String(repeating: "0", count: max(6 - number.count, 0)) + number, environment: environment,
-            kind: kind, vendorIdentifier: random.uuid().uppercased())
+            kind: kind, vendorIdentifier: random.uuid().uppercased(), appTransactionId: appTransactionId)
         // 10,000 ids for each customer: 15 digits in production, in sandbox 16 that begin with 200000.
         let isProduction = environment == .production
         let block = index % 900_000 * 10_000
         let range: Int64 = random.number(below: 2) == 0 ? 500_000_000_000_000 : 730_000_000_000_000
         nextTransaction = (isProduction ? range : 2_000_000_100_000_000) + block + 1
         nextLineItem = (isProduction ? 510_000_000_000_000 : 2_000_000_200_000_000) + block + 1
-        appTransactionId = String(704_000_000_000_000_000 + index)
         let token = random.uuid()
-        appAccountToken = index % 3 == 0 ? token : nil
+        // Not always of the same kinds of customer.
+        appAccountToken = (index + index / 36) % 3 == 0 ? token : nil
     }
 
     /// `days` before the epoch (after it when negative), a few hours off so that not all happens at one time of day.
@@ -44,8 +50,7 @@ struct CustomerBuilder {
         _ product: SimulatedProduct, at date: Timestamp, renewalOf original: SimulatedTransaction? = nil,
         expires: Timestamp? = nil, offer: SimulatedOffer? = nil
     ) -> Int {
-        let id = String(nextTransaction)
-        nextTransaction += random.number(in: 1...60)
+        let id = newTransactionId()
         let isAutoRenewable = product.kind == .autoRenewable
         // A subscription's original purchase is stamped a second after the first period began.
         let ownDate = isAutoRenewable ? date.advanced(byMilliseconds: 1000) : date
@@ -66,9 +71,17 @@ struct CustomerBuilder {
         return customer.transactions.count - 1
     }
 
+    mutating func newTransactionId() -> String {
+        defer { nextTransaction += random.number(in: 1...60) }
+        return String(nextTransaction)
+    }
+
     /// A run of periods without gaps, the last of which ends at `end`; gives the places of its transactions.
+    ///
+    /// A run that continues an older one keeps its original transaction.
     mutating func subscribe(
-        _ product: SimulatedProduct, periods: Int64, until end: Timestamp, firstOffer: SimulatedOffer? = nil
+        _ product: SimulatedProduct, periods: Int64, until end: Timestamp, firstOffer: SimulatedOffer? = nil,
+        continuing older: Int? = nil
     ) -> [Int] {
         var places: [Int] = []
         let length = product.days * Self.day
@@ -77,10 +90,12 @@ struct CustomerBuilder {
             let stop = start.advanced(byMilliseconds: length)
             let isTrial = period == 0 && firstOffer == .freeTrial
             if isTrial { start = stop.advanced(byMilliseconds: -7 * Self.day) }
-            places.append(
-                buy(
-                    product, at: start, renewalOf: places.first.map { customer.transactions[$0] }, expires: stop,
-                    offer: period == 0 ? firstOffer : nil))
+            let original = (older ?? places.first).map { customer.transactions[$0] }
+            let place = buy(
+                product, at: start, renewalOf: original, expires: stop, offer: period == 0 ? firstOffer : nil)
+            // The customer came back by hand.
+            if period == 0 { customer.transactions[place].isRenewal = false }
+            places.append(place)
         }
         return places
     }
@@ -111,7 +126,7 @@ struct CustomerBuilder {
         let newest = known.map(\.purchaseDate).max() ?? ago(days: 20)
         addReceipt(
             nil, at: newest.advanced(byMilliseconds: seconds * 1000),
-            known.filter(\.isInReceipts).map(\.transactionId), isVolumePurchase: isVolumePurchase)
+            known.filter(\.isInReceipts).map(\.receiptId), isVolumePurchase: isVolumePurchase)
     }
 
     /// The transactionReceipt that the device got with one transaction; version 3 since May 2016.
@@ -119,7 +134,7 @@ struct CustomerBuilder {
         let transaction = customer.transactions[place]
         let isOld = transaction.purchaseDate < Timestamp(seconds: 1_463_356_800)
         addReceipt(
-            isOld ? 2 : 3, at: transaction.purchaseDate.advanced(byMilliseconds: 1000), [transaction.transactionId])
+            isOld ? 2 : 3, at: transaction.purchaseDate.advanced(byMilliseconds: 1000), [transaction.receiptId])
     }
 
     private mutating func addReceipt(

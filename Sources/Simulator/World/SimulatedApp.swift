@@ -9,7 +9,7 @@ package struct SimulatedApp: Sendable, Hashable {
     package static let first = SimulatedApp(
         bundleId: "com.example.app", appAppleId: 1_234_567_890,
         sharedSecret: "5afb5f7a1f0e4d1c9a2b3c4d5e6f7081",
-        products: [.monthly, .yearly, .coins, .unlock, .season])
+        products: [.monthly, .yearly, .coins, .unlock, .season, .newsMonthly])
 }
 
 /// Something an app sells.
@@ -40,11 +40,15 @@ package struct SimulatedProduct: Sendable, Hashable {
     package let price: Int64
     /// Length of a period; 0 where there is none.
     package let days: Int64
+    /// The group of a subscription.
+    package var group: String?
 
     package static let monthly = SimulatedProduct(
-        productId: "com.example.app.monthly", kind: .autoRenewable, itemId: 1_600_000_001, price: 4990, days: 30)
+        productId: "com.example.app.monthly", kind: .autoRenewable, itemId: 1_600_000_001, price: 4990, days: 30,
+        group: subscriptionGroup)
     package static let yearly = SimulatedProduct(
-        productId: "com.example.app.yearly", kind: .autoRenewable, itemId: 1_600_000_002, price: 39_990, days: 365)
+        productId: "com.example.app.yearly", kind: .autoRenewable, itemId: 1_600_000_002, price: 39_990, days: 365,
+        group: subscriptionGroup)
     package static let coins = SimulatedProduct(
         productId: "com.example.app.coins100", kind: .consumable, itemId: 1_600_000_003, price: 990, days: 0)
     package static let unlock = SimulatedProduct(
@@ -52,8 +56,13 @@ package struct SimulatedProduct: Sendable, Hashable {
     package static let season = SimulatedProduct(
         productId: "com.example.app.season", kind: .nonRenewing, itemId: 1_600_000_005, price: 2990, days: 0)
 
-    /// All subscriptions of the first app are in one group.
+    package static let newsMonthly = SimulatedProduct(
+        productId: "com.example.app.news.monthly", kind: .autoRenewable, itemId: 1_600_000_006, price: 1990, days: 30,
+        group: newsGroup)
+
+    /// The group of the monthly and the yearly subscription.
     package static let subscriptionGroup = "20500001"
+    package static let newsGroup = "20500002"
 
     /// The product of that id among those of the first app.
     package static func named(_ productId: String) -> SimulatedProduct? {

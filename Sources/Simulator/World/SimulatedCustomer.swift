@@ -11,6 +11,10 @@ package struct SimulatedCustomer: Sendable, Hashable {
     package var receipts: [ReceiptPlan] = []
     /// Of the device; transactionReceipts carry it.
     package var vendorIdentifier: String
+    /// The customer's download of the app; any purchase carries it.
+    package let appTransactionId: String
+    /// Where the app was ordered before it was out.
+    package var preorderDate: Timestamp?
 
     /// What verifyReceipt answers, in the customer's own environment and with the right password, to each of the
     /// customer's receipts: 0, or 21006 where a transactionReceipt's subscription is over.
@@ -24,9 +28,21 @@ package struct SimulatedCustomer: Sendable, Hashable {
         Set(renewals.filter(\.isEntitled).map(\.productId)).sorted()
     }
 
+    /// By its own id, or the one that a restore gave it.
     package func transaction(_ id: String) -> SimulatedTransaction? {
-        transactions.first { $0.transactionId == id }
+        transactions.first { $0.transactionId == id || $0.restoredId == id }
     }
+
+    /// When the app was first downloaded: a day before the first purchase; in the sandbox always 2013-08-01.
+    package var originalPurchaseDate: Timestamp {
+        if environment != .production { return Timestamp(seconds: 1_375_340_400) }
+        if let first = transactions.first { return Timestamp(seconds: first.purchaseDate.seconds - 86_400) }
+        let device = receipts.first?.creationDate ?? Timestamp(seconds: 1_600_000_000)
+        return Timestamp(seconds: device.seconds - 400 * 86_400)
+    }
+
+    /// The version that was downloaded then; in the sandbox always 1.0.
+    package var originalApplicationVersion: String { environment == .production ? "17" : "1.0" }
 }
 
 /// A receipt that a customer's device holds: when it was made and what it lists.
@@ -46,48 +62,4 @@ package struct ReceiptPlan: Sendable, Hashable {
     package var tellsOwnership: Bool { creationDate >= Timestamp(seconds: 1_609_459_200) }
 
     package var style: String { version == nil ? "appReceipt" : "transactionReceipt" }
-}
-
-/// The stories that customers live through; a world goes through them in this order, again and again.
-package enum CustomerKind: String, Sendable, Hashable, CaseIterable {
-    case activeSubscription
-    case oldActiveSubscription
-    case oldExpiredSubscription
-    case consumables
-    case nonConsumable
-    case oldPurchase
-    case refundedNonConsumable
-    case billingRetry
-    case familyShared
-    case nonRenewing
-    case noPurchases
-    case longHistory
-    case volumePurchase
-    case upgraded
-    case gracePeriod
-    case expiredSubscription
-    case revokedSubscription
-    case offers
-    case bothStyles
-
-    /// Who comes in which order: both environments and both styles within the first four.
-    static let order: [(CustomerKind, AppStoreEnvironment)] =
-        [
-            (.activeSubscription, .production), (.activeSubscription, .sandbox),
-            (.oldActiveSubscription, .production), (.oldExpiredSubscription, .sandbox),
-            (.consumables, .production), (.consumables, .sandbox),
-            (.nonConsumable, .production), (.nonConsumable, .sandbox),
-            (.oldExpiredSubscription, .production), (.oldActiveSubscription, .sandbox),
-            (.oldPurchase, .production), (.oldPurchase, .sandbox),
-            (.refundedNonConsumable, .production), (.billingRetry, .sandbox),
-            (.familyShared, .production), (.nonRenewing, .sandbox),
-            (.noPurchases, .production), (.longHistory, .production),
-            (.volumePurchase, .production), (.upgraded, .sandbox),
-        ]
-        + [CustomerKind.gracePeriod, .expiredSubscription, .revokedSubscription, .offers, .bothStyles]
-        .flatMap { [($0, .production), ($0, .sandbox)] }
-        + [
-            (.billingRetry, .production), (.refundedNonConsumable, .sandbox), (.nonRenewing, .production),
-            (.noPurchases, .sandbox), (.upgraded, .production), (.longHistory, .sandbox),
-        ]
 }

@@ -23,6 +23,9 @@ package struct SimulatedRenewal: Sendable, Hashable {
     /// 0 not answered, 1 consented or notified.
     package var priceIncreaseStatus: Int64?
     package var offer: SimulatedOffer?
+    /// When the developer put the renewal off.
+    package var extensionDates: [Timestamp] = []
+    package var eligibleWinBackOfferIds: [String] = []
     package var recentSubscriptionStartDate: Timestamp
     package var renewalDate: Timestamp
     package var renewalPrice: Int64
@@ -45,6 +48,10 @@ package struct SimulatedRenewal: Sendable, Hashable {
             "priceIncreaseStatus": priceIncreaseStatus.map(JSONValue.number),
             "offerType": (offer?.type).map(JSONValue.number),
             "offerIdentifier": (offer?.identifier).map(JSONValue.string),
+            "offerDiscountType": (offer?.discountType).map(JSONValue.string),
+            "offerPeriod": (offer?.period).map(JSONValue.string),
+            "eligibleWinBackOfferIds": eligibleWinBackOfferIds.isEmpty
+                ? nil : .array(eligibleWinBackOfferIds.map(JSONValue.string)),
             "signedDate": .number(signedDate.milliseconds),
             "environment": .string(environment.rawValue),
             "recentSubscriptionStartDate": .number(recentSubscriptionStartDate.milliseconds),

@@ -20,6 +20,14 @@ package struct SimulatedTransaction: Sendable, Hashable {
     package var appTransactionId: String
     /// The app has finished it; a finished consumable leaves receipts and answers, not the history.
     package var isFinished = true
+    /// When another product of the group took its place.
+    package var upgradedDate: Timestamp?
+    /// The verifyReceipt face then tells the upgrade as a cancellation too, as some answers of 2020 did.
+    package var tellsUpgradeAsCancellation = false
+    /// The id under which a restore delivered it: receipts and verifyReceipt say this one, the Server API the first.
+    package var restoredId: String?
+    /// A later change than those that have dates of their own.
+    package var changeDate: Timestamp?
 
     /// A refund, or the end of family sharing.
     package struct Revocation: Sendable, Hashable {
@@ -28,12 +36,25 @@ package struct SimulatedTransaction: Sendable, Hashable {
         package let reason: Int64
         /// `REFUND_FULL`, `REFUND_PRORATED` or `FAMILY_REVOKE`.
         package let type: String
+        /// What part was given back, in thousandths of a percent; only of `REFUND_PRORATED`.
+        package var percentage: Int64?
     }
 
     package var isAutoRenewable: Bool { product.kind == .autoRenewable }
 
     /// False for what receipts and `latest_receipt_info` no longer list.
     package var isInReceipts: Bool { product.kind != .consumable || !isFinished }
+
+    /// How receipts and verifyReceipt call it.
+    package var receiptId: String { restoredId ?? transactionId }
+
+    /// The order of the history.
+    package var lastModified: Timestamp {
+        [purchaseDate, revocation?.date, upgradedDate, changeDate].compactMap { $0 }.max() ?? purchaseDate
+    }
+
+    /// What the customer's mail calls the order: `M` and the id in base 36.
+    package var orderId: String { "M" + String(Int64(transactionId) ?? 0, radix: 36, uppercase: true) }
 }
 
 /// What made a period cheaper.
@@ -41,10 +62,10 @@ package struct SimulatedOffer: Sendable, Hashable {
     /// 1 introductory, 2 promotional, 3 offer code, 4 win-back.
     package let type: Int64
     package var identifier: String?
-    /// `FREE_TRIAL`, `PAY_AS_YOU_GO` or `PAY_UP_FRONT`.
+    /// `FREE_TRIAL`, `PAY_AS_YOU_GO`, `PAY_UP_FRONT` or `ONE_TIME`.
     package let discountType: String
     /// ISO 8601.
-    package let period: String
+    package var period: String?
 
     package static let freeTrial = SimulatedOffer(type: 1, discountType: "FREE_TRIAL", period: "P1W")
     package static let introductory = SimulatedOffer(type: 1, discountType: "PAY_AS_YOU_GO", period: "P1M")
@@ -54,6 +75,15 @@ package struct SimulatedOffer: Sendable, Hashable {
         type: 3, identifier: "welcome_code", discountType: "PAY_UP_FRONT", period: "P1M")
     package static let winBack = SimulatedOffer(
         type: 4, identifier: "come_back", discountType: "PAY_AS_YOU_GO", period: "P1M")
+    package static let prepaid = SimulatedOffer(type: 1, discountType: "PAY_UP_FRONT", period: "P1M")
+    package static let freePromotional = SimulatedOffer(
+        type: 2, identifier: "free_promo", discountType: "FREE_TRIAL", period: "P1M")
+    package static let freeCode = SimulatedOffer(
+        type: 3, identifier: "free_code", discountType: "FREE_TRIAL", period: "P1M")
+    package static let freeWinBack = SimulatedOffer(
+        type: 4, identifier: "come_back_free", discountType: "FREE_TRIAL", period: "P1M")
+    /// A code for something that is no subscription: no period.
+    package static let oneTimeCode = SimulatedOffer(type: 3, identifier: "unlock_code", discountType: "ONE_TIME")
 }
 
 extension SimulatedTransaction {
@@ -67,14 +97,16 @@ extension SimulatedTransaction {
     package var offerCodeRefName: String? { offer?.type == 3 ? offer?.identifier : nil }
 
     /// The payload of the transaction's JWS.
-    package func row(_ environment: AppStoreEnvironment, signedDate: Timestamp) -> JSONValue {
+    package func row(
+        _ environment: AppStoreEnvironment, signedDate: Timestamp, bundleId: String = SimulatedApp.first.bundleId
+    ) -> JSONValue {
         .object([
             "transactionId": .string(transactionId),
             "originalTransactionId": .string(originalTransactionId),
             "webOrderLineItemId": webOrderLineItemId.map(JSONValue.string),
-            "bundleId": .string(SimulatedApp.first.bundleId),
+            "bundleId": .string(bundleId),
             "productId": .string(product.productId),
-            "subscriptionGroupIdentifier": isAutoRenewable ? .string(SimulatedProduct.subscriptionGroup) : nil,
+            "subscriptionGroupIdentifier": product.group.map(JSONValue.string),
             "purchaseDate": .number(purchaseDate.milliseconds),
             "originalPurchaseDate": .number(originalPurchaseDate.milliseconds),
             "expiresDate": (expiresDate?.milliseconds).map(JSONValue.number),
@@ -86,6 +118,7 @@ extension SimulatedTransaction {
             "revocationReason": (revocation?.reason).map(JSONValue.number),
             "revocationDate": (revocation?.date.milliseconds).map(JSONValue.number),
             "revocationType": (revocation?.type).map(JSONValue.string),
+            "revocationPercentage": (revocation?.percentage).map(JSONValue.number),
             "isUpgraded": isUpgraded ? .bool(true) : nil,
             "offerType": (offer?.type).map(JSONValue.number),
             "offerIdentifier": (offer?.identifier).map(JSONValue.string),

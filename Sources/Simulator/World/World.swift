@@ -1,21 +1,41 @@
 package import StoreTypes
 
+/// What a world has only when it is asked for.
+package struct WorldOptions: Sendable, Hashable {
+    /// Customers who ordered the app before it was out.
+    package var preOrders = false
+    /// verifyReceipt tells upgrades as cancellations too.
+    package var upgradesAreCancelled = false
+
+    package init(preOrders: Bool = false, upgradesAreCancelled: Bool = false) {
+        self.preOrders = preOrders
+        self.upgradesAreCancelled = upgradesAreCancelled
+    }
+
+    var document: JSONValue {
+        .object(["preOrders": .bool(preOrders), "upgradesAreCancelled": .bool(upgradesAreCancelled)])
+    }
+}
+
 /// Everybody who ever bought something in the simulated app: the same seed, number and clock give the same world.
 package struct World: Sendable {
     package let seed: UInt64
     /// The instant around which all dates lie.
     package let epoch: Timestamp
+    package let options: WorldOptions
     package let customers: [SimulatedCustomer]
 
-    package init(seed: UInt64, customers count: Int, epoch: Timestamp) {
+    package init(seed: UInt64, customers count: Int, epoch: Timestamp, options: WorldOptions = .init()) {
         self.seed = seed
+        self.options = options
         self.epoch = Timestamp(seconds: epoch.seconds)
         var random = SplitMix64(seed: seed)
+        let order = CustomerKind.order(options)
         customers = (0..<max(count, 0)).map { index in
-            let (kind, environment) = CustomerKind.order[index % CustomerKind.order.count]
+            let (kind, environment) = order[index % order.count]
             var builder = CustomerBuilder(
                 index: Int64(index), kind: kind, environment: environment, epoch: Timestamp(seconds: epoch.seconds),
-                seed: random.next())
+                seed: random.next(), options: options)
             return builder.build()
         }
     }

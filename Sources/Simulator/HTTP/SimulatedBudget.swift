@@ -1,0 +1,29 @@
+import StoreTypes
+
+/// `{"kind": "budget", "limit": 5, "seconds": 3600, "endpoint": "history", "environment": "production"}`: a smaller
+/// bucket of the Server API, full at once; `DELETE /faults` brings Apple's back.
+struct SimulatedBudget: Sendable {
+    let budget: RateLimiter.Budget
+    /// Nil for all.
+    let endpoint: APIEndpoint?
+    /// Nil for both.
+    let environment: AppStoreEnvironment?
+
+    /// Nil for what is no budget.
+    init?(_ document: JSONValue) {
+        guard document["kind"]?.text == "budget", let limit = document["limit"]?.integer, limit >= 0 else { return nil }
+        budget = .init(capacity: limit, seconds: document["seconds"]?.integer ?? 3600)
+        switch document["endpoint"]?.text {
+        case nil, "serverAPI": endpoint = nil
+        case let name?:
+            guard let named = APIEndpoint(rawValue: name) else { return nil }
+            endpoint = named
+        }
+        switch document["environment"]?.text?.lowercased() {
+        case nil: environment = nil
+        case "production": environment = .production
+        case "sandbox": environment = .sandbox
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,48 @@
+import Cryptography
+import Synchronization
+
+/// The receipts of a world's customers: each is signed when it is first wanted, and known to verifyReceipt from then on.
+final class ReceiptsInStock: Sendable {
+    private let world: World
+    private let mint: ReceiptMint
+    private let registry: ReceiptRegistry
+    private let keep: [String: [UInt8]]
+    private let complete = Mutex<[IssuedReceipt]?>(nil)
+
+    /// With the bytes of those that were signed before, by their ids; they are known at once.
+    ///
+    /// Throws where the keys do not sign; later they do.
+    init(
+        world: World, mint: ReceiptMint, registry: ReceiptRegistry, keep: [String: [UInt8]]
+    ) throws(CryptographyError) {
+        self.world = world
+        self.mint = mint
+        self.registry = registry
+        self.keep = keep
+        for customer in world.customers where !keep.isEmpty {
+            for plan in customer.receipts {
+                if let bytes = keep[plan.id] { registry.add(mint.issue(plan, for: customer, bytes: bytes)) }
+            }
+        }
+        for signer in [mint.pki.receiptSigner, mint.pki.purchaseSigner] {
+            _ = try signer.leaf.key.signature(over: [], digest: .sha256)
+        }
+    }
+
+    var all: [IssuedReceipt] {
+        complete.withLock { complete in
+            if let complete { return complete }
+            let receipts = world.customers.flatMap(receipts)
+            complete = receipts
+            return receipts
+        }
+    }
+
+    func receipts(of customer: SimulatedCustomer) -> [IssuedReceipt] {
+        customer.receipts.compactMap { plan in
+            if let known = registry.receipt(id: plan.id) { return known }
+            guard let receipt = try? mint.issue(plan, for: customer) else { return nil }
+            return registry.addFirst(receipt)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+/// The endpoints of the App Store Server API.
+package enum APIEndpoint: String, Sendable, Hashable, CaseIterable {
+    case transactionInfo, history, historyV1, subscriptionStatuses, appTransactionInfo
+    case refundHistory, refundHistoryV1, orderLookup
+    case extend, massExtend, massExtendStatus
+    case notificationHistory, testNotification, testNotificationStatus
+    case consumption, consumptionV1, appAccountToken, finish
+
+    /// Method, and path below `/inApps/`; `{}` is one value of the caller's.
+    var pattern: (method: String, path: String) {
+        switch self {
+        case .transactionInfo: ("GET", "v1/transactions/{}")
+        case .history: ("GET", "v2/history/{}")
+        case .historyV1: ("GET", "v1/history/{}")
+        case .subscriptionStatuses: ("GET", "v1/subscriptions/{}")
+        case .appTransactionInfo: ("GET", "v1/transactions/appTransactions/{}")
+        case .refundHistory: ("GET", "v2/refund/lookup/{}")
+        case .refundHistoryV1: ("GET", "v1/refund/lookup/{}")
+        case .orderLookup: ("GET", "v1/lookup/{}")
+        case .extend: ("PUT", "v1/subscriptions/extend/{}")
+        case .massExtend: ("POST", "v1/subscriptions/extend/mass")
+        case .massExtendStatus: ("GET", "v1/subscriptions/extend/mass/{}/{}")
+        case .notificationHistory: ("POST", "v1/notifications/history")
+        case .testNotification: ("POST", "v1/notifications/test")
+        case .testNotificationStatus: ("GET", "v1/notifications/test/{}")
+        case .consumption: ("PUT", "v2/transactions/consumption/{}")
+        case .consumptionV1: ("PUT", "v1/transactions/consumption/{}")
+        case .appAccountToken: ("PUT", "v1/transactions/{}/appAccountToken")
+        case .finish: ("POST", "v1/transactions/{}/finish")
+        }
+    }
+
+    /// Requests per second in production, as Apple publishes them; the sandbox has a tenth.
+    package var rate: Int64 {
+        switch self {
+        case .extend, .appAccountToken: 20
+        case .orderLookup, .refundHistory, .refundHistoryV1: 10
+        case .massExtend, .massExtendStatus, .testNotification, .testNotificationStatus: 1
+        default: 50
+        }
+    }
+
+    /// The endpoint of a path below `/inApps/`, and the caller's values in it.
+    static func matching(method: String, path: [String]) -> (endpoint: APIEndpoint, values: [String])? {
+        for endpoint in allCases where endpoint.pattern.method == method {
+            let wanted = endpoint.pattern.path.split(separator: "/")
+            guard wanted.count == path.count, zip(wanted, path).allSatisfy({ $0 == "{}" || $0 == $1 }) else { continue }
+            return (endpoint, zip(wanted, path).filter { $0.0 == "{}" }.map(\.1))
+        }
+        return nil
+    }
+}

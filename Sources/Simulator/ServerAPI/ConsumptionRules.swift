@@ -1,0 +1,80 @@
+/// What Send Consumption Information wants to be told: each field with its values and the error for others.
+struct ConsumptionRules: Sendable {
+    struct Field: Sendable {
+        let name: String
+        let code: Int64
+        var isRequired = true
+        let admits: @Sendable (JSONValue) -> Bool
+    }
+
+    let fields: [Field]
+    let kinds: Set<SimulatedProduct.Kind>
+    /// Rules between fields.
+    let rest: @Sendable (JSONValue, SimulatedProduct.Kind) throws(APIFailure) -> Void
+
+    func check(_ document: JSONValue, _ kind: SimulatedProduct.Kind) throws(APIFailure) {
+        for field in fields {
+            if let value = document[field.name] {
+                guard field.admits(value) else { throw APIFailure(field.code) }
+            } else if field.isRequired {
+                throw APIFailure(field.code)
+            }
+        }
+        guard kinds.contains(kind) else { throw APIFailure(4_000_047) }
+        try rest(document, kind)
+    }
+
+    static let second = ConsumptionRules(
+        fields: [
+            consent, sample,
+            words(
+                "deliveryStatus", 4_000_036,
+                [
+                    "DELIVERED", "UNDELIVERED_QUALITY_ISSUE", "UNDELIVERED_WRONG_ITEM", "UNDELIVERED_SERVER_OUTAGE",
+                    "UNDELIVERED_OTHER",
+                ]),
+            Field(name: "consumptionPercentage", code: 4_000_000, isRequired: false) {
+                $0.integer.map { (0...100_000).contains($0) } ?? false
+            },
+            words(
+                "refundPreference", 4_000_044, ["DECLINE", "GRANT_FULL", "GRANT_PRORATED"], isRequired: false),
+        ],
+        kinds: [.autoRenewable, .consumable, .nonConsumable, .nonRenewing]
+    ) { document, kind throws(APIFailure) in
+        guard let percentage = document["consumptionPercentage"]?.integer else { return }
+        // Of a subscription Apple knows the share itself.
+        if kind == .autoRenewable { throw APIFailure(4_000_209) }
+        // The number for a share of what was not delivered is not known.
+        if percentage != 0, document["deliveryStatus"]?.text != "DELIVERED" { throw APIFailure(4_000_000) }
+    }
+
+    static let first = ConsumptionRules(
+        fields: [
+            consent,
+            Field(name: "appAccountToken", code: 4_000_033) { value in
+                value.text.map { $0.isEmpty || SimulatedServerAPI.isUUID($0) } ?? false
+            },
+            numbers("consumptionStatus", 4_000_034, 0...3), numbers("platform", 4_000_039, 0...2), sample,
+            numbers("deliveryStatus", 4_000_036, 0...5), numbers("accountTenure", 4_000_032, 0...7),
+            numbers("playTime", 4_000_040, 0...7), numbers("lifetimeDollarsRefunded", 4_000_038, 0...7),
+            numbers("lifetimeDollarsPurchased", 4_000_037, 0...7), numbers("userStatus", 4_000_042, 0...4),
+            numbers("refundPreference", 4_000_044, 0...3, isRequired: false),
+        ],
+        kinds: [.autoRenewable, .consumable]
+    ) { _, _ throws(APIFailure) in }
+
+    private static let consent = Field(name: "customerConsented", code: 4_000_035) { $0 == .bool(true) }
+    private static let sample = Field(name: "sampleContentProvided", code: 4_000_041) { $0.flag != nil }
+
+    private static func words(
+        _ name: String, _ code: Int64, _ words: Set<String>, isRequired: Bool = true
+    ) -> Field {
+        Field(name: name, code: code, isRequired: isRequired) { $0.text.map(words.contains) ?? false }
+    }
+
+    private static func numbers(
+        _ name: String, _ code: Int64, _ range: ClosedRange<Int64>, isRequired: Bool = true
+    ) -> Field {
+        Field(name: name, code: code, isRequired: isRequired) { $0.integer.map(range.contains) ?? false }
+    }
+}

@@ -1,0 +1,115 @@
+import StoreTypes
+
+/// The query of Get Transaction History: which rows, in which order, from where.
+///
+/// All parameters have to be sent again with each page; those that may be repeated mean any of their values.
+struct HistoryQuery: Sendable {
+    static let pageSize = 20
+
+    /// The last row of the page before: `<lastModified ms>_<transactionId>`; `0` is the beginning.
+    struct Revision: Sendable, Hashable {
+        let milliseconds: Int64
+        let transactionId: Int64
+
+        init(milliseconds: Int64, transactionId: Int64) {
+            self.milliseconds = milliseconds
+            self.transactionId = transactionId
+        }
+
+        init(_ row: SimulatedTransaction) {
+            self.init(milliseconds: row.lastModified.milliseconds, transactionId: Int64(row.transactionId) ?? 0)
+        }
+
+        init?(_ text: String) {
+            let parts = text.split(separator: "_", omittingEmptySubsequences: false).map { Int64($0) }
+            guard parts.count == 2, let milliseconds = parts[0], let transactionId = parts[1] else { return nil }
+            self.init(milliseconds: milliseconds, transactionId: transactionId)
+        }
+
+        var text: String { "\(milliseconds)_\(transactionId)" }
+
+        func precedes(_ other: Revision) -> Bool {
+            (milliseconds, transactionId) < (other.milliseconds, other.transactionId)
+        }
+    }
+
+    private let revision: Revision?
+    private let isDescending: Bool
+    private let start, end: Int64?
+    private let products: [String]
+    private let kinds: [SimulatedProduct.Kind]
+    private let groups: [String]
+    private let isFamilyShared: Bool?
+    private let isRevoked: Bool?
+
+    init(_ request: APIRequest) throws(APIFailure) {
+        revision = try Self.optional(request.value("revision").flatMap { $0 == "0" ? nil : $0 }, 4_000_005) {
+            Revision($0)
+        }
+        isDescending =
+            try Self.optional(request.value("sort"), 4_000_021) {
+                ["ASCENDING": false, "DESCENDING": true][$0]
+            } ?? false
+        start = try Self.optional(request.value("startDate"), 4_000_015) { Int64($0) }
+        end = try Self.optional(request.value("endDate"), 4_000_016) { Int64($0) }
+        if let start, let end, start > end { throw APIFailure(4_000_013) }
+        products = request.values("productId")
+        guard !products.contains("") else { throw APIFailure(4_000_023) }
+        kinds = try Self.all(request.values("productType"), 4_000_022) { Self.kinds[$0] }
+        groups = try Self.all(request.values("subscriptionGroupIdentifier"), 4_000_024) {
+            TransactionIdentifier(rawValue: $0)?.rawValue
+        }
+        isFamilyShared = try Self.optional(request.value("inAppOwnershipType"), 4_000_026) {
+            ["PURCHASED": false, "FAMILY_SHARED": true][$0]
+        }
+        let revoked = try Self.optional(request.value("revoked"), 4_000_030, Self.flag)
+        let excluded = try Self.optional(request.value("excludeRevoked"), 4_000_025, Self.flag)
+        isRevoked = revoked ?? (excluded == true ? false : nil)
+    }
+
+    /// The rows of one page, and whether there are more.
+    func page(of rows: [SimulatedTransaction]) -> (rows: [SimulatedTransaction], hasMore: Bool) {
+        let ascending = rows.filter(admits).map { (row: $0, place: Revision($0)) }
+            .sorted { $0.place.precedes($1.place) }
+        let ordered = isDescending ? ascending.reversed() : ascending
+        let rest = ordered.filter { entry in
+            revision.map { isDescending ? entry.place.precedes($0) : $0.precedes(entry.place) } ?? true
+        }
+        return (rest.prefix(Self.pageSize).map(\.row), rest.count > Self.pageSize)
+    }
+
+    private func admits(_ row: SimulatedTransaction) -> Bool {
+        let date = row.purchaseDate.milliseconds
+        return date >= start ?? .min && (end.map { date < $0 } ?? true)
+            && (products.isEmpty || products.contains(row.product.productId))
+            && (kinds.isEmpty || kinds.contains(row.product.kind))
+            && (groups.isEmpty || row.product.group.map(groups.contains) == true)
+            && (isFamilyShared ?? row.isFamilyShared) == row.isFamilyShared
+            && (isRevoked ?? (row.revocation != nil)) == (row.revocation != nil)
+    }
+
+    /// The query's names of products differ from those of the payloads.
+    private static let kinds: [String: SimulatedProduct.Kind] = [
+        "AUTO_RENEWABLE": .autoRenewable, "NON_RENEWABLE": .nonRenewing, "CONSUMABLE": .consumable,
+        "NON_CONSUMABLE": .nonConsumable,
+    ]
+
+    /// Apple's Python library writes `True`.
+    private static func flag(_ text: String) -> Bool? { ["true": true, "false": false][text.lowercased()] }
+
+    private static func optional<Value>(
+        _ text: String?, _ code: Int64, _ read: (String) -> Value?
+    ) throws(APIFailure) -> Value? {
+        guard let text else { return nil }
+        guard let value = read(text) else { throw APIFailure(code) }
+        return value
+    }
+
+    private static func all<Value>(
+        _ texts: [String], _ code: Int64, _ read: (String) -> Value?
+    ) throws(APIFailure) -> [Value] {
+        let values = texts.compactMap(read)
+        guard values.count == texts.count else { throw APIFailure(code) }
+        return values
+    }
+}

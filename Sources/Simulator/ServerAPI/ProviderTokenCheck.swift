@@ -1,0 +1,84 @@
+package import Cryptography
+package import StoreTypes
+
+/// Whether a caller is the app's owner: `Authorization: Bearer` with a JWT of the account's key.
+package struct ProviderTokenCheck: Sendable {
+    private let key: VerifyingKey
+    private let keyId: String
+    private let issuerId: String
+    private let bundleId: String
+    private let clock: SimulatedClock
+
+    package init(_ credentials: SimulatedCredentials, clock: SimulatedClock) throws(CryptographyError) {
+        key = try VerifyingKey(publicKeyInfo: credentials.key.publicKeyInfo.span)
+        keyId = credentials.keyId
+        issuerId = credentials.issuerId
+        bundleId = credentials.bundleId
+        self.clock = clock
+    }
+
+    /// True for ES256 by the account's key, with all claims right and a life of at most an hour.
+    package func accepts(_ authorization: String?) -> Bool {
+        guard let authorization, authorization.hasPrefix("Bearer ") else { return false }
+        let parts = authorization.dropFirst(7).split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let header = Self.document(parts[0]), let claims = Self.document(parts[1]),
+            header["alg"]?.text == "ES256", header["kid"]?.text == keyId,
+            header["typ"] == nil || header["typ"]?.text == "JWT",
+            claims["iss"]?.text == issuerId, claims["aud"]?.text == "appstoreconnect-v1",
+            claims["bid"]?.text == bundleId,
+            // A fixed clock is the world's; callers may live in it or in real time.
+            [Timestamp.now, clock.now].contains(where: { Self.isCurrent(claims, at: $0.seconds) }),
+            let signature = Base64.decodeURLSafe(parts[2]), signature.count == 64
+        else { return false }
+        let encoded = DEREncoder.sequence(
+            DEREncoder.integer(magnitude: Array(signature[..<32])),
+            DEREncoder.integer(magnitude: Array(signature[32...])))
+        let signed = Array("\(parts[0]).\(parts[1])".utf8)
+        return (try? key.verify(encoded.span, over: signed.span, digest: .sha256)) != nil
+    }
+
+    /// Apple's Python library sends no `iat`; its tokens live from now.
+    private static func isCurrent(_ claims: JSONValue, at now: Int64) -> Bool {
+        guard let expiry = claims["exp"]?.integer, expiry > now else { return false }
+        guard let issued = claims["iat"] else { return expiry - now <= 3600 }
+        guard let issued = issued.integer else { return false }
+        return issued <= now + 60 && expiry - issued <= 3600
+    }
+
+    private static func document(_ part: Substring) -> JSONValue? {
+        Base64.decodeURLSafe(part).flatMap { try? JSONValue(reading: $0) }
+    }
+}
+
+/// What the owner of the simulated app holds of App Store Connect.
+package struct SimulatedCredentials: Sendable {
+    package let issuerId = SimulatedConfiguration.issuerId
+    package let keyId = SimulatedConfiguration.keyId
+    package let bundleId = SimulatedApp.first.bundleId
+    /// The In-App Purchase key; ``Cryptography/SigningKey/privateKeyPEM`` is the `.p8` file.
+    package let key: SigningKey
+
+    package init(key: SigningKey) {
+        self.key = key
+    }
+
+    /// A JWT of the account for five minutes; claims of the caller's replace the right ones.
+    package func token(
+        issuedAt now: Timestamp = .now, header: JSONValue? = nil, claims: KeyValuePairs<String, JSONValue?> = [:],
+        signedBy other: SigningKey? = nil
+    ) throws(CryptographyError) -> String {
+        var members: [JSONValue.Member] = [
+            .init("iss", .string(issuerId)), .init("iat", .number(now.seconds)),
+            .init("exp", .number(now.seconds + 300)), .init("aud", .string("appstoreconnect-v1")),
+            .init("bid", .string(bundleId)),
+        ]
+        for (name, value) in claims {
+            members.removeAll { $0.key == name }
+            if let value { members.append(.init(name, value)) }
+        }
+        let head = header ?? .object(["alg": .string("ES256"), "kid": .string(keyId), "typ": .string("JWT")])
+        let signed = Base64.encodeURLSafe(head.bytes) + "." + Base64.encodeURLSafe(JSONValue.object(members).bytes)
+        let signature = try (other ?? key).rawES256Signature(over: Array(signed.utf8))
+        return "\(signed).\(Base64.encodeURLSafe(signature))"
+    }
+}

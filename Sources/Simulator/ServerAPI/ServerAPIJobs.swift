@@ -1,0 +1,56 @@
+import StoreTypes
+import Synchronization
+
+/// What the Server API was told to do and is asked about later.
+final class ServerAPIJobs: Sendable {
+    /// An extension for all subscribers of a product.
+    struct MassExtension: Sendable {
+        let productId: String
+        let completeDate: Timestamp
+        let succeeded: Int64
+        let failed: Int64
+    }
+
+    /// A test notification: what was sent, and when.
+    struct TestNotification: Sendable {
+        let signedPayload: String
+        let attemptDate: Timestamp
+    }
+
+    private struct Place: Hashable {
+        let name: String
+        let environment: AppStoreEnvironment
+    }
+
+    private struct Contents {
+        var number: Int64 = 0
+        var extensions: [Place: MassExtension] = [:]
+        var notifications: [Place: TestNotification] = [:]
+    }
+
+    private let contents = Mutex(Contents())
+
+    /// 1, 2, 3 …
+    func nextNumber() -> Int64 {
+        contents.withLock {
+            $0.number += 1
+            return $0.number
+        }
+    }
+
+    func massExtension(_ identifier: String, _ environment: AppStoreEnvironment) -> MassExtension? {
+        contents.withLock { $0.extensions[Place(name: identifier, environment: environment)] }
+    }
+
+    func add(_ job: MassExtension, _ identifier: String, _ environment: AppStoreEnvironment) {
+        contents.withLock { $0.extensions[Place(name: identifier, environment: environment)] = job }
+    }
+
+    func testNotification(_ token: String, _ environment: AppStoreEnvironment) -> TestNotification? {
+        contents.withLock { $0.notifications[Place(name: token, environment: environment)] }
+    }
+
+    func add(_ notification: TestNotification, _ token: String, _ environment: AppStoreEnvironment) {
+        contents.withLock { $0.notifications[Place(name: token, environment: environment)] = notification }
+    }
+}

@@ -1,0 +1,69 @@
+import Cryptography
+import StoreTypes
+
+/// Something the App Store told the app's server: read off a customer's transactions and renewals.
+struct SimulatedNotification: Sendable {
+    let type: String
+    let subtype: String?
+    let date: Timestamp
+    let transaction: SimulatedTransaction
+    let renewal: SimulatedRenewal?
+
+    /// The same for the same event.
+    var uuid: String {
+        let name = "\(type).\(transaction.transactionId).\(date.milliseconds)"
+        let seed = SHA.digest(Array(name.utf8), with: .sha256).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        var random = SplitMix64(seed: seed)
+        return random.uuid()
+    }
+
+    /// In the order in which they were sent.
+    static func all(of customer: SimulatedCustomer) -> [SimulatedNotification] {
+        (customer.transactions.flatMap { purchase($0, of: customer) }
+            + customer.renewals.compactMap { end($0, of: customer) })
+            .sorted { $0.date < $1.date }
+    }
+
+    private static func purchase(
+        _ transaction: SimulatedTransaction, of customer: SimulatedCustomer
+    ) -> [SimulatedNotification] {
+        let renewal = customer.renewals.first { $0.originalTransactionId == transaction.originalTransactionId }
+        func event(_ type: String, _ subtype: String?, _ date: Timestamp) -> SimulatedNotification {
+            .init(type: type, subtype: subtype, date: date, transaction: transaction, renewal: renewal)
+        }
+        var events: [SimulatedNotification] = []
+        let isFirst = transaction.transactionId == transaction.originalTransactionId
+        if !transaction.isAutoRenewable {
+            events.append(event("ONE_TIME_CHARGE", nil, transaction.purchaseDate))
+        } else if transaction.isRenewal {
+            events.append(event("DID_RENEW", nil, transaction.purchaseDate))
+        } else {
+            events.append(event("SUBSCRIBED", isFirst ? "INITIAL_BUY" : "RESUBSCRIBE", transaction.purchaseDate))
+        }
+        if let upgraded = transaction.upgradedDate {
+            events.append(event("DID_CHANGE_RENEWAL_PREF", "UPGRADE", upgraded))
+        }
+        if let revocation = transaction.revocation {
+            events.append(event(revocation.type == "FAMILY_REVOKE" ? "REVOKE" : "REFUND", nil, revocation.date))
+        }
+        return events
+    }
+
+    private static func end(
+        _ renewal: SimulatedRenewal, of customer: SimulatedCustomer
+    ) -> SimulatedNotification? {
+        guard let newest = customer.newestTransaction(of: renewal), let date = newest.expiresDate else { return nil }
+        let (type, subtype): (String, String?)
+        switch (renewal.status, renewal.expirationIntent) {
+        case (.gracePeriod, _): (type, subtype) = ("DID_FAIL_TO_RENEW", "GRACE_PERIOD")
+        case (.billingRetry, _): (type, subtype) = ("DID_FAIL_TO_RENEW", nil)
+        case (.expired, 1): (type, subtype) = ("EXPIRED", "VOLUNTARY")
+        case (.expired, 2): (type, subtype) = ("EXPIRED", "BILLING_RETRY")
+        case (.expired, 3): (type, subtype) = ("EXPIRED", "PRICE_INCREASE")
+        case (.expired, 4): (type, subtype) = ("EXPIRED", "PRODUCT_NOT_FOR_SALE")
+        case (.expired, _): (type, subtype) = ("EXPIRED", nil)
+        case (.active, _), (.revoked, _): return nil
+        }
+        return .init(type: type, subtype: subtype, date: date, transaction: newest, renewal: renewal)
+    }
+}

@@ -1,0 +1,117 @@
+import StoreTypes
+
+/// Later renewal dates, for one subscription or all of a product. Days are days in the sandbox too: this world's
+/// sandbox does not run faster.
+extension SimulatedServerAPI {
+    private struct Wish {
+        let days: Int64
+        let identifier: String
+
+        init(_ document: JSONValue) throws(APIFailure) {
+            guard let days = document["extendByDays"]?.integer, (1...90).contains(days) else {
+                throw APIFailure(4_000_009)
+            }
+            guard let reason = document["extendReasonCode"]?.integer, (0...3).contains(reason) else {
+                throw APIFailure(4_000_010)
+            }
+            guard let identifier = document["requestIdentifier"]?.text, (1...128).contains(identifier.utf8.count)
+            else { throw APIFailure(4_000_011) }
+            self.days = days
+            self.identifier = identifier
+        }
+    }
+
+    func extend(_ call: ServerAPICall) throws -> APIAnswer {
+        let (customer, first) = try original(call, malformed: 4_000_008, notOriginal: 4_040_005)
+        let wish = try Wish(call.request.document())
+        guard let renewal = customer.renewals.first(where: { $0.originalTransactionId == first.transactionId }) else {
+            throw APIFailure(4_030_004)
+        }
+        let (lineItem, date) = try extend(renewal, of: customer, by: wish.days)
+        return APIAnswer(
+            body: .object([
+                "originalTransactionId": .string(first.transactionId),
+                "webOrderLineItemId": lineItem.map(JSONValue.string), "success": .bool(true),
+                "effectiveDate": .number(date.milliseconds),
+            ]))
+    }
+
+    /// Active, paid, not shared, and at most twice a year.
+    private func extend(
+        _ renewal: SimulatedRenewal, of customer: SimulatedCustomer, by days: Int64
+    ) throws(APIFailure) -> (lineItem: String?, date: Timestamp) {
+        guard let newest = customer.newestTransaction(of: renewal), let expires = newest.expiresDate else {
+            throw APIFailure(4_030_004)
+        }
+        if newest.isFamilyShared { throw APIFailure(4_030_007) }
+        let year = clock.now.advanced(byMilliseconds: -365 * CustomerBuilder.day)
+        guard renewal.extensionDates.filter({ $0 > year }).count < 2 else { throw APIFailure(4_030_005) }
+        guard renewal.status == .active, newest.price > 0 else { throw APIFailure(4_030_004) }
+        let date = expires.advanced(byMilliseconds: days * CustomerBuilder.day)
+        let now = clock.now
+        book.change(customer) { customer in
+            for place in customer.transactions.indices
+            where customer.transactions[place].transactionId == newest.transactionId {
+                customer.transactions[place].expiresDate = date
+                customer.transactions[place].changeDate = now
+            }
+            for place in customer.renewals.indices
+            where customer.renewals[place].originalTransactionId == renewal.originalTransactionId {
+                customer.renewals[place].renewalDate = date
+                customer.renewals[place].extensionDates.append(now)
+            }
+        }
+        return (newest.webOrderLineItemId, date)
+    }
+
+    /// Done at once; Apple takes hours. The same identifier again changes nothing.
+    func massExtend(_ call: ServerAPICall) throws -> APIAnswer {
+        let document = try call.request.document()
+        let wish = try Wish(document)
+        guard Self.isUUID(wish.identifier) else { throw APIFailure(4_000_011) }
+        guard let product = document["productId"]?.text, !product.isEmpty else { throw APIFailure(4_000_023) }
+        var isMeant = true
+        if let list = document["storefrontCountryCodes"] {
+            guard let codes = list.elements, !codes.isEmpty else { throw APIFailure(4_000_027) }
+            guard codes.allSatisfy({ $0.text?.utf8.count == 3 }) else { throw APIFailure(4_000_028) }
+            isMeant = codes.contains(.string("USA"))
+        }
+        if jobs.massExtension(wish.identifier, call.environment) == nil {
+            var counts: (succeeded: Int64, failed: Int64) = (0, 0)
+            for customer in isMeant ? book.customers(in: call.environment) : [] {
+                for renewal in customer.renewals where renewal.productId == product && renewal.status == .active {
+                    if (try? extend(renewal, of: customer, by: wish.days)) != nil {
+                        counts.succeeded += 1
+                    } else {
+                        counts.failed += 1
+                    }
+                }
+            }
+            jobs.add(
+                .init(
+                    productId: product, completeDate: clock.now, succeeded: counts.succeeded, failed: counts.failed),
+                wish.identifier, call.environment)
+        }
+        return APIAnswer(body: .object(["requestIdentifier": .string(wish.identifier)]))
+    }
+
+    func massExtendStatus(_ call: ServerAPICall) throws -> APIAnswer {
+        let (product, identifier) = (call.values[0], call.values[1])
+        guard Self.isUUID(identifier) else { throw APIFailure(4_000_011) }
+        guard let job = jobs.massExtension(identifier, call.environment), job.productId == product else {
+            throw APIFailure(4_040_009)
+        }
+        return APIAnswer(
+            body: .object([
+                "requestIdentifier": .string(identifier), "complete": .bool(true),
+                "completeDate": .number(job.completeDate.milliseconds), "succeededCount": .number(job.succeeded),
+                "failedCount": .number(job.failed),
+            ]))
+    }
+
+    /// Letters of either case.
+    static func isUUID(_ text: String) -> Bool {
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+        return parts.map(\.utf8.count) == [8, 4, 4, 4, 12] && parts.joined().allSatisfy { $0.isASCII && $0.isHexDigit }
+    }
+}

@@ -1,0 +1,115 @@
+import StoreTypes
+
+/// The endpoints that only tell.
+extension SimulatedServerAPI {
+    private typealias Member = JSONValue.Member
+
+    func transactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
+        let (_, transaction) = try transaction(call)
+        return APIAnswer(
+            body: .object([
+                "signedTransactionInfo": .string(
+                    try mint.transaction(transaction, call.environment, call.fault?.tampering))
+            ]))
+    }
+
+    /// Version 1 leaves out finished consumables, unless they were refunded.
+    func history(_ call: ServerAPICall, listsFinished: Bool) throws -> APIAnswer {
+        let customer = try customer(call)
+        let query = try HistoryQuery(call.request)
+        let rows = customer.transactions.filter { listsFinished || $0.isInReceipts || $0.revocation != nil }
+        var page = query.page(of: rows)
+        let asked = call.request.value("revision")
+        var revision = page.rows.last.map { HistoryQuery.Revision($0).text } ?? asked ?? "0"
+        switch call.fault {
+        case .emptyHistory: (page, revision) = (([], false), "0")
+        case .emptyPage: (page, revision) = (([], !page.rows.isEmpty), asked ?? "1_1")
+        case .unchangedRevision: (page.hasMore, revision) = (true, asked ?? revision)
+        case .endlessPages:
+            page = (Array(rows.prefix(HistoryQuery.pageSize)), true)
+            revision = "\(Int64(clock.now.seconds))_\(jobs.nextNumber())"
+        case .repeatedRows: page.rows += page.rows.prefix(1)
+        default: break
+        }
+        let signed = try page.rows.map {
+            JSONValue.string(try mint.transaction($0, call.environment, call.fault?.tampering))
+        }
+        return APIAnswer(
+            body: .object(
+                [Member("revision", .string(revision)), Member("hasMore", .bool(page.hasMore))] + call.envelope
+                    + [Member("signedTransactions", .array(signed))]))
+    }
+
+    /// One element for each original transaction, below its group.
+    func subscriptionStatuses(_ call: ServerAPICall) throws -> APIAnswer {
+        let customer = try customer(call)
+        let wanted = try call.request.values("status").map { text throws(APIFailure) in
+            guard let status = Int64(text).flatMap(SimulatedRenewal.Status.init) else { throw APIFailure(4_000_031) }
+            return status
+        }
+        var groups: [(group: String, items: [JSONValue])] = []
+        for renewal in customer.renewals where wanted.isEmpty || wanted.contains(renewal.status) {
+            guard let newest = customer.newestTransaction(of: renewal), let group = newest.product.group else {
+                continue
+            }
+            let item = JSONValue.object([
+                "originalTransactionId": .string(renewal.originalTransactionId),
+                "status": .number(renewal.status.rawValue),
+                "signedTransactionInfo": .string(
+                    try mint.transaction(newest, call.environment, call.fault?.tampering)),
+                "signedRenewalInfo": .string(try mint.renewal(renewal, call.environment, call.fault?.tampering)),
+            ])
+            if let place = groups.firstIndex(where: { $0.group == group }) {
+                groups[place].items.append(item)
+            } else {
+                groups.append((group, [item]))
+            }
+        }
+        let data = groups.map {
+            JSONValue.object([
+                "subscriptionGroupIdentifier": .string($0.group), "lastTransactions": .array($0.items),
+            ])
+        }
+        return APIAnswer(body: .object(call.envelope + [Member("data", .array(data))]))
+    }
+
+    func appTransactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
+        let customer = try customer(call)
+        let isProduction = call.environment == .production
+        let payload = JSONValue.object([
+            "receiptType": .string(call.environment.rawValue),
+            "appAppleId": isProduction ? .number(SimulatedApp.first.appAppleId) : nil,
+            "bundleId": .string(JWSMint.bundleId(call.fault?.tampering)),
+            "receiptCreationDate": .number(clock.now.milliseconds),
+            "originalPurchaseDate": .number(customer.originalPurchaseDate.milliseconds),
+            "originalApplicationVersion": .string(customer.originalApplicationVersion),
+            "preorderDate": (customer.preorderDate?.milliseconds).map(JSONValue.number),
+            "appTransactionId": .string(customer.appTransactionId),
+            "originalPlatform": .string("iOS"),
+        ])
+        return APIAnswer(
+            body: .object(["signedAppTransactionInfo": .string(try mint.sign(payload, call.fault?.tampering))]))
+    }
+
+    /// An unknown order is no error; an order is known in production only.
+    func orderLookup(_ call: ServerAPICall) throws -> APIAnswer {
+        guard call.environment == .production else { throw APIFailure(4_000_000) }
+        let order = call.values[0]
+        guard (1...64).contains(order.utf8.count), order.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
+        else { throw APIFailure(4_000_000) }
+        guard let id = book.transactionId(order: order),
+            case .transaction(_, let transaction)? = book.find(id, in: .production)
+        else { return APIAnswer(body: .object(["status": .number(1)])) }
+        let signed = try mint.transaction(transaction, call.environment, call.fault?.tampering)
+        return APIAnswer(
+            body: .object(["status": .number(0), "signedTransactions": .array([.string(signed)])]))
+    }
+}
+
+extension SimulatedCustomer {
+    /// The last transaction of a subscription.
+    func newestTransaction(of renewal: SimulatedRenewal) -> SimulatedTransaction? {
+        transactions.filter { $0.originalTransactionId == renewal.originalTransactionId }
+            .max { $0.purchaseDate < $1.purchaseDate }
+    }
+}

@@ -1,0 +1,156 @@
+package import Cryptography
+import StoreTypes
+
+/// Answers the App Store Server API for the customers of a simulated App Store, in both environments.
+package final class SimulatedServerAPI: Sendable {
+    package let credentials: SimulatedCredentials
+    package let limiter = RateLimiter()
+    let book: CustomerBook
+    let mint: JWSMint
+    let clock: SimulatedClock
+    let jobs = ServerAPIJobs()
+    private let check: ProviderTokenCheck
+
+    package init(
+        book: CustomerBook, signer: ReceiptSigner, credentials: SimulatedCredentials, clock: SimulatedClock
+    ) throws(CryptographyError) {
+        self.book = book
+        self.credentials = credentials
+        self.clock = clock
+        mint = JWSMint(signer, clock: clock)
+        check = try ProviderTokenCheck(credentials, clock: clock)
+    }
+
+    /// First who asks, then how often, then what.
+    package func answer(_ request: APIRequest, fault: ServerAPIFault? = nil) throws(CryptographyError) -> APIAnswer {
+        guard check.accepts(request.authorization) else { return APIAnswer(401) }
+        guard let (endpoint, values) = APIEndpoint.matching(method: request.method, path: request.path) else {
+            return APIAnswer(404)
+        }
+        if let later = limiter.take(endpoint, request.environment) {
+            return APIFailure(4_290_000, retryAfter: String(later.milliseconds)).answer
+        }
+        let call = ServerAPICall(request: request, values: values, fault: fault)
+        do {
+            return try answer(call, at: endpoint)
+        } catch let failure as APIFailure {
+            return failure.answer
+        } catch let error as CryptographyError {
+            throw error
+        } catch {
+            return APIFailure(5_000_000).answer
+        }
+    }
+
+    private func answer(_ call: ServerAPICall, at endpoint: APIEndpoint) throws -> APIAnswer {
+        if case .failure(let code, let retryAfter)? = call.fault {
+            throw APIFailure(code, retryAfter: retryAfter)
+        }
+        switch endpoint {
+        case .transactionInfo: return try transactionInfo(call)
+        case .history: return try history(call, listsFinished: true)
+        case .historyV1: return try history(call, listsFinished: false)
+        case .subscriptionStatuses: return try subscriptionStatuses(call)
+        case .appTransactionInfo: return try appTransactionInfo(call)
+        case .refundHistory: return try refundHistory(call)
+        case .refundHistoryV1: return try refundHistoryV1(call)
+        case .orderLookup: return try orderLookup(call)
+        case .extend: return try extend(call)
+        case .massExtend: return try massExtend(call)
+        case .massExtendStatus: return try massExtendStatus(call)
+        case .notificationHistory: return try notificationHistory(call)
+        case .testNotification: return try testNotification(call)
+        case .testNotificationStatus: return try testNotificationStatus(call)
+        case .consumption: return try consumption(call, ConsumptionRules.second)
+        case .consumptionV1: return try consumption(call, ConsumptionRules.first)
+        case .appAccountToken: return try setAppAccountToken(call)
+        case .finish: return try finish(call)
+        }
+    }
+}
+
+/// What goes wrong with the Server API in particular.
+package enum ServerAPIFault: Sendable, Hashable {
+    /// That error, with that `Retry-After` if one is given.
+    case failure(code: Int64, retryAfter: String?)
+    /// A history that never ends: the first rows again and again, each time with another revision.
+    case endlessPages
+    /// A history that has more, but not behind the revision it gives.
+    case unchangedRevision
+    /// 200 with an empty history.
+    case emptyHistory
+    /// A page without rows that has more behind it.
+    case emptyPage
+    /// The page's first row comes once more at its end.
+    case repeatedRows
+    /// Another app's answer.
+    case wrongBundle
+    /// Signed data whose signature does not hold.
+    case badSignature
+
+    var tampering: JWSMint.Tampering? {
+        switch self {
+        case .wrongBundle: .wrongBundle
+        case .badSignature: .badSignature
+        default: nil
+        }
+    }
+}
+
+/// A request at its endpoint: the values of the path, and what is to go wrong.
+struct ServerAPICall: Sendable {
+    let request: APIRequest
+    let values: [String]
+    let fault: ServerAPIFault?
+
+    var environment: AppStoreEnvironment { request.environment }
+
+    /// The members that answers about a customer begin with.
+    var envelope: [JSONValue.Member] {
+        let app = SimulatedApp.first
+        return [
+            .init("environment", .string(environment.rawValue)),
+            .init("bundleId", .string(JWSMint.bundleId(fault?.tampering))),
+        ]
+            // Not there in the sandbox.
+            + (environment == .production ? [.init("appAppleId", .number(app.appAppleId))] : [])
+    }
+}
+
+extension SimulatedServerAPI {
+    /// Whose id the path names; any id of the customer will do.
+    func customer(_ call: ServerAPICall) throws(APIFailure) -> SimulatedCustomer {
+        let id = call.values[0]
+        try APIFailure.checkIdentifier(id)
+        guard let finding = book.find(id, in: call.environment) else { throw APIFailure(4_040_010) }
+        return finding.customer
+    }
+
+    /// The transaction that the path names; the id of the app's download will not do.
+    func transaction(
+        _ call: ServerAPICall
+    ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {
+        let id = call.values[0]
+        try APIFailure.checkIdentifier(id)
+        switch book.find(id, in: call.environment) {
+        case .transaction(let customer, let transaction)?: return (customer, transaction)
+        case .appTransaction?: throw APIFailure(4_000_048)
+        case nil: throw APIFailure(4_040_010)
+        }
+    }
+
+    /// The original transaction that the path names.
+    func original(
+        _ call: ServerAPICall, malformed: Int64, notOriginal: Int64
+    ) throws(APIFailure) -> (customer: SimulatedCustomer, transaction: SimulatedTransaction) {
+        let id = call.values[0]
+        try APIFailure.checkIdentifier(id, code: malformed)
+        switch book.find(id, in: call.environment) {
+        case .transaction(let customer, let transaction)?:
+            guard transaction.originalTransactionId == id else { throw APIFailure(notOriginal) }
+            return (customer, transaction)
+        case .appTransaction?: throw APIFailure(4_000_048)
+        case nil: throw APIFailure(4_040_005)
+        }
+    }
+}

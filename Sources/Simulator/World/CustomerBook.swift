@@ -1,0 +1,96 @@
+package import StoreTypes
+import Synchronization
+
+/// The customers of a world as they are now: what callers of the Server API change is laid over it.
+///
+/// Any id finds its customer: of a transaction, as history or receipts call it, of an order, of the app's download.
+package final class CustomerBook: Sendable {
+    /// What an id turned out to be.
+    package enum Finding: Sendable, Hashable {
+        case transaction(SimulatedCustomer, SimulatedTransaction)
+        case appTransaction(SimulatedCustomer)
+
+        package var customer: SimulatedCustomer {
+            switch self {
+            case .transaction(let customer, _), .appTransaction(let customer): customer
+            }
+        }
+    }
+
+    private struct Contents {
+        var changed: [String: SimulatedCustomer] = [:]
+        var changes: [String: Int] = [:]
+        var places: [String: Int]?
+        var orders: [String: String]?
+    }
+
+    package let world: World
+    private let contents = Mutex(Contents())
+
+    package init(_ world: World) {
+        self.world = world
+    }
+
+    package func current(_ customer: SimulatedCustomer) -> SimulatedCustomer {
+        contents.withLock { $0.changed[customer.id] } ?? customer
+    }
+
+    /// How often a customer was changed; 0 as the world began.
+    package func changes(of customer: SimulatedCustomer) -> Int { contents.withLock { $0.changes[customer.id] ?? 0 } }
+
+    /// Everybody in one environment.
+    package func customers(in environment: AppStoreEnvironment) -> [SimulatedCustomer] {
+        let changed = contents.withLock { $0.changed }
+        return world.customers.filter { $0.environment == environment }.map { changed[$0.id] ?? $0 }
+    }
+
+    /// Whose id that is, in that environment only.
+    package func find(_ id: String, in environment: AppStoreEnvironment) -> Finding? {
+        let found = contents.withLock { contents -> SimulatedCustomer? in
+            let places = contents.places ?? Self.places(world)
+            contents.places = places
+            return places[id].map { contents.changed[world.customers[$0].id] ?? world.customers[$0] }
+        }
+        guard let found, found.environment == environment else { return nil }
+        return found.transaction(id).map { .transaction(found, $0) } ?? .appTransaction(found)
+    }
+
+    /// The id of the transaction that was ordered so.
+    package func transactionId(order: String) -> String? {
+        contents.withLock { contents in
+            let orders = contents.orders ?? Self.orders(world)
+            contents.orders = orders
+            return orders[order]
+        }
+    }
+
+    /// Changes one customer for good.
+    package func change(_ customer: SimulatedCustomer, _ edit: (inout SimulatedCustomer) -> Void) {
+        contents.withLock {
+            var current = $0.changed[customer.id] ?? customer
+            edit(&current)
+            $0.changed[customer.id] = current
+            $0.changes[customer.id, default: 0] += 1
+        }
+    }
+
+    private static func places(_ world: World) -> [String: Int] {
+        var places: [String: Int] = [:]
+        for (place, customer) in world.customers.enumerated() {
+            places[customer.appTransactionId] = place
+            for transaction in customer.transactions {
+                places[transaction.transactionId] = place
+                if let restored = transaction.restoredId { places[restored] = place }
+            }
+        }
+        return places
+    }
+
+    private static func orders(_ world: World) -> [String: String] {
+        var orders: [String: String] = [:]
+        for transaction in world.customers.lazy.flatMap(\.transactions) {
+            orders[transaction.orderId] = transaction.transactionId
+        }
+        return orders
+    }
+}

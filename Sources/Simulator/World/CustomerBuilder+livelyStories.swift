@@ -1,0 +1,93 @@
+import StoreTypes
+
+/// Customers who restore, come back, hold several subscriptions, or keep transactionReceipts of all that.
+extension CustomerBuilder {
+    /// A second device restored old periods under new ids; one of them was refunded later.
+    mutating func restored() {
+        let places = subscribe(.monthly, periods: 5, until: runningUntil())
+        for place in places[1...2] { customer.transactions[place].restoredId = newTransactionId() }
+        customer.transactions[places[1]].revocation = .init(
+            date: ago(days: 20).advanced(byMilliseconds: 593), reason: 0, type: "REFUND_FULL")
+        renewal(of: places[4], .active, willRenew: true)
+        appReceipt()
+    }
+
+    mutating func oldRestored() {
+        let places = subscribe(.monthly, periods: 3, until: runningUntil())
+        customer.transactions[places[2]].restoredId = newTransactionId()
+        renewal(of: places[2], .active, willRenew: true)
+        transactionReceipt(of: places[2])
+        transactionReceipt(of: places[0])
+    }
+
+    /// Three subscriptions in two groups, one of them a family member's; and one of everything else.
+    mutating func severalSubscriptions() {
+        buy(.unlock, at: ago(days: 210))
+        buy(.season, at: ago(days: 100))
+        let own = subscribe(.monthly, periods: 3, until: runningUntil(), firstOffer: .freeTrial)
+        let news = subscribe(.newsMonthly, periods: 4, until: ago(days: 40))
+        let shared = subscribe(.yearly, periods: 1, until: ago(days: -150))
+        share(shared)
+        let coins = buy(.coins, at: ago(days: 2))
+        customer.transactions[coins].isFinished = false
+        renewal(of: own[2], .active, willRenew: true)
+        renewal(of: news[3], .expired, willRenew: false) {
+            $0.expirationIntent = 1
+            $0.isInBillingRetryPeriod = false
+        }
+        renewal(of: shared[0], .active, willRenew: true)
+        sortByPurchase()
+        appReceipt()
+    }
+
+    /// Half a year without, then back by a win-back offer: the original transaction stays the same.
+    mutating func resubscribed() {
+        let first = subscribe(.monthly, periods: 3, until: ago(days: 260), firstOffer: .freeTrial)
+        let second = subscribe(
+            .monthly, periods: 2, until: runningUntil(), firstOffer: .winBack, continuing: first[0])
+        let start = customer.transactions[second[0]].purchaseDate
+        renewal(of: second[1], .active, willRenew: true) { $0.recentSubscriptionStartDate = start }
+        appReceipt()
+        appReceipt(upTo: first[2])
+    }
+
+    /// The grace period went by, the App Store still tries.
+    mutating func retryAfterGrace() {
+        let places = subscribe(.monthly, periods: 3, until: ago(days: 25))
+        let graceEnd = customer.transactions[places[2]].expiresDate?.advanced(byMilliseconds: 16 * Self.day)
+        renewal(of: places[2], .billingRetry, willRenew: true) {
+            $0.expirationIntent = 2
+            $0.isInBillingRetryPeriod = true
+            $0.gracePeriodExpiresDate = graceEnd
+        }
+        appReceipt()
+    }
+
+    mutating func oldUnpaid(_ status: SimulatedRenewal.Status) {
+        let places = subscribe(.monthly, periods: 2, until: ago(days: 4))
+        let graceEnd = ago(days: -12)
+        renewal(of: places[1], status, willRenew: true) {
+            $0.expirationIntent = 2
+            $0.isInBillingRetryPeriod = true
+            if status == .gracePeriod { $0.gracePeriodExpiresDate = graceEnd }
+        }
+        transactionReceipt(of: places[1])
+        transactionReceipt(of: places[0])
+    }
+
+    mutating func oldRevoked() {
+        let places = subscribe(.monthly, periods: 3, until: runningUntil())
+        customer.transactions[places[2]].revocation = .init(
+            date: ago(days: 1).advanced(byMilliseconds: 239), reason: 1, type: "REFUND_FULL")
+        renewal(of: places[2], .revoked, willRenew: false)
+        transactionReceipt(of: places[2])
+        transactionReceipt(of: places[1])
+    }
+
+    /// Stories that were not told in the order of time; places are void afterwards.
+    mutating func sortByPurchase() {
+        customer.transactions.sort {
+            ($0.purchaseDate, $0.transactionId) < ($1.purchaseDate, $1.transactionId)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import StoreTypes
+
+/// The rarer ends that subscriptions come to.
+extension CustomerBuilder {
+    mutating func buildMore() {
+        switch kind {
+        case .prepaidIntroduction: running(firstOffer: .prepaid)
+        case .freeOffers: freeOffers()
+        case .codeForNonConsumable: codeForNonConsumable()
+        case .downgradePending: downgradePending()
+        case .downgraded: downgraded()
+        case .expiredByBilling: expired(intent: 2)
+        case .expiredWithoutConsent: expired(intent: 3)
+        case .expiredProductGone: expired(intent: 4)
+        case .expiredUnknown: expired(intent: 5)
+        case .priceIncreaseAsked: running { $0.priceIncreaseStatus = 0 }
+        case .priceIncreaseAgreed: running { $0.priceIncreaseStatus = 1 }
+        case .proratedRefund: proratedRefund()
+        case .refundedPeriod: refundedPeriod()
+        case .familyRevoked: familyRevoked()
+        case .refundedConsumables: refundedConsumables()
+        case .restored: restored()
+        case .oldRestored: oldRestored()
+        case .severalSubscriptions: severalSubscriptions()
+        case .resubscribed: resubscribed()
+        case .retryAfterGrace: retryAfterGrace()
+        case .oldGracePeriod: oldUnpaid(.gracePeriod)
+        case .oldBillingRetry: oldUnpaid(.billingRetry)
+        case .oldRevoked: oldRevoked()
+        default: break
+        }
+    }
+
+    private mutating func running(
+        firstOffer: SimulatedOffer? = nil, changing change: (inout SimulatedRenewal) -> Void = { _ in }
+    ) {
+        let places = subscribe(
+            .monthly, periods: random.number(in: 1...5), until: runningUntil(), firstOffer: firstOffer)
+        renewal(of: places[places.count - 1], .active, willRenew: true, changing: change)
+        appReceipt()
+    }
+
+    /// Free months of every kind of offer, the introductory one apart; the next one is by a code.
+    private mutating func freeOffers() {
+        let places = subscribe(.monthly, periods: 4, until: runningUntil())
+        for (place, offer) in zip(places, [SimulatedOffer.freePromotional, .freeCode, .freeWinBack]) {
+            customer.transactions[place].offer = offer
+            customer.transactions[place].price = 0
+        }
+        renewal(of: places[3], .active, willRenew: true) { $0.offer = .freeCode }
+        appReceipt()
+    }
+
+    private mutating func codeForNonConsumable() {
+        buy(.unlock, at: ago(days: random.number(in: 5...60)), offer: .oneTimeCode)
+        let places = subscribe(.monthly, periods: 2, until: runningUntil(), firstOffer: .offerCode)
+        renewal(of: places[1], .active, willRenew: true)
+        sortByPurchase()
+        appReceipt()
+    }
+
+    /// A year that the customer will not renew as such, but as a month.
+    private mutating func downgradePending() {
+        let places = subscribe(.yearly, periods: 2, until: ago(days: -90))
+        renewal(of: places[1], .active, willRenew: true) {
+            $0.autoRenewProductId = SimulatedProduct.monthly.productId
+            $0.renewalPrice = SimulatedProduct.monthly.price
+        }
+        appReceipt()
+    }
+
+    private mutating func downgraded() {
+        let end = runningUntil()
+        let month = SimulatedProduct.monthly.days * Self.day
+        let years = subscribe(.yearly, periods: 1, until: end.advanced(byMilliseconds: -2 * month))
+        let months = subscribe(.monthly, periods: 2, until: end, continuing: years[0])
+        customer.transactions[months[0]].isRenewal = true
+        renewal(of: months[1], .active, willRenew: true)
+        appReceipt()
+        appReceipt(upTo: years[0])
+    }
+
+    private mutating func expired(intent: Int64) {
+        let places = subscribe(.monthly, periods: random.number(in: 2...6), until: ago(days: 75))
+        renewal(of: places[places.count - 1], .expired, willRenew: false) {
+            $0.expirationIntent = intent
+            $0.isInBillingRetryPeriod = false
+            if intent == 3 { $0.priceIncreaseStatus = 0 }
+            $0.eligibleWinBackOfferIds = ["come_back", "come_back_free"]
+        }
+        appReceipt()
+    }
+
+    /// Two fifths of the year given back.
+    private mutating func proratedRefund() {
+        let places = subscribe(.yearly, periods: 1, until: ago(days: -120))
+        customer.transactions[places[0]].revocation = .init(
+            date: ago(days: 12).advanced(byMilliseconds: 341), reason: 0, type: "REFUND_PRORATED", percentage: 40_000)
+        renewal(of: places[0], .revoked, willRenew: false)
+        appReceipt()
+    }
+
+    /// A month of the past was refunded; the running one was not.
+    private mutating func refundedPeriod() {
+        let places = subscribe(.monthly, periods: 4, until: runningUntil())
+        customer.transactions[places[1]].revocation = .init(
+            date: ago(days: 50).advanced(byMilliseconds: 826), reason: 1, type: "REFUND_FULL")
+        renewal(of: places[3], .active, willRenew: true)
+        appReceipt()
+    }
+
+    private mutating func familyRevoked() {
+        let places = subscribe(.yearly, periods: 1, until: ago(days: -200))
+        share(places)
+        customer.transactions[places[0]].revocation = .init(
+            date: ago(days: 9).advanced(byMilliseconds: 467), reason: 0, type: "FAMILY_REVOKE")
+        renewal(of: places[0], .revoked, willRenew: false)
+        appReceipt()
+    }
+
+    /// Shared by a family member.
+    mutating func share(_ places: [Int]) {
+        for place in places {
+            customer.transactions[place].isFamilyShared = true
+            customer.transactions[place].webOrderLineItemId = nil
+            customer.transactions[place].appAccountToken = nil
+        }
+    }
+
+    /// Refunded after it was finished, refunded before, and neither.
+    private mutating func refundedConsumables() {
+        let finished = buy(.coins, at: ago(days: 60))
+        let open = buy(.coins, at: ago(days: 40))
+        let last = buy(.coins, at: ago(days: 3))
+        for (place, days) in [(finished, Int64(55)), (open, 30)] {
+            customer.transactions[place].revocation = .init(date: ago(days: days), reason: 1, type: "REFUND_FULL")
+        }
+        customer.transactions[open].isFinished = false
+        customer.transactions[last].isFinished = false
+        appReceipt()
+    }
+}
