@@ -13,7 +13,7 @@ package struct BridgeServer: Service {
     private let logger: Logger
     private let onListening: @Sendable (_ port: Int) async -> Void
 
-    /// - Parameter onListening: called with the public listener's port once it takes connections.
+    /// - Parameter onListening: called with the public listener's port once all listeners take connections.
     package init(
         settings: Settings, pipeline: VerifyReceiptPipeline, logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void
@@ -25,21 +25,24 @@ package struct BridgeServer: Service {
     }
 
     package func run() async throws {
-        var services: [any Service] = [publicListener()]
+        // Finished when the operations listener takes connections, or will not be there.
+        let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Never.self)
+        var services: [any Service] = [publicListener(after: operations)]
         let isOpen = await isFree(settings.operationsListen)
         if isOpen {
-            services.append(operationsListener())
+            services.append(operationsListener { operationsAreSettled.finish() })
         } else if settings.operationsListenIsExplicit {
             throw SettingsError(["operations.listen: \(settings.operationsListen) is taken"])
         } else {
             logger.warning(
                 "the operations listener's default address is taken; it stays closed",
                 metadata: ["address": "\(settings.operationsListen)"])
+            operationsAreSettled.finish()
         }
         try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
     }
 
-    private func publicListener() -> some Service {
+    private func publicListener(after operations: AsyncStream<Never>) -> some Service {
         let presence = ClientPresence()
         let router = Router(context: BridgeContext.self)
         router.add(middleware: ProblemMiddleware())
@@ -58,18 +61,24 @@ package struct BridgeServer: Service {
                     presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes)
             },
             configuration: configuration(settings.listen),
-            onServerRunning: { channel in await onListening(channel.localAddress?.port ?? settings.listen.port) },
+            onServerRunning: { channel in
+                for await _ in operations {}
+                guard !Task.isCancelled else { return }
+                await onListening(channel.localAddress?.port ?? settings.listen.port)
+            },
             logger: logger)
     }
 
-    private func operationsListener() -> some Service {
+    private func operationsListener(onListening: @escaping @Sendable () -> Void) -> some Service {
         let router = Router(context: BridgeContext.self)
         router.add(middleware: ProblemMiddleware())
         HealthController().addRoutes(to: router)
         return Application(
             router: router,
             server: .http1(configuration: .init(idleTimeout: .seconds(60))),
-            configuration: configuration(settings.operationsListen), logger: logger)
+            configuration: configuration(settings.operationsListen),
+            onServerRunning: { _ in onListening() },
+            logger: logger)
     }
 
     private func configuration(_ address: Settings.Address) -> ApplicationConfiguration {
