@@ -2,6 +2,7 @@ import AppStore
 import HTTPTestServer
 import StoreTypes
 import Testing
+import Transport
 
 @Suite("The records of a customer")
 struct CustomerRecordsTests {
@@ -52,9 +53,10 @@ struct CustomerRecordsTests {
         #expect(records.environment == .sandbox)
         #expect(records.revision == nil)
         #expect(
-            sandbox.requests == ["production", "sandbox"].flatMap {
-                ["GET /\($0)/inApps/v2/history/100", "GET /\($0)/inApps/v1/transactions/100"]
-            })
+            sandbox.requests
+                == ["production", "sandbox"].flatMap {
+                    ["GET /\($0)/inApps/v2/history/100", "GET /\($0)/inApps/v1/transactions/100"]
+                })
         let nobody = try StandIn { _, _ in Self.unknown }
         #expect(await nobody.failure()?.code == .notFound)
         #expect(nobody.requests.count == 4)
@@ -113,7 +115,8 @@ struct CustomerRecordsTests {
         #expect(standIn.requests.count == 12)
     }
 
-    @Test("are not asked for with what is no transaction id", arguments: ["0", "000", "../", "%2f", "1/2", "-1", "", "１"])
+    @Test(
+        "are not asked for with what is no transaction id", arguments: ["0", "000", "../", "%2f", "1/2", "-1", "", "１"])
     func identifiers(text: String) async throws {
         try await expectNoCall([text])
         try await expectNoCall([text, String(repeating: "9", count: 30)])
@@ -160,7 +163,7 @@ struct CustomerRecordsTests {
     @Test("wait for the budget when it is near, and leave live traffic its share")
     func budget() async throws {
         let clock = ManualClock()
-        let budget = ServerAPIBudget(share: 10.0 / 180_000, reserve: 0.5, uptime: { clock.uptime })
+        let budget = ServerAPIBudget(share: 10.0 / 180_000, reserve: 0.5)
         let standIn = try StandIn(budget: budget, clock: clock.clock) { _, _ in
             try Answer.history([transaction("100", type: "Consumable")])
         }

@@ -10,7 +10,8 @@ struct ProviderTokenTests {
         ServerAPIAccount(issuerId: "57246542-96fe", keyId: keyId, bundleId: "com.example.\"app\"", privateKey: source)
     }
 
-    private func parts(_ token: ProviderToken) throws -> (header: [String: Any], claims: [String: Any], text: [String]) {
+    private func parts(_ token: ProviderToken) throws -> (header: [String: Any], claims: [String: Any], text: [String])
+    {
         let text = token.text.reveal().split(separator: ".").map(String.init)
         func object(_ part: String) throws -> [String: Any] {
             let standard = part.replacing("-", with: "+").replacing("_", with: "/")

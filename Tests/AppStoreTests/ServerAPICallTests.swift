@@ -1,7 +1,9 @@
 import AppStore
 import HTTPTestServer
+import Simulator
 import StoreTypes
 import Testing
+import Transport
 
 @Suite("A call to the Server API")
 struct ServerAPICallTests {
@@ -20,41 +22,47 @@ struct ServerAPICallTests {
     @Test("goes to its own path with its own body, and knows its own success")
     func writes() async throws {
         let empty = Reply.respond()
+        let lines1 = try await requests(.respond(status: 202)) { client, id in
+            let request = ConsumptionRequest(
+                sampleContentProvided: false, deliveryStatus: "DELIVERED", consumptionPercentage: 67932,
+                refundPreference: "GRANT_PRORATED")
+            try await client.sendConsumption(id, request, in: .production)
+        }
         #expect(
-            try await requests(.respond(status: 202)) { client, id in
-                let request = ConsumptionRequest(
-                    sampleContentProvided: false, deliveryStatus: "DELIVERED", consumptionPercentage: 67932,
-                    refundPreference: "GRANT_PRORATED")
-                try await client.sendConsumption(id, request, in: .production)
-            } == [
+            lines1 == [
                 "PUT /production/inApps/v2/transactions/consumption/\(Self.id) "
                     + "{\"customerConsented\":true,\"sampleContentProvided\":false,\"deliveryStatus\":\"DELIVERED\","
                     + "\"consumptionPercentage\":67932,\"refundPreference\":\"GRANT_PRORATED\"}"
             ])
+        let lines2 = try await requests(empty) { try await $0.setAppAccountToken($1, "u-\"1\"", in: .sandbox) }
         #expect(
-            try await requests(empty) { try await $0.setAppAccountToken($1, "u-\"1\"", in: .sandbox) } == [
+            lines2 == [
                 "PUT /sandbox/inApps/v1/transactions/\(Self.id)/appAccountToken {\"appAccountToken\":\"u-\\\"1\\\"\"}"
             ])
+        let lines3 = try await requests(empty) { try await $0.finish($1, in: .sandbox) }
         #expect(
-            try await requests(empty) { try await $0.finish($1, in: .sandbox) } == [
+            lines3 == [
                 "POST /sandbox/inApps/v1/transactions/\(Self.id)/finish"
             ])
+        let lines4 = try await requests(.json("{\"success\":true,\"effectiveDate\":1}")) { client, id in
+            let request = ExtensionRequest(days: 90, reason: .serviceIssue, requestIdentifier: "r")
+            let result = try await client.extend(id, request, in: .production)
+            #expect(result.success && result.effectiveDate == Timestamp(milliseconds: 1))
+        }
         #expect(
-            try await requests(.json("{\"success\":true,\"effectiveDate\":1}")) { client, id in
-                let request = ExtensionRequest(days: 90, reason: .serviceIssue, requestIdentifier: "r")
-                let result = try await client.extend(id, request, in: .production)
-                #expect(result.success && result.effectiveDate == Timestamp(milliseconds: 1))
-            } == [
+            lines4 == [
                 "PUT /production/inApps/v1/subscriptions/extend/\(Self.id) "
                     + "{\"extendByDays\":90,\"extendReasonCode\":3,\"requestIdentifier\":\"r\"}"
             ])
+        let lines5 = try await requests(.json("{\"requestIdentifier\":\"r\"}")) { client, _ in
+            let request = MassExtensionRequest(
+                days: 1, reason: .undeclared, requestIdentifier: "r", productId: "p",
+                storefrontCountryCodes: ["DEU", "USA"])
+            let accepted = try await client.extendAll(request, in: .production)
+            #expect(accepted == "r")
+        }
         #expect(
-            try await requests(.json("{\"requestIdentifier\":\"r\"}")) { client, _ in
-                let request = MassExtensionRequest(
-                    days: 1, reason: .undeclared, requestIdentifier: "r", productId: "p",
-                    storefrontCountryCodes: ["DEU", "USA"])
-                #expect(try await client.extendAll(request, in: .production) == "r")
-            } == [
+            lines5 == [
                 "POST /production/inApps/v1/subscriptions/extend/mass "
                     + "{\"requestIdentifier\":\"r\",\"extendByDays\":1,\"extendReasonCode\":0,\"productId\":\"p\","
                     + "\"storefrontCountryCodes\":[\"DEU\",\"USA\"]}"
@@ -63,46 +71,51 @@ struct ServerAPICallTests {
 
     @Test("reads what it asked for")
     func reads() async throws {
-        #expect(
-            try await requests(.json("{\"complete\":true,\"succeededCount\":3,\"failedCount\":1}")) { client, _ in
-                let status = try await client.extensionStatus(
-                    productId: "a/../b c", requestIdentifier: "r", in: .production)
-                #expect(status.complete && status.succeededCount == 3 && status.failedCount == 1)
-            } == ["GET /production/inApps/v1/subscriptions/extend/mass/a%2F..%2Fb%20c/r"])
-        #expect(
-            try await requests(.json("{\"testNotificationToken\":\"t_1\"}")) { client, _ in
-                #expect(try await client.requestTestNotification(in: .sandbox) == "t_1")
-            } == ["POST /sandbox/inApps/v1/notifications/test"])
+        let lines6 = try await requests(.json("{\"complete\":true,\"succeededCount\":3,\"failedCount\":1}")) {
+            client, _ in
+            let status = try await client.extensionStatus(
+                productId: "a/../b c", requestIdentifier: "r", in: .production)
+            #expect(status.complete && status.succeededCount == 3 && status.failedCount == 1)
+        }
+        #expect(lines6 == ["GET /production/inApps/v1/subscriptions/extend/mass/a%2F..%2Fb%20c/r"])
+        let lines7 = try await requests(.json("{\"testNotificationToken\":\"t_1\"}")) { client, _ in
+            let token = try await client.requestTestNotification(in: .sandbox)
+            #expect(token == "t_1")
+        }
+        #expect(lines7 == ["POST /sandbox/inApps/v1/notifications/test"])
         let attempts = "\"sendAttempts\":[{\"attemptDate\":5,\"sendAttemptResult\":\"SUCCESS\"}]"
+        let lines8 = try await requests(.json("{\"signedPayload\":\"x\",\(attempts)}")) { client, _ in
+            let record = try await client.testNotificationStatus("t_1", in: .sandbox)
+            #expect(record.signedPayload == "x")
+            #expect(record.sendAttempts.map(\.sendAttemptResult) == ["SUCCESS"])
+        }
+        #expect(lines8 == ["GET /sandbox/inApps/v1/notifications/test/t_1"])
+        let page =
+            "{\"notificationHistory\":[{\"signedPayload\":\"x\",\(attempts)}],\"hasMore\":true,\"paginationToken\":\"n\"}"
+        let lines9 = try await requests(.json(page)) { client, id in
+            var query = NotificationQuery(startDate: Timestamp(milliseconds: 1), endDate: Timestamp(milliseconds: 2))
+            query.transactionId = id
+            query.onlyFailures = true
+            let page = try await client.notifications(query, in: .production, paginationToken: "a b&c")
+            #expect(page.hasMore && page.paginationToken == "n" && page.records.count == 1)
+        }
         #expect(
-            try await requests(.json("{\"signedPayload\":\"x\",\(attempts)}")) { client, _ in
-                let record = try await client.testNotificationStatus("t_1", in: .sandbox)
-                #expect(record.signedPayload == "x")
-                #expect(record.sendAttempts.map(\.sendAttemptResult) == ["SUCCESS"])
-            } == ["GET /sandbox/inApps/v1/notifications/test/t_1"])
-        let page = "{\"notificationHistory\":[{\"signedPayload\":\"x\",\(attempts)}],\"hasMore\":true,\"paginationToken\":\"n\"}"
-        #expect(
-            try await requests(.json(page)) { client, id in
-                var query = NotificationQuery(startDate: Timestamp(milliseconds: 1), endDate: Timestamp(milliseconds: 2))
-                query.transactionId = id
-                query.onlyFailures = true
-                let page = try await client.notifications(query, in: .production, paginationToken: "a b&c")
-                #expect(page.hasMore && page.paginationToken == "n" && page.records.count == 1)
-            } == [
+            lines9 == [
                 "POST /production/inApps/v1/notifications/history?paginationToken=a%20b%26c "
                     + "{\"startDate\":1,\"endDate\":2,\"transactionId\":\"\(Self.id)\",\"onlyFailures\":true}"
             ])
-        #expect(
-            try await requests(.json("{\"status\":1}")) { client, _ in
-                let order = try await client.order("MK5TTTVWJH")
-                #expect(order.status == 1 && order.transactions.isEmpty)
-            } == ["GET /production/inApps/v1/lookup/MK5TTTVWJH"])
+        let lines10 = try await requests(.json("{\"status\":1}")) { client, _ in
+            let order = try await client.order("MK5TTTVWJH")
+            #expect(order.status == 1 && order.transactions.isEmpty)
+        }
+        #expect(lines10 == ["GET /production/inApps/v1/lookup/MK5TTTVWJH"])
         let claims = JSONValueText.appTransaction
-        #expect(
-            try await requests(.json("{\"signedAppTransactionInfo\":\"\(try claims.get())\"}")) { client, id in
-                let signed = try await client.appTransaction(id, in: .production)
-                #expect(signed.payload.originalApplicationVersion == "1.0")
-            } == ["GET /production/inApps/v1/transactions/appTransactions/\(Self.id)"])
+        let lines11 = try await requests(.json("{\"signedAppTransactionInfo\":\"\(try claims.get())\"}")) {
+            client, id in
+            let signed = try await client.appTransaction(id, in: .production)
+            #expect(signed.payload.originalApplicationVersion == "1.0")
+        }
+        #expect(lines11 == ["GET /production/inApps/v1/transactions/appTransactions/\(Self.id)"])
     }
 
     @Test("pages through refunds from where it left off")
@@ -118,7 +131,8 @@ struct ServerAPICallTests {
         #expect(rows.map(\.payload.transactionId) == ["1", "2"])
         #expect(revision == "r3")
         #expect(
-            standIn.requests == ["r1", "r2"].map { "GET /production/inApps/v2/refund/lookup/\(Self.id)?revision=\($0)" })
+            standIn.requests
+                == ["r1", "r2"].map { "GET /production/inApps/v2/refund/lookup/\(Self.id)?revision=\($0)" })
     }
 
     @Test("asks a history with the same query on every page")

@@ -14,7 +14,8 @@ struct ServerAPIFailureTests {
     @Test(
         "the failure is an outage within bounds, and never looks like an answer",
         arguments: [
-            (html, "notJSON", 3), (.json("{\"revision\":\"1\",\"signedTra"), "notJSON", 3), (.json("null"), "notJSON", 3),
+            (html, "notJSON", 3), (.json("{\"revision\":\"1\",\"signedTra"), "notJSON", 3),
+            (.json("null"), "notJSON", 3),
             (.respond(), "emptyBody", 3), (.truncated(announced: 99, body: Array("{}".utf8)), "truncated", 3),
             (.reset, "connectionReset", 3), (.respond(status: 503), "httpStatus", 3),
             (Answer.error(5_000_001, status: 500), "refused", 3), (Answer.error(4_040_002, status: 404), "refused", 3),
@@ -85,7 +86,7 @@ struct ServerAPIFailureTests {
     @Test("after a far Retry-After nobody calls that endpoint again before")
     func pause() async throws {
         let clock = ManualClock()
-        let budget = ServerAPIBudget(uptime: { clock.uptime })
+        let budget = ServerAPIBudget()
         let standIn = try StandIn(budget: budget, clock: clock.clock) { _, count in
             try count == 1
                 ? Answer.error(4_290_000, status: 429, headers: ["Retry-After: 60"])

@@ -43,7 +43,8 @@ struct SignedPayloadCorpusTests {
     func others(name: String) throws {
         let error = #expect(throws: SignedPayloadError.self) { try Self.verify(name) }
         let expected: [SignedPayloadError.Code] =
-            name.contains("BAD-apple-") ? [.badSignature] : name.contains("xcode") ? [.xcode] : [.x5c, .untrustedChain, .notAReceiptSigner]
+            name.contains("BAD-apple-")
+            ? [.badSignature] : name.contains("xcode") ? [.xcode] : [.x5c, .untrustedChain, .notAReceiptSigner]
         #expect(expected.contains(try #require(error).code), "\(String(describing: error))")
     }
 

@@ -102,7 +102,8 @@ struct SignedPayloadTests {
         func claims(_ date: JSONValue?) -> JSONValue { .object(["transactionId": .string("1"), "signedDate": date]) }
         let inside = Timestamp(seconds: 1_300_000_000)
         #expect(try code(try sign(claims(.number(inside.milliseconds)), x5c: x5c)) == nil)
-        #expect(try code(try sign(claims(.number(Shared.noon.milliseconds)), x5c: x5c), now: inside) == .outsideValidity)
+        #expect(
+            try code(try sign(claims(.number(Shared.noon.milliseconds)), x5c: x5c), now: inside) == .outsideValidity)
         #expect(try code(try sign(claims(nil), x5c: x5c), now: inside) == nil)
         #expect(try code(try sign(claims(nil), x5c: x5c)) == .outsideValidity)
     }
@@ -121,7 +122,8 @@ struct SignedPayloadTests {
             "e30.\(parts[1]).\(parts[2])A", String(repeating: "A", count: (1 << 20) + 1),
         ] {
             let code = try code(wrong)
-            #expect(code == .malformed || code == .unsupportedAlgorithm, "\(wrong.prefix(20)): \(String(describing: code))")
+            #expect(
+                code == .malformed || code == .unsupportedAlgorithm, "\(wrong.prefix(20)): \(String(describing: code))")
         }
     }
 
@@ -239,7 +241,8 @@ struct NotificationTests {
     @Test("holds with what is in it")
     func good() throws {
         let verified = try Shared.verifier().verifyNotification(
-            try notification(transaction("7")), expecting: PayloadExpectation(bundleId: "com.example.app", mustSay: true),
+            try notification(transaction("7")),
+            expecting: PayloadExpectation(bundleId: "com.example.app", mustSay: true),
             now: Shared.noon)
         #expect(verified.transaction?.payload.transactionId == "7")
         #expect(verified.notification.payload.subtype == nil)

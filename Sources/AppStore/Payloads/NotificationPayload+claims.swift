@@ -10,7 +10,9 @@ extension NotificationPayload: SignedClaims {
         signedDate = try object.date("signedDate")
         data = try object.object("data").map { nested throws(JSONFieldError) in try PurchaseData(nested) }
         summary = try object.object("summary").map { nested throws(JSONFieldError) in try ExtensionSummary(nested) }
-        externalPurchaseToken = try object.object("externalPurchaseToken").map { nested throws(JSONFieldError) in try ExternalPurchaseToken(nested) }
+        externalPurchaseToken = try object.object("externalPurchaseToken").map { nested throws(JSONFieldError) in
+            try ExternalPurchaseToken(nested)
+        }
         appData = try object.object("appData").map { nested throws(JSONFieldError) in try AppData(nested) }
         claims = object.bytes
     }

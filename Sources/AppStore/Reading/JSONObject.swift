@@ -31,7 +31,9 @@ package struct JSONObject: Sendable {
         self.bytes = bytes
     }
 
-    private static func members(_ walk: inout JSONStructure, _ bytes: Span<UInt8>) throws(JSONStructureError) -> [Member] {
+    private static func members(_ walk: inout JSONStructure, _ bytes: Span<UInt8>) throws(JSONStructureError)
+        -> [Member]
+    {
         guard walk.take(UInt8(ascii: "{"), bytes) else { throw walk.fails(expecting: "a JSON object") }
         walk.skipBlanks(bytes)
         if walk.take(UInt8(ascii: "}"), bytes) { return [] }
