@@ -41,8 +41,9 @@ package struct HourlyBudget: Sendable, Hashable {
     }
 
     /// Whole calls that are left for that priority.
-    package func left(for priority: Priority) -> Int64 {
-        max(level - (priority == .live ? 0 : reserved), 0) / Self.call
+    package mutating func left(for priority: Priority, at now: Duration) -> Int64 {
+        fill(at: now)
+        return max(level - (priority == .live ? 0 : reserved), 0) / Self.call
     }
 
     /// Asks for one call.

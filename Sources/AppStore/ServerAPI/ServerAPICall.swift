@@ -42,7 +42,7 @@ package struct ServerAPICall: Sendable, Hashable {
     }
 
     /// Path and query.
-    var target: String {
+    package var target: String {
         guard !query.isEmpty else { return path }
         return path + "?" + query.map { "\($0.name)=\(PathSegment.escape($0.value))" }.joined(separator: "&")
     }

@@ -20,8 +20,9 @@ extension ServerAPIClient {
         }
         let originals = keys.originalTransactionIds.prefix(CustomerLookup.maximumIdentifiers)
         let others = keys.transactionIds.lazy.filter { !originals.contains($0) }
-        let identifiers = Array((originals + others.prefix(CustomerLookup.maximumIdentifiers))
-            .prefix(CustomerLookup.maximumIdentifiers))
+        let identifiers = Array(
+            (originals + others.prefix(CustomerLookup.maximumIdentifiers))
+                .prefix(CustomerLookup.maximumIdentifiers))
         guard !identifiers.isEmpty else {
             throw ServerAPIError(.noKeys, at: "receipt", "there is no transaction to look up")
         }

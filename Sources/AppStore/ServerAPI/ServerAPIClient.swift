@@ -110,7 +110,7 @@ package struct ServerAPIClient: Sendable {
             if error.httpStatus == 429, let retryAfter = error.retryAfter {
                 let pause = retryAfter.delay(
                     nowMilliseconds: parts.clock.now().milliseconds, maximum: CallAttempts.longestPause)
-                budget.pause(call.endpoint, environment, for: pause)
+                budget.pause(call.endpoint, environment, for: pause, at: parts.clock.uptime())
             }
             throw error
         }
@@ -119,7 +119,9 @@ package struct ServerAPIClient: Sendable {
     private func takeBudget(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ allowance: CallAllowance, at host: String
     ) async throws(ServerAPIError) {
-        while case .wait(let pause) = budget.take(endpoint, environment, allowance.priority) {
+        while case .wait(let pause) = budget.take(
+            endpoint, environment, allowance.priority, at: parts.clock.uptime())
+        {
             guard pause < allowance.remaining(at: parts.clock.uptime()) else {
                 throw ServerAPIError(
                     .budgetSpent, at: host, "no calls to \(endpoint.name) are left for now",

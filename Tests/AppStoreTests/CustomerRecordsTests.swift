@@ -1,0 +1,182 @@
+import AppStore
+import HTTPTestServer
+import StoreTypes
+import Testing
+import Transport
+
+@Suite("The records of a customer")
+struct CustomerRecordsTests {
+    private static let unknown = Answer.error(4_040_010, status: 404)
+
+    @Test("are the whole history and the statuses, verified, with the same query on every page")
+    func whole() async throws {
+        let standIn = try StandIn { path, _ in
+            if path.contains("subscriptions") { return try Answer.statuses(["100"]) }
+            return try path.hasSuffix("?revision=r1")
+                ? Answer.history([transaction("102", original: "100"), transaction("100")], revision: "r2")
+                : Answer.history([transaction("100"), transaction("101", original: "100")], hasMore: true)
+        }
+        let records = try await standIn.records(environment: .production)
+        await standIn.end()
+        #expect(records.environment == .production)
+        #expect(records.bundleId == "com.example.app")
+        #expect(records.appAppleId == 1_234_567_890)
+        #expect(records.revision == "r2")
+        #expect(records.transactions.map(\.payload.transactionId) == ["101", "102", "100"])
+        #expect(records.subscriptions.map(\.status) == [1])
+        #expect(records.subscriptions.first?.subscriptionGroupIdentifier == "20001")
+        #expect(records.subscriptions.first?.renewal?.payload.autoRenewStatus == 1)
+        #expect(records.anomalies.isEmpty)
+        #expect(
+            standIn.requests == [
+                "GET /production/inApps/v2/history/100", "GET /production/inApps/v2/history/100?revision=r1",
+                "GET /production/inApps/v1/subscriptions/100",
+            ])
+    }
+
+    @Test("without an auto-renewable need no statuses")
+    func consumable() async throws {
+        let standIn = try StandIn { _, _ in try Answer.history([transaction("100", type: "Consumable")]) }
+        #expect(try await standIn.records().subscriptions.isEmpty)
+        await standIn.end()
+        #expect(standIn.requests == ["GET /production/inApps/v2/history/100"])
+    }
+
+    @Test("are looked for in production, then in the sandbox; by history, then by themselves")
+    func environments() async throws {
+        let sandbox = try StandIn { path, _ in
+            guard path.hasPrefix("/sandbox/inApps/v1/transactions/") else { return Self.unknown }
+            return try Answer.transactionInfo(transaction("100", environment: "Sandbox", type: "Consumable"))
+        }
+        let records = try await sandbox.records()
+        await sandbox.end()
+        #expect(records.environment == .sandbox)
+        #expect(records.revision == nil)
+        #expect(
+            sandbox.requests
+                == ["production", "sandbox"].flatMap {
+                    ["GET /\($0)/inApps/v2/history/100", "GET /\($0)/inApps/v1/transactions/100"]
+                })
+        let nobody = try StandIn { _, _ in Self.unknown }
+        #expect(await nobody.failure()?.code == .notFound)
+        #expect(nobody.requests.count == 4)
+        #expect(await nobody.failure(environment: .sandbox)?.isUnknownTransaction == true)
+        #expect(nobody.requests.count == 6)
+        #expect(await nobody.failure(environment: .xcode)?.code == .noEndpoint)
+        #expect(nobody.requests.count == 6)
+        await nobody.end()
+    }
+
+    @Test("of an app that was never released are in the sandbox, where production says 401")
+    func unreleased() async throws {
+        let standIn = try StandIn { path, _ in
+            guard path.hasPrefix("/sandbox") else { return Answer.unauthorized }
+            return try Answer.history(
+                [transaction("100", environment: "Sandbox", type: "Consumable")], environment: "Sandbox")
+        }
+        #expect(try await standIn.records().environment == .sandbox)
+        #expect(standIn.requests.count == 3)
+        await standIn.end()
+        let wrongKey = try StandIn { _, _ in Answer.unauthorized }
+        #expect(await wrongKey.failure()?.code == .unauthorized)
+        #expect(wrongKey.requests.count == 4)
+        await wrongKey.end()
+        let neither = try StandIn { path, _ in path.hasPrefix("/sandbox") ? Self.unknown : Answer.unauthorized }
+        #expect(await neither.failure()?.code == .unauthorized)
+        await neither.end()
+    }
+
+    @Test("are put together from several ids, and say what is missing")
+    func several() async throws {
+        let standIn = try StandIn { path, _ in
+            if path.contains("/history/100") {
+                return try Answer.history([transaction("100", type: "Consumable"), transaction("200", bundleId: nil)])
+            }
+            if path.contains("subscriptions") { return try Answer.statuses([]) }
+            return Self.unknown
+        }
+        let records = try await standIn.records(["100", "200", "300"], environment: .production)
+        await standIn.end()
+        #expect(records.transactions.count == 2)
+        let missing = try #require(TransactionIdentifier(rawValue: "300"))
+        #expect(
+            records.anomalies == [
+                .transactionWithoutBundleId("200"), .requestedIdMissing(missing), .subscriptionWithoutStatus("200"),
+            ])
+        #expect(standIn.requests.count == 4)
+    }
+
+    @Test("are asked for a bounded number of ids")
+    func many() async throws {
+        let standIn = try StandIn { _, _ in Self.unknown }
+        let ids = (1...500).map { String($0) }
+        #expect(await standIn.failure(ids)?.code == .notFound)
+        await standIn.end()
+        #expect(standIn.requests.count == 12)
+    }
+
+    @Test(
+        "are not asked for with what is no transaction id", arguments: ["0", "000", "../", "%2f", "1/2", "-1", "", "１"])
+    func identifiers(text: String) async throws {
+        try await expectNoCall([text])
+        try await expectNoCall([text, String(repeating: "9", count: 30)])
+    }
+
+    private func expectNoCall(_ ids: [String]) async throws {
+        let standIn = try StandIn { _, _ in Self.unknown }
+        #expect(await standIn.failure(ids)?.code == .noKeys)
+        let keys = LookupKeys(originalTransactionIds: ["1"], transactionIds: [])
+        let error = await #expect(throws: ServerAPIError.self) {
+            try await standIn.client.records(for: keys, bundleId: "com.example.other", environment: nil)
+        }
+        #expect(error?.code == .wrongBundleId)
+        await standIn.end()
+        #expect(standIn.requests.isEmpty)
+    }
+
+    @Test("are asked for once by those who ask at the same time")
+    func singleFlight() async throws {
+        let standIn = try StandIn { _, _ in
+            .after(seconds: 0.15, try Answer.history([transaction("100", type: "Consumable")]))
+        }
+        let answers = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<20 { group.addTask { try await standIn.records().transactions.count } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers == Array(repeating: 1, count: 20))
+        #expect(standIn.requests.count == 1)
+        _ = try await standIn.records()
+        #expect(standIn.requests.count == 2)
+        await standIn.end()
+    }
+
+    @Test("are not asked for any further when all who wait have gone")
+    func cancellation() async throws {
+        let standIn = try StandIn { _, _ in .never }
+        let tasks = (0..<3).map { _ in Task { await standIn.failure(environment: .production) } }
+        #expect(await eventually { !standIn.requests.isEmpty })
+        for task in tasks { task.cancel() }
+        for task in tasks { #expect(await task.value?.code.rawValue == "cancelled") }
+        await standIn.end()
+    }
+
+    @Test("wait for the budget when it is near, and leave live traffic its share")
+    func budget() async throws {
+        let clock = ManualClock()
+        let budget = ServerAPIBudget(share: 10.0 / 180_000, reserve: 0.5)
+        let standIn = try StandIn(budget: budget, clock: clock.clock) { _, _ in
+            try Answer.history([transaction("100", type: "Consumable")])
+        }
+        let batch = CallOptions(priority: .batch, timeLimit: .seconds(361))
+        for _ in 0..<5 { #expect(await standIn.failure(environment: .production, batch) == nil) }
+        let refused = await standIn.failure(environment: .production, CallOptions(priority: .batch))
+        #expect(refused?.code == .budgetSpent)
+        #expect(refused?.retryAfter == .delay(.seconds(360)))
+        for _ in 0..<5 { #expect(await standIn.failure(environment: .production) == nil) }
+        #expect(await standIn.failure(environment: .production)?.code == .budgetSpent)
+        clock.advance(.seconds(1800))
+        #expect(await standIn.failure(environment: .production, batch) == nil)
+        #expect(clock.uptime == .seconds(2160))
+        await standIn.end()
+    }
+}

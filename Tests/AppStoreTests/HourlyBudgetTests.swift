@@ -1,0 +1,63 @@
+import AppStore
+import StoreTypes
+import Testing
+
+@Suite("An hourly budget")
+struct HourlyBudgetTests {
+    @Test("starts full, fills up evenly, and says exactly how long to wait")
+    func arithmetic() {
+        var budget = HourlyBudget(callsPerHour: 36, reserve: 0, now: .seconds(1000))
+        for _ in 0..<36 { #expect(budget.take(.live, at: .seconds(1000)) == .granted) }
+        #expect(budget.take(.live, at: .seconds(1000)) == .wait(.seconds(100)))
+        #expect(budget.take(.live, at: .seconds(1099)) == .wait(.seconds(1)))
+        #expect(budget.take(.live, at: .seconds(1100)) == .granted)
+        #expect(budget.take(.live, at: .seconds(1100)) == .wait(.seconds(100)))
+        // A clock that goes back gives nothing.
+        #expect(budget.take(.live, at: .seconds(5)) == .wait(.seconds(100)))
+        // Never more than full, after however long.
+        #expect(budget.take(.live, at: .seconds(10_000_000)) == .granted)
+        let left = budget.left(for: .live, at: .zero)
+        #expect(left == 35)
+    }
+
+    @Test("keeps its reserve for those who wait")
+    func reserve() {
+        var budget = HourlyBudget(callsPerHour: 100, reserve: 0.3, now: .zero)
+        for _ in 0..<70 { #expect(budget.take(.batch, at: .zero) == .granted) }
+        #expect(budget.take(.batch, at: .zero) == .wait(.seconds(36)))
+        let left = budget.left(for: .batch, at: .zero)
+        #expect(left == 0)
+        for _ in 0..<30 { #expect(budget.take(.live, at: .zero) == .granted) }
+        #expect(budget.take(.live, at: .zero) == .wait(.seconds(36)))
+        #expect(budget.take(.batch, at: .seconds(36)) == .wait(.seconds(36 * 30)))
+    }
+
+    @Test("pauses when it is told to")
+    func pause() {
+        var budget = HourlyBudget(callsPerHour: 100, reserve: 0, now: .zero)
+        budget.pause(until: .seconds(10))
+        budget.pause(until: .seconds(5))
+        #expect(budget.take(.live, at: .seconds(4)) == .wait(.seconds(6)))
+        #expect(budget.take(.live, at: .seconds(10)) == .granted)
+        let left = budget.left(for: .live, at: .seconds(10))
+        #expect(left == 99)
+    }
+
+    @Test("is an hour of Apple's limit, a tenth of it in the sandbox, and one for each endpoint")
+    func limits() {
+        let clock = ManualClock()
+        let budget = ServerAPIBudget(share: 0.5, reserve: 0.2)
+        #expect(ServerAPIBudget().left(.history, .production, .live, at: clock.uptime) == 180_000)
+        #expect(budget.left(.history, .production, .live, at: clock.uptime) == 90_000)
+        #expect(budget.left(.history, .production, .batch, at: clock.uptime) == 72_000)
+        #expect(budget.left(.massExtend, .sandbox, .live, at: clock.uptime) == 180)
+        #expect(budget.take(.history, .sandbox, .live, at: clock.uptime) == .granted)
+        #expect(budget.left(.history, .sandbox, .live, at: clock.uptime) == 8_999)
+        #expect(budget.left(.statuses, .sandbox, .live, at: clock.uptime) == 9_000)
+        budget.pause(.statuses, .sandbox, for: .seconds(3), at: clock.uptime)
+        #expect(budget.take(.statuses, .sandbox, .batch, at: clock.uptime) == .wait(.seconds(3)))
+        #expect(budget.take(.statuses, .production, .batch, at: clock.uptime) == .granted)
+        clock.advance(.seconds(3))
+        #expect(budget.take(.statuses, .sandbox, .batch, at: clock.uptime) == .granted)
+    }
+}

@@ -1,0 +1,92 @@
+import AppStore
+import Cryptography
+import Foundation
+import StoreTypes
+import Testing
+
+@Suite("The token of a Server API account")
+struct ProviderTokenTests {
+    private func account(_ source: PrivateKeySource, keyId: String = "2X9R4HXF34") -> ServerAPIAccount {
+        ServerAPIAccount(issuerId: "57246542-96fe", keyId: keyId, bundleId: "com.example.\"app\"", privateKey: source)
+    }
+
+    private func parts(_ token: ProviderToken) throws -> (header: [String: Any], claims: [String: Any], text: [String])
+    {
+        let text = token.text.reveal().split(separator: ".").map(String.init)
+        func object(_ part: String) throws -> [String: Any] {
+            let standard = part.replacing("-", with: "+").replacing("_", with: "/")
+            let data = try #require(
+                Data(base64Encoded: standard + String(repeating: "=", count: (4 - part.count % 4) % 4)))
+            return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        }
+        return (try object(text[0]), try object(text[1]), text)
+    }
+
+    @Test("says what Apple wants, for a quarter of an hour, and is signed by the key")
+    func fields() throws {
+        let key = try SigningKey.p256()
+        let token = try ProviderTokens(account: account(.text(Redacted(key.privateKeyPEM)))).token(now: Shared.noon)
+        let (header, claims, text) = try parts(token)
+        #expect(header as? [String: String] == ["alg": "ES256", "kid": "2X9R4HXF34", "typ": "JWT"])
+        #expect(claims["iss"] as? String == "57246542-96fe")
+        #expect(claims["iat"] as? Int64 == Shared.noon.seconds - 60)
+        #expect(claims["exp"] as? Int64 == Shared.noon.seconds + 840)
+        #expect(claims["aud"] as? String == "appstoreconnect-v1")
+        #expect(claims["bid"] as? String == "com.example.\"app\"")
+        #expect(claims.count == 5)
+        let standard = text[2].replacing("-", with: "+").replacing("_", with: "/") + "=="
+        let raw = [UInt8](try #require(Data(base64Encoded: standard)))
+        let signature = ES256Signature.der(raw: raw.span) ?? []
+        let (publicKey, message) = (key.publicKeyInfo, Array("\(text[0]).\(text[1])".utf8))
+        try VerifyingKey(publicKeyInfo: publicKey.span).verify(signature.span, over: message.span, digest: .sha256)
+        #expect("\(token)".contains("***") && !"\(token)".contains(text[2]))
+    }
+
+    @Test("is kept until two minutes before its end, and made anew after a refusal or when the clock was set back")
+    func renewal() throws {
+        let tokens = ProviderTokens(account: account(.text(Redacted(try SigningKey.p256().privateKeyPEM))))
+        func token(_ seconds: Int64) throws -> ProviderToken {
+            try tokens.token(now: Timestamp(seconds: Shared.noon.seconds + seconds))
+        }
+        let first = try token(0)
+        #expect(try token(719) == first)
+        let second = try token(720)
+        #expect(second.issuedAt == Shared.noon.seconds + 660)
+        #expect(try token(721) == second)
+        tokens.discard(first)
+        #expect(try token(722) == second)
+        tokens.discard(second)
+        let third = try token(722)
+        #expect(third != second)
+        #expect(try token(-600).issuedAt == Shared.noon.seconds - 660)
+    }
+
+    @Test("follows the key file, and survives its being away")
+    func rotation() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).p8")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let tokens = ProviderTokens(account: account(.file(path: file.path)))
+        #expect(throws: ServerAPIError.self) { try tokens.token(now: Shared.noon) }
+        try SigningKey.p256().privateKeyPEM.write(to: file, atomically: true, encoding: .utf8)
+        let first = try tokens.token(now: Shared.noon)
+        #expect(try tokens.token(now: Shared.noon) == first)
+        try FileManager.default.removeItem(at: file)
+        #expect(try tokens.token(now: Shared.noon) == first)
+        try "half a file".write(to: file, atomically: true, encoding: .utf8)
+        #expect(try tokens.token(now: Shared.noon) == first)
+        let other = try SigningKey.p256()
+        try other.privateKeyPEM.write(to: file, atomically: true, encoding: .utf8)
+        let second = try tokens.token(now: Shared.noon)
+        #expect(second != first)
+        #expect(try tokens.token(now: Shared.noon) == second)
+    }
+
+    @Test("is not made with another kind of key")
+    func kinds() throws {
+        for key in [try SigningKey.p384(), try SigningKey.rsa(bits: 2048)] {
+            let tokens = ProviderTokens(account: account(.text(Redacted(key.privateKeyPEM))))
+            let error = #expect(throws: ServerAPIError.self) { try tokens.token(now: Shared.noon) }
+            #expect(error?.code == .privateKey)
+        }
+    }
+}

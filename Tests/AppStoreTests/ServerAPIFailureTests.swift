@@ -1,0 +1,158 @@
+import AppStore
+import Cryptography
+import HTTPTestServer
+import Simulator
+import StoreTypes
+import Testing
+import Transport
+
+@Suite("When the Server API fails")
+struct ServerAPIFailureTests {
+    private static let html = Reply.respond(
+        headers: ["Content-Type: text/html"], body: Array("<html>Maintenance</html>".utf8))
+
+    @Test(
+        "the failure is an outage within bounds, and never looks like an answer",
+        arguments: [
+            (html, "notJSON", 3), (.json("{\"revision\":\"1\",\"signedTra"), "notJSON", 3),
+            (.json("null"), "notJSON", 3),
+            (.respond(), "emptyBody", 3), (.truncated(announced: 99, body: Array("{}".utf8)), "truncated", 3),
+            (.reset, "connectionReset", 3), (.respond(status: 503), "httpStatus", 3),
+            (Answer.error(5_000_001, status: 500), "refused", 3), (Answer.error(4_040_002, status: 404), "refused", 3),
+            (Answer.error(5_000_000, status: 500), "refused", 1), (Answer.error(4_000_006, status: 400), "refused", 1),
+            (Answer.error(4_999_999, status: 400), "refused", 1), (.respond(status: 404), "httpStatus", 1),
+            (.respond(status: 302, headers: ["Location: /x"]), "httpStatus", 1),
+            (.json("{\"signedTransactions\":[1]}"), "malformedAnswer", 1),
+            (.json("{\"signedTransactions\":[\"x\"]}"), "notAuthentic", 1),
+            (.json("{}"), "emptyHistory", 1),
+        ] as [(Reply, String, Int)])
+    func outages(reply: Reply, code: String, calls: Int) async throws {
+        let standIn = try StandIn { _, _ in reply }
+        let failure = await standIn.failure(environment: .production)
+        await standIn.end()
+        #expect(failure?.code.rawValue == code)
+        #expect(failure?.isTemporary == (calls == 3))
+        #expect(standIn.requests.count == calls)
+    }
+
+    @Test("a fault that passes costs a second call, not the answer")
+    func passing() async throws {
+        let standIn = try StandIn { _, count in
+            try count == 1
+                ? Answer.error(5_000_001, status: 500) : Answer.history([transaction("100", type: "Consumable")])
+        }
+        #expect(try await standIn.records().transactions.count == 1)
+        await standIn.end()
+        #expect(standIn.requests.count == 2)
+    }
+
+    @Test("with 401 once, a fresh token is tried, once")
+    func flap() async throws {
+        let standIn = try StandIn { _, count in
+            try count == 1 ? Answer.unauthorized : Answer.history([transaction("100", type: "Consumable")])
+        }
+        #expect(try await standIn.records(environment: .production).transactions.count == 1)
+        #expect(standIn.requests.count == 2)
+        await standIn.end()
+        let refusing = try StandIn { _, _ in Answer.unauthorized }
+        let failure = await refusing.failure(environment: .production)
+        await refusing.end()
+        #expect(failure?.code == .unauthorized)
+        #expect(failure?.isTemporary == false)
+        #expect(refusing.requests.count == 2)
+    }
+
+    @Test(
+        "with 429, Retry-After is kept to when it is near, and given up on when it is far",
+        arguments: [
+            ("1795262405000", true, 5), ("1700000000000", true, 0), ("2", true, 2), ("1795262403", true, 3),
+            ("1795262500000", false, 0), ("9999999999999", false, 0), ("3600", false, 0), ("soon", true, 0),
+        ] as [(String, Bool, Int)])
+    func retryAfter(value: String, isAnswered: Bool, seconds: Int) async throws {
+        let clock = ManualClock()
+        let standIn = try StandIn(clock: clock.clock) { _, count in
+            try count == 1
+                ? Answer.error(4_290_000, status: 429, headers: ["Retry-After: \(value)"])
+                : Answer.history([transaction("100", type: "Consumable")])
+        }
+        let failure = await standIn.failure(environment: .production)
+        await standIn.end()
+        #expect((failure == nil) == isAnswered)
+        #expect(standIn.requests.count == (isAnswered ? 2 : 1))
+        #expect(clock.uptime >= .seconds(seconds) && clock.uptime < .seconds(seconds + 1))
+        if !isAnswered { #expect(failure?.errorNumber == .rateLimitExceeded) }
+    }
+
+    @Test("after a far Retry-After nobody calls that endpoint again before")
+    func pause() async throws {
+        let clock = ManualClock()
+        let budget = ServerAPIBudget()
+        let standIn = try StandIn(budget: budget, clock: clock.clock) { _, count in
+            try count == 1
+                ? Answer.error(4_290_000, status: 429, headers: ["Retry-After: 60"])
+                : Answer.history([transaction("100", type: "Consumable")])
+        }
+        #expect(await standIn.failure(environment: .production)?.httpStatus == 429)
+        let failure = await standIn.failure(environment: .production)
+        #expect(failure?.code == .budgetSpent)
+        #expect(failure?.retryAfter == .delay(.seconds(60)))
+        #expect(standIn.requests.count == 1)
+        clock.advance(.seconds(60))
+        #expect(await standIn.failure(environment: .production) == nil)
+        await standIn.end()
+    }
+
+    @Test("the answer comes within the time limit, and within as many calls as allowed")
+    func bounds() async throws {
+        let silent = try StandIn { _, _ in .never }
+        let clock = ContinuousClock()
+        let start = clock.now
+        let failure = await silent.failure(CallOptions(timeLimit: .milliseconds(300)))
+        #expect(failure?.code.rawValue == "timedOut")
+        #expect(clock.now - start < .seconds(3))
+        await silent.end()
+        let endless = try StandIn { _, count in try Answer.history([], revision: "r\(count)", hasMore: true) }
+        #expect(await endless.failure(CallOptions(maximumCalls: 12))?.code == .tooManyCalls)
+        #expect(endless.requests.count == 12)
+        await endless.end()
+        let circling = try StandIn { _, _ in try Answer.history([], revision: "r", hasMore: true) }
+        #expect(await circling.failure(environment: .production)?.code == .endlessPages)
+        #expect(circling.requests.count == 2)
+        await circling.end()
+    }
+
+    @Test("a test notification is not asked for twice")
+    func repeating() async throws {
+        let standIn = try StandIn { _, _ in .respond(status: 503) }
+        await #expect(throws: ServerAPIError.self) {
+            try await standIn.client.requestTestNotification(in: .sandbox)
+        }
+        await standIn.end()
+        #expect(standIn.requests.count == 1)
+    }
+
+    @Test("an answer about another app, or signed by another, is not believed")
+    func strangers() async throws {
+        let foreign = try TestPKI.foreign().jwsSigner.jws(payload: transaction("100"))
+        let replies: [(Reply, ServerAPIError.Code)] = [
+            (try Answer.history([transaction("100")], bundleId: "com.example.other"), .wrongBundleId),
+            (try Answer.history([transaction("100", bundleId: "com.example.other")]), .wrongBundleId),
+            (try Answer.history([transaction("100")], environment: "Sandbox"), .wrongEnvironment),
+            (try Answer.history([transaction("100", environment: "Sandbox")]), .wrongEnvironment),
+            (.json("{\"signedTransactions\":[\"\(foreign)\"]}"), .notAuthentic),
+        ]
+        for (reply, code) in replies {
+            let standIn = try StandIn { _, _ in reply }
+            let failure = await standIn.failure(environment: .production)
+            await standIn.end()
+            #expect(failure?.code == code)
+            #expect(failure?.isTemporary == false)
+        }
+    }
+}
+
+extension StandIn {
+    fileprivate func failure(_ options: CallOptions) async -> ServerAPIError? {
+        await failure(["100"], environment: .production, options)
+    }
+}
