@@ -136,8 +136,8 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Pipeline", "AppStore", "ReceiptDecoding", "Rendering", "Simulator", "StoreTypes", "Transport",
-                "TestSupport", .product(name: "Logging", package: "swift-log"),
+                "Pipeline", "AppStore", "Cryptography", "ReceiptDecoding", "Rendering", "Simulator", "StoreTypes",
+                "Transport", "TestSupport", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .testTarget(

@@ -1,3 +1,5 @@
+package import AppStore
+package import Rendering
 package import StoreTypes
 
 /// Everything that can be configured, resolved: secrets read, paths absolute, defaults filled in.
@@ -54,6 +56,14 @@ package struct Settings: Sendable {
         package init() {}
     }
 
+    /// Base URLs of the App Store Server API, or of a stand-in.
+    package struct ServerAPIURLs: Sendable, Hashable {
+        package var production = ServerAPIHosts.productionDefault
+        package var sandbox = ServerAPIHosts.sandboxDefault
+
+        package init() {}
+    }
+
     package var listen = Address(host: "127.0.0.1", port: 8080)
     package var operationsListen = Address(host: "127.0.0.1", port: 8081)
     /// Named by the configuration: then it must be free.
@@ -64,6 +74,7 @@ package struct Settings: Sendable {
     /// DER of authorities that are newer than this program.
     package var intermediates: [[UInt8]] = []
     package var verifyReceipt = VerifyReceiptURLs()
+    package var serverAPI = ServerAPIURLs()
     /// Proxy for upstream requests; nil leaves it to HTTPS_PROXY.
     package var upstreamProxy: String?
     /// Stands in for the secret of every configured app that has none of its own.
@@ -109,6 +120,10 @@ package struct AppSettings: Sendable {
     package var answer: [AnswerSource] = [.apple, .receipt]
     package var staleSubscription = StaleSubscription.retry
 
+    /// Nil where the app's customers cannot be asked about.
+    package var serverAPI: ServerAPIAccount?
+    package var latestReceiptInfoOrder = AnswerOptions.Order.ascending
+
     package init(bundleId: BundleIdentifier?) {
         self.bundleId = bundleId
     }
@@ -118,6 +133,8 @@ package struct AppSettings: Sendable {
 package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
     /// Apple's verifyReceipt, byte for byte.
     case apple
+    /// The App Store Server API, for an authenticated receipt.
+    case api
     /// The authenticated receipt alone.
     case receipt
 }

@@ -1,4 +1,6 @@
+import AppStore
 package import Foundation
+import Rendering
 import StoreTypes
 import Yams
 
@@ -102,7 +104,11 @@ package enum SettingsFile {
             urls.finish()
         }
         settings.upstreamProxy = upstream.text("proxy")
-        upstream.leaveUnused("serverAPI")
+        if let urls = upstream.child("serverAPI") {
+            if let url = urls.text("production") { settings.serverAPI.production = url }
+            if let url = urls.text("sandbox") { settings.serverAPI.sandbox = url }
+            urls.finish()
+        }
         upstream.finish()
     }
 
@@ -125,9 +131,29 @@ package enum SettingsFile {
             app.staleSubscription = choice
         }
         if let names = node.texts("answer") { app.answer = sources(names, at: node.name("answer"), file: node.file) }
-        for key in ["serverAPI", "shadow", "shadowSampling", "latestReceiptInfoOrder"] { node.leaveUnused(key) }
+        if let order = node.choice("latestReceiptInfoOrder", of: AnswerOptions.Order.self) {
+            app.latestReceiptInfoOrder = order
+        }
+        app.serverAPI = node.child("serverAPI").flatMap { account($0, for: bundleId) }
+        if app.answer.contains(.api), app.serverAPI == nil {
+            node.file.note("\(node.name("answer")): api needs serverAPI with issuerId, keyId and privateKey")
+        }
+        for key in ["shadow", "shadowSampling"] { node.leaveUnused(key) }
         node.finish()
         return app
+    }
+
+    /// `{issuerId, keyId, privateKey: {file: path}}`
+    private static func account(_ node: SettingsNode, for bundleId: BundleIdentifier) -> ServerAPIAccount? {
+        defer { node.finish() }
+        guard let issuerId = node.text("issuerId"), let keyId = node.text("keyId"),
+            let privateKey = node.privateKey("privateKey")
+        else {
+            node.file.note("\(node.path): expected issuerId, keyId and privateKey")
+            return nil
+        }
+        return ServerAPIAccount(
+            issuerId: issuerId, keyId: keyId, bundleId: bundleId.rawValue, privateKey: privateKey)
     }
 
     private static func sources(_ names: [String], at key: String, file: SettingsFileContext) -> [AnswerSource] {
@@ -136,7 +162,7 @@ package enum SettingsFile {
             if let source = AnswerSource(rawValue: name) {
                 if sources.contains(source) { file.note("\(key): \(name) twice") }
                 sources.append(source)
-            } else if name == "api" || name == "stored" {
+            } else if name == "stored" {
                 file.unused.append("\(key): \(name)")
             } else {
                 file.note("\(key): \(name) is none of apple, api, receipt, stored")

@@ -1,3 +1,4 @@
+import AppStore
 import Foundation
 import StoreTypes
 import Yams
@@ -97,6 +98,19 @@ final class SettingsNode {
     /// `{file: path}` or `{env: NAME}`.
     func secret(_ key: String) -> SharedSecret? {
         child(key)?.secretValue()
+    }
+
+    /// `{file: path}` or `{env: NAME}`: the text of a `.p8`. A file is read again when it changes.
+    func privateKey(_ key: String) -> PrivateKeySource? {
+        guard let child = child(key) else { return nil }
+        guard let path = child.text("file") else { return child.secretValue().map { .text($0) } }
+        child.finish()
+        let url = file.resolve(path)
+        guard FileManager.default.isReadableFile(atPath: url.path) else {
+            file.note("\(child.path): cannot read \(path)")
+            return nil
+        }
+        return .file(path: url.path)
     }
 
     func secrets(_ key: String) -> [SharedSecret] {

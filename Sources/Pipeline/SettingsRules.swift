@@ -5,10 +5,17 @@ package enum SettingsRules {
     /// Sentences, one per broken rule.
     package static func findings(in settings: Settings) -> [String] {
         var findings: [String] = []
-        for (key, text) in [
+        var upstreams = [
             ("upstream.verifyReceipt.production", settings.verifyReceipt.production),
             ("upstream.verifyReceipt.sandbox", settings.verifyReceipt.sandbox),
-        ] {
+        ]
+        if settings.apps.contains(where: { $0.serverAPI != nil }) {
+            upstreams += [
+                ("upstream.serverAPI.production", settings.serverAPI.production),
+                ("upstream.serverAPI.sandbox", settings.serverAPI.sandbox),
+            ]
+        }
+        for (key, text) in upstreams {
             do throws(TransportError) {
                 let host = try HTTPURL(text).host
                 if !settings.trustedRoots.isEmpty, isApple(host) {

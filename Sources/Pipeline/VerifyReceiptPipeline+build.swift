@@ -25,6 +25,9 @@ extension VerifyReceiptPipeline {
         self.init(
             decoder: decoder, apps: AppRegistry(settings: settings),
             apple: try transport.map { try AppleSource(settings: settings, transport: $0, sleep: sleep) },
+            serverAPI: try transport.map {
+                try ServerAPISource(settings: settings, transport: $0, trust: decoder.trust, now: now)
+            },
             renderer: AnswerRenderer(tables: tables), now: now, logger: logger)
     }
 }

@@ -10,18 +10,23 @@ package struct VerifyReceiptPipeline: Sendable {
     private let decoder: ReceiptDecoder
     private let apps: AppRegistry
     private let apple: AppleSource?
+    private let serverAPI: ServerAPISource?
     private let renderer: AnswerRenderer
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
 
-    /// - Parameter apple: nil where nobody may be asked; then that source is passed over.
+    /// - Parameters:
+    ///   - apple: nil where nobody may be asked; then that source is passed over.
+    ///   - serverAPI: the same.
     package init(
-        decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, renderer: AnswerRenderer,
+        decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, serverAPI: ServerAPISource?,
+        renderer: AnswerRenderer,
         now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
         self.decoder = decoder
         self.apps = apps
         self.apple = apple
+        self.serverAPI = serverAPI
         self.renderer = renderer
         self.now = now
         self.logger = logger
@@ -143,6 +148,7 @@ extension VerifyReceiptPipeline {
                 let word: Word
                 switch source {
                 case .apple: word = await askApple(password)
+                case .api: word = await askServerAPI(password)
                 case .receipt: word = readReceipt(password, isFallback: index > 0)
                 }
                 switch word {
@@ -179,23 +185,76 @@ extension VerifyReceiptPipeline {
 
         private func readReceipt(_ password: PasswordVerdict, isFallback: Bool) -> Word {
             let receipt: Receipt
-            switch sighting {
-            case .authentic(let authentic): receipt = authentic
-            case .rejected(let error, _):
-                guard let status = error.status else { return .pass(spare: unavailable(from: .receipt)) }
-                return .verdict(reply(.failure(status), from: .receipt))
-            }
-            if let elsewhere = misroutedStatus(receipt) { return .verdict(reply(.failure(elsewhere), from: .receipt)) }
-            if case .wrong = password {
-                return .verdict(reply(.wrongSharedSecret(environment: receipt.environment), from: .receipt))
+            switch trusted(password, by: .receipt) {
+            case .success(let authentic): receipt = authentic
+            case .failure(let refusal): return refusal.word
             }
             if isFallback, app.staleSubscription == .retry, receipt.contents.mayBeStale(at: now) {
                 return .pass(spare: unavailable(from: .receipt))
             }
-            let answer = pipeline.renderer.receiptAnswer(
-                history: PurchaseHistory(receipt: receipt), requestDate: now,
-                options: AnswerOptions(excludesOldTransactions: request.excludesOldTransactions))
-            return .verdict(reply(answer, from: .receipt))
+            return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt))
+        }
+
+        private func askServerAPI(_ password: PasswordVerdict) async -> Word {
+            let receipt: Receipt
+            switch trusted(password, by: .api) {
+            case .success(let authentic): receipt = authentic
+            case .failure(let refusal): return refusal.word
+            }
+            let keys = receipt.contents.lookupKeys
+            // Nothing was ever bought that somebody could be asked about: the receipt knows it all.
+            guard !keys.isEmpty else { return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
+            do throws(ServerAPIError) {
+                guard let records = try await pipeline.serverAPI?.records(for: keys, of: receipt) else {
+                    return .pass(spare: unavailable(from: .api))
+                }
+                let history = PurchaseHistory(
+                    receipt: receipt, records: records, configuredAppAppleId: app.appAppleId)
+                return .verdict(answer(history, from: .api))
+            } catch {
+                pipeline.logger.warning(
+                    "the Server API has no answer",
+                    metadata: [
+                        "bundleId": "\(receipt.bundleId)", "environment": "\(receipt.environment)",
+                        "reason": "\(error)",
+                    ])
+                return .pass(spare: unavailable(from: .api))
+            }
+        }
+
+        /// What keeps a source of ours from answering.
+        private struct Refusal: Error {
+            let word: Word
+        }
+
+        /// The receipt, if it is authentic, came to its own endpoint, and with a password that is not wrong: what every
+        /// source but Apple's own endpoint needs.
+        private func trusted(_ password: PasswordVerdict, by source: AnswerSource) -> Result<Receipt, Refusal> {
+            let receipt: Receipt
+            switch sighting {
+            case .authentic(let authentic): receipt = authentic
+            case .rejected(let error, _):
+                guard let status = error.status else {
+                    return .failure(Refusal(word: .pass(spare: unavailable(from: source))))
+                }
+                return .failure(Refusal(word: .verdict(reply(.failure(status), from: .receipt))))
+            }
+            if let elsewhere = misroutedStatus(receipt) {
+                return .failure(Refusal(word: .verdict(reply(.failure(elsewhere), from: .receipt))))
+            }
+            if case .wrong = password {
+                let answer = VerifyReceiptAnswer.wrongSharedSecret(environment: receipt.environment)
+                return .failure(Refusal(word: .verdict(reply(answer, from: .receipt))))
+            }
+            return .success(receipt)
+        }
+
+        private func answer(_ history: PurchaseHistory, from source: AnswerSource) -> PipelineReply {
+            let options = AnswerOptions(
+                excludesOldTransactions: request.excludesOldTransactions,
+                latestReceiptInfoOrder: app.latestReceiptInfoOrder)
+            return reply(
+                pipeline.renderer.answer(history: history, requestDate: now, options: options), from: source)
         }
 
         // MARK: - Rules

@@ -13,23 +13,26 @@ package struct PurchaseHistory: Sendable {
     package let submittedText: Redacted<[UInt8]>
     /// What the App Store Server API says; nil where nobody was asked.
     package let records: CustomerRecords?
+    /// The app's Apple ID: what the Server API says, and in the sandbox, where it says nothing, what is configured.
+    package let appAppleId: Int64?
 
     /// The history that an authentic receipt tells, and the Server API where it was asked.
-    package init(receipt: Receipt, records: CustomerRecords? = nil) {
+    package init(receipt: Receipt, records: CustomerRecords? = nil, configuredAppAppleId: Int64? = nil) {
         self.init(
             receipt: receipt.contents, environment: receipt.environment, submittedText: receipt.canonicalText,
-            records: records)
+            records: records, configuredAppAppleId: configuredAppAppleId)
     }
 
     /// The history that the contents of a receipt tell; who calls this vouches that they are authentic.
     package init(
         receipt: ReceiptContents, environment: AppStoreEnvironment, submittedText: Redacted<[UInt8]>,
-        records: CustomerRecords? = nil
+        records: CustomerRecords? = nil, configuredAppAppleId: Int64? = nil
     ) {
         self.receipt = records.map { receipt.overlaid(with: $0.transactions.map(\.payload)) } ?? receipt
         self.environment = environment
         self.submittedText = submittedText
         self.records = records
+        appAppleId = records?.appAppleId ?? configuredAppAppleId
     }
 }
 

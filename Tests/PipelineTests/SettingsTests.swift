@@ -1,6 +1,8 @@
 import Foundation
+import AppStore
 import Pipeline
 import Simulator
+import Rendering
 import StoreTypes
 import TestSupport
 import Testing
@@ -53,6 +55,7 @@ struct SettingsTests {
         let root = try StandIn.pki.root.certificate
         try folder.write("secrets/account.txt", " account \n".utf8)
         try folder.write("secrets/app.txt", "\r\napp-secret\r\n".utf8)
+        try folder.write("k.p8", "a key".utf8)
         try folder.write("roots/a.cer", root)
         try folder.write("roots/README", "not a certificate".utf8)
         let pem = "-----BEGIN CERTIFICATE-----\n\(Data(root).base64EncodedString())\n-----END CERTIFICATE-----\n"
@@ -103,13 +106,16 @@ struct SettingsTests {
         #expect(app.sharedSecret == SharedSecret("app-secret"))
         #expect(app.acceptedSecrets == [SharedSecret("former"), SharedSecret("account")])
         #expect(app.clientPassword == .required && app.sandbox == .deny && app.staleSubscription == .answer)
-        #expect(app.answer == [.receipt, .apple])
+        #expect(app.answer == [.api, .receipt, .apple])
+        #expect(app.serverAPI?.issuerId == "i" && app.serverAPI?.keyId == "k")
+        #expect(app.serverAPI?.bundleId == "com.example.app" && app.latestReceiptInfoOrder == .descending)
+        #expect(settings.serverAPI.production == "https://a.example")
+        #expect(settings.serverAPI.sandbox == "https://b.example")
         let other = settings.apps[1]
         #expect(other.clientPassword == .optional && other.sandbox == .allow && other.answer == [.apple, .receipt])
         #expect(
             Set(settings.unused) == [
-                "store", "upstream.serverAPI", "tokens", "tls", "apps[0].answer: api", "apps[0].answer: stored",
-                "apps[0].serverAPI", "apps[0].shadow", "apps[0].shadowSampling", "apps[0].latestReceiptInfoOrder",
+                "store", "tokens", "tls", "apps[0].answer: stored", "apps[0].shadow", "apps[0].shadowSampling",
             ])
     }
 

@@ -30,7 +30,7 @@ extension AnswerRenderer {
                 writer.member(column.key.beginning)
                 write(
                     FlatTransaction(
-                        transaction: subscription.newest, receipt: receipt, appAppleId: records.appAppleId),
+                        transaction: subscription.newest, receipt: receipt, appAppleId: history.appAppleId),
                     into: &writer)
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
