@@ -15,8 +15,8 @@ extension ReceiptContents {
             }
             return settled.values.contains(false)
         case .transaction(let receipt):
-            guard receipt.isAutoRenewable else { return false }
-            return !(receipt.expiresDate.map { $0 > now } ?? false) && receipt["cancellation-date"] == nil
+            guard receipt.isAutoRenewable, !receipt.isCancelled else { return false }
+            return !(receipt.expiresDate.map { $0 > now } ?? false)
         }
     }
 }

@@ -11,6 +11,7 @@ package struct VerifyReceiptPipeline: Sendable {
     private let apps: AppRegistry
     private let apple: AppleSource?
     private let serverAPI: ServerAPISource?
+    private let revocations = RevocationMemory()
     private let renderer: AnswerRenderer
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
@@ -189,10 +190,13 @@ extension VerifyReceiptPipeline {
             case .success(let authentic): receipt = authentic
             case .failure(let refusal): return refusal.word
             }
-            if isFallback, app.staleSubscription == .retry, receipt.contents.mayBeStale(at: now) {
+            let history = PurchaseHistory(
+                receipt: receipt,
+                revocations: pipeline.revocations.revocations(of: receipt.bundleId, in: receipt.environment))
+            if isFallback, app.staleSubscription == .retry, history.receipt.mayBeStale(at: now) {
                 return .pass(spare: unavailable(from: .receipt))
             }
-            return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt))
+            return .verdict(answer(history, from: .receipt))
         }
 
         private func askServerAPI(_ password: PasswordVerdict) async -> Word {
@@ -208,6 +212,7 @@ extension VerifyReceiptPipeline {
                 guard let records = try await pipeline.serverAPI?.records(for: keys, of: receipt) else {
                     return .pass(spare: unavailable(from: .api))
                 }
+                pipeline.revocations.remember(records, of: receipt.bundleId)
                 let history = PurchaseHistory(
                     receipt: receipt, records: records, configuredAppAppleId: app.appAppleId)
                 return .verdict(answer(history, from: .api))

@@ -17,18 +17,25 @@ package struct PurchaseHistory: Sendable {
     package let appAppleId: Int64?
 
     /// The history that an authentic receipt tells, and the Server API where it was asked.
-    package init(receipt: Receipt, records: CustomerRecords? = nil, configuredAppAppleId: Int64? = nil) {
+    ///
+    /// - Parameter revocations: what is known from earlier, where there are no records.
+    package init(
+        receipt: Receipt, records: CustomerRecords? = nil, revocations: KnownRevocations = KnownRevocations(),
+        configuredAppAppleId: Int64? = nil
+    ) {
         self.init(
             receipt: receipt.contents, environment: receipt.environment, submittedText: receipt.canonicalText,
-            records: records, configuredAppAppleId: configuredAppAppleId)
+            records: records, revocations: revocations, configuredAppAppleId: configuredAppAppleId)
     }
 
     /// The history that the contents of a receipt tell; who calls this vouches that they are authentic.
     package init(
         receipt: ReceiptContents, environment: AppStoreEnvironment, submittedText: Redacted<[UInt8]>,
-        records: CustomerRecords? = nil, configuredAppAppleId: Int64? = nil
+        records: CustomerRecords? = nil, revocations: KnownRevocations = KnownRevocations(),
+        configuredAppAppleId: Int64? = nil
     ) {
-        self.receipt = records.map { receipt.overlaid(with: $0.transactions.map(\.payload)) } ?? receipt
+        self.receipt = receipt.overlaid(
+            with: records.map { KnownRevocations($0.transactions.map(\.payload)) } ?? revocations)
         self.environment = environment
         self.submittedText = submittedText
         self.records = records
@@ -37,24 +44,27 @@ package struct PurchaseHistory: Sendable {
 }
 
 extension ReceiptContents {
-    /// The same purchases, with the revocations of a history: by transaction id, else by web order line item id. Apple's
-    /// answers never show those of consumables.
-    fileprivate func overlaid(with transactions: [TransactionPayload]) -> ReceiptContents {
-        guard case .app(var receipt) = self else { return self }
-        var byTransaction: [String: TransactionPayload] = [:]
-        var byLineItem: [String: TransactionPayload] = [:]
-        for transaction in transactions where transaction.revocationDate != nil {
-            if let id = transaction.transactionId { byTransaction[id] = transaction }
-            if let id = transaction.webOrderLineItemId { byLineItem[id] = transaction }
+    /// The same purchases, with the revocations that became known since.
+    fileprivate func overlaid(with revocations: KnownRevocations) -> ReceiptContents {
+        guard !revocations.isEmpty else { return self }
+        switch self {
+        case .app(var receipt):
+            for index in receipt.purchases.indices where receipt.purchases[index].productType != .consumable {
+                let purchase = receipt.purchases[index]
+                let lineItem = purchase.webOrderLineItemId.flatMap { $0 == 0 ? nil : "\($0)" }
+                guard
+                    let revocation = revocations.revocation(
+                        transactionId: purchase.transactionId, webOrderLineItemId: lineItem)
+                else { continue }
+                receipt.purchases[index].cancellationDate = revocation.date
+                receipt.purchases[index].cancellationReason = revocation.reason
+            }
+            return .app(receipt)
+        case .transaction(var receipt):
+            receipt.revocationDate =
+                revocations.revocation(
+                    transactionId: receipt.transactionId, webOrderLineItemId: receipt["web-order-line-item-id"])?.date
+            return .transaction(receipt)
         }
-        guard !byTransaction.isEmpty else { return self }
-        for index in receipt.purchases.indices where receipt.purchases[index].productType != .consumable {
-            let purchase = receipt.purchases[index]
-            let lineItem = purchase.webOrderLineItemId.flatMap { $0 == 0 ? nil : byLineItem["\($0)"] }
-            guard let revoked = purchase.transactionId.flatMap({ byTransaction[$0] }) ?? lineItem else { continue }
-            receipt.purchases[index].cancellationDate = revoked.revocationDate
-            receipt.purchases[index].cancellationReason = revoked.revocationReason
-        }
-        return .app(receipt)
     }
 }

@@ -22,6 +22,8 @@ package struct TransactionReceipt: Sendable, Hashable {
     package var claimedEnvironment: String?
     package var pod: String?
     package var signingStatus: String?
+    /// In no line: comes with a revocation that became known later.
+    package var revocationDate: Timestamp?
 
     package init(
         purchaseInfo: [Entry], claimedEnvironment: String? = nil, pod: String? = nil, signingStatus: String? = nil
@@ -47,6 +49,10 @@ package struct TransactionReceipt: Sendable, Hashable {
     /// `expires-date` is in milliseconds; only auto-renewables have one.
     package var expiresDate: Timestamp? { date("expires-date") }
     package var isAutoRenewable: Bool { self["expires-date"] != nil }
+    /// Refunded or revoked, by its own words or by what became known later.
+    package var isCancelled: Bool {
+        revocationDate != nil || self["cancellation-date"] != nil || self["cancellation-date-ms"] != nil
+    }
 
     private func date(_ key: String) -> Timestamp? {
         self[key].flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))

@@ -64,4 +64,35 @@ struct ServerAPISourceTests {
         await transport.shutDown()
         await store.stop()
     }
+
+    @Test(
+        "is remembered for its refunds: the receipt alone still says so when the API is gone",
+        arguments: [SimulatedFault.Kind.status(503), .reset])
+    func refundsStay(fault: SimulatedFault.Kind) async throws {
+        let store = try StandIn.store(customers: 120)
+        let port = try await store.start()
+        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let receipt = try #require(
+            store.receipts.first { receipt in
+                let subscriptions = Dictionary(
+                    grouping: receipt.transactions.filter(\.isAutoRenewable), by: \.originalTransactionId)
+                let isCurrent = subscriptions.values.allSatisfy { rows in
+                    rows.contains { $0.revocation != nil || $0.expiresDate.map { $0 > StandIn.noon } == true }
+                }
+                return receipt.plan.version == nil && isCurrent
+                    && receipt.transactions.contains { $0.revocation != nil && $0.product.kind != .consumable }
+            })
+        let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api, .receipt])
+        let body = Array(Question.body(receipt.base64, password: nil, [:]))
+        let first = await pipeline.answer(body: body, route: .auto)
+        #expect(first.source == .api)
+        #expect(String(decoding: first.answer.body, as: UTF8.self).contains("cancellation_date_ms"))
+        store.faults.add(SimulatedFault(fault, endpoint: "serverAPI"))
+        let second = await pipeline.answer(body: body, route: .auto)
+        #expect(second.source == .receipt)
+        #expect(second.answer.status == .valid)
+        #expect(String(decoding: second.answer.body, as: UTF8.self).contains("cancellation_date_ms"))
+        await transport.shutDown()
+        await store.stop()
+    }
 }

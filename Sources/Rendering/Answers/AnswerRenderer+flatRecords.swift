@@ -24,7 +24,9 @@ extension AnswerRenderer {
                 writer.member(.number(Int64(status.rawValue)), as: column)
             case .receipt:
                 writer.member(column.key.beginning)
-                write(receipt, revokedBy: receipt.own(in: records), into: &writer)
+                writer.beginObject()
+                writeMembers(of: receipt, into: &writer) { _ in true }
+                writer.endObject()
             case .latestReceiptInfo, .latestExpiredReceiptInfo:
                 guard let subscription, isCurrent == (column.field == .latestReceiptInfo) else { continue }
                 writer.member(column.key.beginning)
@@ -53,19 +55,6 @@ extension AnswerRenderer {
     private func write(_ flat: FlatTransaction, into writer: inout JSONWriter) {
         writer.beginObject()
         for column in tables.flatTransaction.columns { writer.member(column.field.value(of: flat), as: column) }
-        writer.endObject()
-    }
-
-    /// `purchase-info` as it is, and the revocation of its own transaction, without a reason, as Apple shows it.
-    private func write(
-        _ receipt: TransactionReceipt, revokedBy transaction: TransactionPayload?, into writer: inout JSONWriter
-    ) {
-        writer.beginObject()
-        writeMembers(of: receipt, into: &writer) { _ in true }
-        let column = tables.flatTransaction.columns.first { $0.field == .revocationDate }
-        if let column, let transaction, receipt["cancellation-date"] == nil {
-            writer.member(TransactionField.revocationDate.value(of: transaction), as: column)
-        }
         writer.endObject()
     }
 }

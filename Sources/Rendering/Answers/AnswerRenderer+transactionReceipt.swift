@@ -47,7 +47,8 @@ extension AnswerRenderer {
         writer.endObject()
     }
 
-    /// The members of such an object.
+    /// The members of such an object, and behind them the revocation that became known later, without a reason, as Apple
+    /// shows it.
     func writeMembers(
         of receipt: TransactionReceipt, into writer: inout JSONWriter, holds: (PurchaseInfoField?) -> Bool
     ) {
@@ -61,12 +62,11 @@ extension AnswerRenderer {
             }
             if holds(column.field) { writer.member(.text(entry.value), as: column) }
         }
+        let column = tables.flatTransaction.columns.first { $0.field == .revocationDate }
+        if let column, let date = receipt.revocationDate, receipt["cancellation-date"] == nil {
+            writer.member(.cancellation(date, isConsumable: false), as: column)
+        }
     }
-}
-
-extension TransactionReceipt {
-    /// `purchase-info` says that the transaction was refunded or revoked.
-    fileprivate var isCancelled: Bool { self["cancellation-date"] != nil || self["cancellation-date-ms"] != nil }
 }
 
 extension FieldTable where Field == PurchaseInfoField {

@@ -1,0 +1,47 @@
+package import AppStore
+package import StoreTypes
+
+/// Purchases that were refunded or taken back, by what a receipt can know them by. A consumable's refund never shows in
+/// verifyReceipt's answers, so none is here.
+package struct KnownRevocations: Sendable {
+    /// One of them.
+    package struct Revocation: Sendable, Hashable {
+        /// When it was taken back.
+        package let date: Timestamp
+        /// 0 other, 1 an issue in the app.
+        package let reason: Int64?
+    }
+
+    private var byTransaction: [String: Revocation] = [:]
+    private var byLineItem: [String: Revocation] = [:]
+
+    /// None.
+    package init() {}
+
+    /// Those of a history.
+    package init(_ transactions: [TransactionPayload]) {
+        for transaction in transactions { learn(transaction) }
+    }
+
+    package var isEmpty: Bool { byTransaction.isEmpty && byLineItem.isEmpty }
+    /// How many ids are held.
+    package var count: Int { byTransaction.count + byLineItem.count }
+
+    /// Takes a transaction's newest state: a refund can be undone.
+    package mutating func learn(_ transaction: TransactionPayload) {
+        let isConsumable = transaction.type == ProductType.consumable.rawValue
+        let revocation =
+            isConsumable
+            ? nil
+            : transaction.revocationDate.map {
+                Revocation(date: $0, reason: transaction.revocationReason)
+            }
+        if let id = transaction.transactionId { byTransaction[id] = revocation }
+        if let id = transaction.webOrderLineItemId { byLineItem[id] = revocation }
+    }
+
+    /// By transaction id, else by web order line item id.
+    package func revocation(transactionId: String?, webOrderLineItemId: String?) -> Revocation? {
+        transactionId.flatMap { byTransaction[$0] } ?? webOrderLineItemId.flatMap { byLineItem[$0] }
+    }
+}
