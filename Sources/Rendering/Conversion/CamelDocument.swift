@@ -25,7 +25,8 @@ struct CamelDocument {
     var receiptOfHistory: CamelRecord {
         var members = root.members
         if members["bundleId"]?.present == nil {
-            members["bundleId"] = root[DocumentKey.transactions]?.elements?.lazy
+            members["bundleId"] =
+                root[DocumentKey.transactions]?.elements?.lazy
                 .compactMap { $0.members?["bundleId"]?.present }.first
         }
         members["receiptType"] = root["environment"].map { .text(Self.receiptType($0)) }

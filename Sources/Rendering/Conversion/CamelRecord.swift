@@ -41,7 +41,9 @@ struct CamelRecord {
         var writer = JSONWriter(reserving: 1_024)
         writer.beginObject()
         for field in fields.allCases where field.kind != .bytes {
-            guard let node = self[field.rawValue] ?? offer[field.rawValue], let value = node.fitting(field.kind) else { continue }
+            guard let node = self[field.rawValue] ?? offer[field.rawValue], let value = node.fitting(field.kind) else {
+                continue
+            }
             writer.key(field.rawValue)
             writer.value(value)
         }

@@ -6,6 +6,8 @@ package struct ConversionError: Error, Sendable, Hashable, CustomStringConvertib
         case tooLarge
         /// Not JSON, nested too deeply, or not an object.
         case malformed
+        /// JSON, but neither an answer nor a camelCase document.
+        case notADocument
         /// A value is of another type, or says something that its type cannot hold.
         case badValue
         /// `Xcode` and `LocalTesting` never had a verifyReceipt.

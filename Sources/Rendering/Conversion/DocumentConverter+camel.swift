@@ -5,7 +5,8 @@ extension DocumentConverter {
     ///
     /// App Receipts and iOS 6 answers are told apart by `receipt`. Values are read leniently, see ``WireObject``.
     package func camelCase(_ answer: [UInt8]) throws(ConversionError) -> [UInt8] {
-        let answer = WireObject(members: try read(answer), place: "")
+        let keys = tables.answer.rows.filter { $0.field != .environment }.map(\.wire)
+        let answer = WireObject(members: try read(answer, expecting: keys), place: "")
         let receipt = try answer.object("receipt")
         var writer = JSONWriter(reserving: 4_096)
         writer.beginObject()

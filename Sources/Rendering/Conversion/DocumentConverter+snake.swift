@@ -8,7 +8,11 @@ extension DocumentConverter {
     /// `environment`, `bundleId`, `appAppleId`, decoded `transactions` (a history), `renewals`; then `receipt` and
     /// `latest_receipt_info` are made of the history.
     package func snakeCase(_ document: [UInt8]) throws(ConversionError) -> [UInt8] {
-        let document = CamelDocument(try read(document))
+        let keys = [
+            AnswerField.status.rawValue, AnswerField.receipt.rawValue, DocumentKey.transactions,
+            DocumentKey.latestTransactions, DocumentKey.renewals,
+        ]
+        let document = CamelDocument(try read(document, expecting: keys))
         let environment = document.root["environment"]?.asText
         if let environment, AppStoreEnvironment(rawValue: environment) == nil {
             throw ConversionError(

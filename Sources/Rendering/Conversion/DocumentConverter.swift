@@ -25,7 +25,9 @@ package struct DocumentConverter: Sendable {
     }
 
     /// The document's one object.
-    func read(_ json: [UInt8]) throws(ConversionError) -> [String: JSONTree] {
+    ///
+    /// - Parameter keys: at least one of them must be there, else it is another kind of document.
+    func read(_ json: [UInt8], expecting keys: [String]) throws(ConversionError) -> [String: JSONTree] {
         guard json.count <= Self.maximumSize else {
             throw ConversionError(
                 code: .tooLarge, place: "", reason: "over \(Self.maximumSize) bytes, which no answer has")
@@ -33,6 +35,10 @@ package struct DocumentConverter: Sendable {
         // Foundation refuses more than 512 levels.
         guard let tree = try? JSONDecoder().decode(JSONTree.self, from: Data(json)), let members = tree.members else {
             throw ConversionError(code: .malformed, place: "", reason: "not a JSON object")
+        }
+        guard keys.contains(where: { members[$0] != nil }) else {
+            throw ConversionError(
+                code: .notADocument, place: "", reason: "there is none of \(keys.joined(separator: ", "))")
         }
         return members
     }

@@ -22,10 +22,11 @@ struct WireObject {
     /// The value of one row; nil where there is none.
     func value<Field>(_ row: FieldTable<Field>.Row) throws(ConversionError) -> JSONTree? {
         for wire in [row.wire, row.also].compactMap(\.self) {
-            let value = switch row.field.kind {
-            case .instant, .cancellation: try instant(wire)
-            default: try self[wire].flatMap { node throws(ConversionError) in try scalar(node, row, wire) }
-            }
+            let value =
+                switch row.field.kind {
+                case .instant, .cancellation: try instant(wire)
+                default: try self[wire].flatMap { node throws(ConversionError) in try scalar(node, row, wire) }
+                }
             if let value { return value }
         }
         return nil
