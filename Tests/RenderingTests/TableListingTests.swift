@@ -26,7 +26,7 @@ struct TableListingTests {
     @Test("Every format names every table, key, property, conversion and reason", arguments: TableListing.allCases)
     func complete(format: TableListing) throws {
         let sheets = FieldTables.bundled.sheets
-        #expect(sheets.map(\.file).sorted() == FieldTables.fileNames)
+        #expect(Set(sheets.map(\.file)) == Set(FieldTables.fileNames))
         let text = format.render(sheets)
         for sheet in sheets {
             #expect(text.contains(sheet.file) && text.contains(sheet.place))

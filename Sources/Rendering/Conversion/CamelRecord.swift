@@ -10,6 +10,8 @@ struct CamelRecord {
     /// For errors.
     let place: String
 
+    private func path(_ name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
+
     /// Nil when absent or null.
     subscript(name: String) -> JSONTree? { members[name]?.present }
 
@@ -22,15 +24,15 @@ struct CamelRecord {
             case .number: node.asInteger.map(FieldValue.number)
             case .identifier: node.asInteger.map(FieldValue.identifier)
             case .flag: node.asFlag.map { .flag($0 ? 1 : 0) }
-            case .instant: node.asInteger.map { .instant(Timestamp(milliseconds: $0)) }
+            case .instant: node.asMilliseconds.map { .instant(Timestamp(milliseconds: $0)) }
             case .cancellation:
-                node.asInteger.map { .cancellation(Timestamp(milliseconds: $0), isConsumable: false) }
+                node.asMilliseconds.map { .cancellation(Timestamp(milliseconds: $0), isConsumable: false) }
             case .ownership: node.asText.flatMap(FieldValue.ownership(named:))
             case .bytes, .attributes, .nested: nil
             }
         guard let value else {
             throw ConversionError(
-                code: .badValue, place: "\(place).\(field.rawValue)", reason: "expected \(field.kind.expectation)")
+                code: .badValue, place: path(field.rawValue), reason: "expected \(field.kind.expectation)")
         }
         return value
     }
@@ -52,7 +54,7 @@ struct CamelRecord {
             return try Claims(try JSONObject(writer.finish()))
         } catch let error as JSONFieldError {
             throw ConversionError(
-                code: .badValue, place: "\(place).\(error.name)", reason: "expected \(error.expected)")
+                code: .badValue, place: path(error.name), reason: "expected \(error.expected)")
         } catch {
             throw ConversionError(code: .badValue, place: place, reason: "cannot be read")
         }
@@ -73,7 +75,8 @@ extension JSONTree {
     fileprivate func fitting(_ kind: ValueKind) -> JSONTree? {
         switch kind {
         case .text: if case .array = self { nil } else { asText.map(JSONTree.text) ?? self }
-        case .number, .instant, .cancellation: asInteger.map(JSONTree.integer) ?? self
+        case .number: asInteger.map(JSONTree.integer) ?? self
+        case .instant, .cancellation: asMilliseconds.map(JSONTree.integer) ?? self
         case .flag: asFlag.map(JSONTree.flag) ?? self
         default: self
         }

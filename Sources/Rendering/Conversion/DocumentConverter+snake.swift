@@ -14,7 +14,8 @@ extension DocumentConverter {
         ]
         let document = CamelDocument(try read(document, expecting: keys))
         let environment = document.root["environment"]?.asText
-        if let environment, AppStoreEnvironment(rawValue: environment) == nil {
+        let known = [AppStoreEnvironment.production, .sandbox].map(\.rawValue)
+        if let environment, !known.contains(environment) {
             throw ConversionError(
                 code: .noSuchEnvironment, place: "environment", reason: "verifyReceipt had Production and Sandbox only")
         }

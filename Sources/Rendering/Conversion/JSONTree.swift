@@ -58,10 +58,14 @@ extension JSONTree {
         case .text(let text): Int64(text)
         case .integer(let number): number
         case .flag(let flag): flag ? 1 : 0
-        // Fractions of a millisecond are cut off: Xcode writes them.
-        case .decimal(let number): Int64(exactly: NSDecimalNumber(decimal: number).doubleValue.rounded(.down))
-        case .null, .array, .object: nil
+        case .decimal, .null, .array, .object: nil
         }
+    }
+
+    /// An instant; fractions of a millisecond, which Xcode writes, are cut off.
+    var asMilliseconds: Int64? {
+        guard case .decimal(let number) = self else { return asInteger }
+        return Int64(exactly: NSDecimalNumber(decimal: number).doubleValue.rounded(.down))
     }
 
     /// `true`, `1`, `"true"` or `"1"`, and their opposites.

@@ -66,7 +66,7 @@ struct WireObject {
         for key in [wire + "_ms", wire, wire + "_formatted"] {
             guard let node = self[key], node != .text("") else { continue }
             isThere = true
-            if let milliseconds = node.asInteger { return .integer(milliseconds) }
+            if let milliseconds = node.asMilliseconds { return .integer(milliseconds) }
             if let instant = node.asText.flatMap(DateText.instant) { return .integer(instant.milliseconds) }
         }
         guard isThere else { return nil }
