@@ -130,6 +130,10 @@ struct CamelDocumentTests {
             "latest_receipt_info[0].is_upgraded: expected true or false"
         ),
         (
+            #"{"latest_receipt_info":[{"quantity":1.5}]}"#, .badValue,
+            "latest_receipt_info[0].quantity: expected a whole number of 64 bits"
+        ),
+        (
             #"{"latest_receipt_info":[{"product_id":{}}]}"#, .badValue,
             "latest_receipt_info[0].product_id: expected a text"
         ),
@@ -234,6 +238,7 @@ struct SnakeDocumentTests {
             #"{"status":0,"environment":"Xcode"}"#, .noSuchEnvironment,
             "environment: verifyReceipt had Production and Sandbox only"
         ),
+        (#"{"status":"fine"}"#, .badValue, "status: expected a whole number of 64 bits"),
         (#"{"transactions":{}}"#, .badValue, "transactions: expected an array of objects"),
         (
             #"{"transactions":[{"purchaseDate":"noon"}]}"#, .badValue,

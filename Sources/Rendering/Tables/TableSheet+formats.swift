@@ -29,7 +29,7 @@ extension TableSheet {
 
     fileprivate var markdown: String {
         let hasPropertyListKeys = rows.contains { $0.propertyListKey != nil }
-        var text = "#### `\(file)`: \(place)\n\n"
+        var text = "### `\(file)`: \(place)\n\n"
         text += hasPropertyListKeys ? "| key | purchase-info |" : "| key |"
         text += " \(model) | conversion |\n|---|---|---|\(hasPropertyListKeys ? "---|" : "")\n"
         for row in rows {
