@@ -132,7 +132,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "RenderingTests",
-            dependencies: ["Rendering", "Purchases", "ReceiptDecoding", "StoreTypes", "TestSupport"],
+            dependencies: ["Rendering", "AppStore", "Purchases", "ReceiptDecoding", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .testTarget(
             name: "PipelineTests",

@@ -17,18 +17,13 @@ struct Inputs: ParsableArguments {
 
     /// Reads one file at a time, in order.
     var all: some Sequence<Input> {
-        (files.isEmpty ? ["-"] : files).lazy.map { name in
-            let data =
-                name == "-"
-                ? try? FileHandle.standardInput.read(upToCount: Self.maximumSize) ?? Data()
-                : Self.read(name)
-            return Input(name: name, bytes: data.map { [UInt8]($0) })
-        }
+        (files.isEmpty ? ["-"] : files).lazy.map { Input(name: $0, bytes: Self.read($0)) }
     }
 
-    private static func read(_ name: String) -> Data? {
-        guard let handle = FileHandle(forReadingAtPath: name) else { return nil }
-        defer { try? handle.close() }
-        return try? handle.read(upToCount: maximumSize) ?? Data()
+    /// A file, or standard input for `-`; nil where it cannot be read.
+    static func read(_ name: String) -> [UInt8]? {
+        guard let handle = name == "-" ? .standardInput : FileHandle(forReadingAtPath: name) else { return nil }
+        defer { if name != "-" { try? handle.close() } }
+        return (try? handle.read(upToCount: maximumSize) ?? Data()).map { [UInt8]($0) }
     }
 }

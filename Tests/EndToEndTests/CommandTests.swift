@@ -31,6 +31,8 @@ struct CommandTests {
         ["serve", "extra"], ["decode", "--roots", "nowhere", "-"], ["simulate", "--customers", "0"],
         ["simulate", "--clock", "noon"], ["simulate", "--listen", "x"], ["serve", "--config", "bad.yaml"],
         ["verify", "--config", "bad.yaml", "-"], ["decode", "nowhere.b64"], ["verify", "nowhere.b64"],
+        ["mappings", "check", "nowhere"], ["mappings", "list", "--format", "xml"], ["mappings", "convert", "-"],
+        ["mappings", "convert", "--to", "kebab", "-"], ["mappings", "convert", "--to", "camel", "nowhere"],
     ]
 
     @Test("exit with 2 on a mistake, say it on standard error and print no result", arguments: mistakes)
@@ -48,7 +50,8 @@ struct CommandTests {
     }
 
     @Test(
-        "explain themselves on request, on standard output", arguments: ["", "decode", "verify", "serve", "simulate"])
+        "explain themselves on request, on standard output",
+        arguments: ["", "decode", "verify", "serve", "simulate", "mappings"])
     func help(command: String) async throws {
         let arguments = (command.isEmpty ? [] : [command]) + ["--help"]
         let outcome = try await Binary.run(Binary.url, arguments, in: Folder())
@@ -184,5 +187,43 @@ struct CommandTests {
             "verify", "--config", "receipt-bridge.yaml", "--answer", "apple", "receipts/c000001-r1.b64", in: folder)
         #expect(down.exit == 1 && down.text == #"{"status":21005,"is_retryable":true}"#)
         await store.stop()
+    }
+
+    // MARK: - mappings
+
+    @Test("mappings check says ok of each table, or file, row and reason, and exits with 2")
+    func mappingsCheck() async throws {
+        let mappings = Repository.folder.appending(path: "Mappings")
+        for arguments in [[], [mappings.path]] {
+            let outcome = try await Binary.run(Binary.url, ["mappings", "check"] + arguments, in: Folder())
+            #expect(outcome.exit == 0 && outcome.errors.isEmpty)
+            #expect(outcome.text.hasPrefix("answer.json: ok\n") && outcome.text.split(separator: "\n").count == 7)
+        }
+        let folder = try Folder()
+        for file in try FileManager.default.contentsOfDirectory(at: mappings, includingPropertiesForKeys: nil) {
+            try folder.write(file.lastPathComponent, try Data(contentsOf: file))
+        }
+        let renewal = try String(contentsOf: mappings.appending(path: "renewal.json"), encoding: .utf8)
+        try folder.write("renewal.json", renewal.replacing("flagAsDigit", with: "flagAsEmoji").utf8)
+        let outcome = try await Binary.run("mappings", "check", ".", in: folder)
+        #expect(outcome.exit == 2 && outcome.text.split(separator: "\n").count == 6)
+        #expect(
+            outcome.errors.hasPrefix(
+                #"receipt-bridge: renewal.json, rows[3] "is_in_billing_retry_period": unknown conversion flagAsEmoji"#),
+            "\(outcome.errors)")
+    }
+
+    @Test("mappings convert brings an answer of verify to camelCase and back, byte for byte")
+    func mappingsConvert() async throws {
+        let folder = try folder()
+        let answer = try await Binary.run(
+            "verify", "--roots", "roots", "--answer", "receipt", "app.b64", in: folder)
+        let camel = try await Binary.run("mappings", "convert", "--to", "camel", "-", input: answer.output, in: folder)
+        #expect(camel.exit == 0 && camel.errors.isEmpty)
+        #expect(camel.lines.first?["latestTransactions"]?.elements?.isEmpty == false)
+        let back = try await Binary.run("mappings", "convert", "--to", "snake", "-", input: camel.output, in: folder)
+        #expect(back.exit == 0 && back.text == answer.text + "\n")
+        let refused = try await Binary.run("mappings", "convert", "--to", "camel", "-", input: [0x5B], in: folder)
+        #expect(refused.exit == 1 && refused.errors == "receipt-bridge: -: not a JSON object\n")
     }
 }

@@ -28,6 +28,7 @@ package enum FlatTransactionField: String, ModelField {
         case .quantity, .revocationReason: .number
         case .isTrialPeriod, .isInIntroOfferPeriod, .isUpgraded: .flag
         case .revocationDate: .cancellation
+        case .productAppleId, .appAppleId: .numberText
         default: .text
         }
     }

@@ -26,17 +26,7 @@ package struct FieldTables: Sendable {
     /// The tables in the binary. They are part of the program: a fault in them is a defect of ours and ends it.
     package static let bundled: FieldTables = {
         do throws(FieldTableError) {
-            return try FieldTables { name throws(FieldTableError) in
-                switch name {
-                case "answer.json": PackageResources.answer_json
-                case "app-receipt.json": PackageResources.app_receipt_json
-                case "flat-transaction.json": PackageResources.flat_transaction_json
-                case "in-app.json": PackageResources.in_app_json
-                case "renewal.json": PackageResources.renewal_json
-                case "transaction.json": PackageResources.transaction_json
-                default: PackageResources.transaction_receipt_json
-                }
-            }
+            return try FieldTables(contents: bundledFile)
         } catch {
             preconditionFailure("bundled field tables: \(error)")
         }
@@ -44,14 +34,7 @@ package struct FieldTables: Sendable {
 
     /// The tables of a folder, which must hold every file of ``fileNames``.
     package init(directory: URL) throws(FieldTableError) {
-        try self.init { name throws(FieldTableError) in
-            do {
-                return [UInt8](try Data(contentsOf: directory.appending(path: name)))
-            } catch {
-                throw FieldTableError(
-                    code: .unreadable, file: name, row: "file", reason: "cannot be read: \(error.localizedDescription)")
-            }
-        }
+        try self.init { name throws(FieldTableError) in try Self.file(name, in: directory) }
     }
 
     /// The tables from wherever `contents` finds a file of that name.
@@ -63,6 +46,37 @@ package struct FieldTables: Sendable {
         renewal = try Self.table("renewal.json", contents)
         flatTransaction = try Self.table("flat-transaction.json", contents)
         transactionReceipt = try Self.table("transaction-receipt.json", contents)
+    }
+
+    /// What is wrong with each table of a folder; see ``findings(contents:)``.
+    package static func findings(directory: URL) -> [(file: String, error: FieldTableError?)] {
+        findings { name throws(FieldTableError) in try file(name, in: directory) }
+    }
+
+    /// What is wrong with each table in the binary: nothing.
+    package static var bundledFindings: [(file: String, error: FieldTableError?)] {
+        findings(contents: bundledFile)
+    }
+
+    private static func bundledFile(_ name: String) throws(FieldTableError) -> [UInt8] {
+        switch name {
+        case "answer.json": PackageResources.answer_json
+        case "app-receipt.json": PackageResources.app_receipt_json
+        case "flat-transaction.json": PackageResources.flat_transaction_json
+        case "in-app.json": PackageResources.in_app_json
+        case "renewal.json": PackageResources.renewal_json
+        case "transaction.json": PackageResources.transaction_json
+        default: PackageResources.transaction_receipt_json
+        }
+    }
+
+    private static func file(_ name: String, in directory: URL) throws(FieldTableError) -> [UInt8] {
+        do {
+            return [UInt8](try Data(contentsOf: directory.appending(path: name)))
+        } catch {
+            throw FieldTableError(
+                code: .unreadable, file: name, row: "file", reason: "cannot be read: \(error.localizedDescription)")
+        }
     }
 
     private static func table<Field>(

@@ -1,0 +1,104 @@
+import AppStore
+
+/// A camelCase document, its parts read on demand.
+struct CamelDocument {
+    let root: CamelRecord
+
+    init(_ members: [String: JSONTree]) {
+        root = CamelRecord(members: members, place: "")
+    }
+
+    /// The receipt's own properties.
+    func receipt() throws(ConversionError) -> CamelRecord? {
+        guard let node = root["receipt"] else { return nil }
+        guard var members = node.members else { throw error("receipt", "an object") }
+        if let type = members["receiptType"] { members["receiptType"] = .text(Self.receiptType(type)) }
+        return CamelRecord(members: members, place: "receipt")
+    }
+
+    /// Whether it is a customer's history without a receipt, as the App Store Server API gives it.
+    func isHistory() throws(ConversionError) -> Bool {
+        root["receipt"] == nil && root[DocumentKey.latestTransactions] == nil && root[DocumentKey.transactions] != nil
+    }
+
+    /// What a history says of the receipt that it stands for.
+    var receiptOfHistory: CamelRecord {
+        var members = root.members
+        if members["bundleId"]?.present == nil {
+            members["bundleId"] =
+                root[DocumentKey.transactions]?.elements?.lazy
+                .compactMap { $0.members?["bundleId"]?.present }.first
+        }
+        members["receiptType"] = root["environment"].map { .text(Self.receiptType($0)) }
+        return CamelRecord(members: members, place: "")
+    }
+
+    func transactions(_ key: String) throws(ConversionError) -> [CamelTransaction]? {
+        guard let records = try records(key) else { return nil }
+        var transactions: [CamelTransaction] = []
+        for record in records {
+            transactions.append(
+                CamelTransaction(record: record, payload: try record.payload(TransactionField.self)))
+        }
+        return transactions
+    }
+
+    /// `renewals`, or the `renewalInfo` of each of `subscriptions`.
+    func renewals() throws(ConversionError) -> [RenewalPayload]? {
+        let subscriptions = try records("subscriptions")?.compactMap { subscription in
+            subscription["renewalInfo"]?.members.map {
+                CamelRecord(members: $0, place: "\(subscription.place).renewalInfo")
+            }
+        }
+        guard let records = try records(DocumentKey.renewals) ?? subscriptions else { return nil }
+        var renewals: [RenewalPayload] = []
+        for record in records { renewals.append(try record.payload(RenewalField.self)) }
+        return renewals
+    }
+
+    private func records(_ key: String) throws(ConversionError) -> [CamelRecord]? {
+        guard let node = root[key] else { return nil }
+        guard let elements = node.elements else { throw error(key, "an array of objects") }
+        var records: [CamelRecord] = []
+        for (index, element) in elements.enumerated() {
+            guard let members = element.members else { throw error("\(key)[\(index)]", "an object") }
+            records.append(CamelRecord(members: members, place: "\(key)[\(index)]"))
+        }
+        return records
+    }
+
+    private func error(_ place: String, _ what: String) -> ConversionError {
+        ConversionError(code: .badValue, place: place, reason: "expected \(what)")
+    }
+
+    /// Receipts of the sandbox call themselves so.
+    private static func receiptType(_ type: JSONTree) -> String {
+        let type = type.asText ?? ""
+        return type == "Sandbox" ? "ProductionSandbox" : type
+    }
+}
+
+/// A transaction of a document: its payload, and what stands beside.
+struct CamelTransaction {
+    let record: CamelRecord
+    let payload: TransactionPayload
+
+    /// As the payload has it where it has such a property; else as it stands.
+    func value<Field: ModelField>(_ field: Field) throws(ConversionError) -> FieldValue? {
+        let mapped = TransactionField(rawValue: field.rawValue).flatMap { $0.value(of: payload) }
+        if let mapped { return mapped.becoming(field.kind) }
+        return TransactionField.answered.contains(field.rawValue) ? nil : try record.value(field)
+    }
+}
+
+extension TransactionField {
+    /// Those for which a payload's silence is an answer: the rules decided that nothing is said.
+    fileprivate static let answered: Set<String> = Set(FieldTables.bundled.transaction.rows.map(\.field.rawValue))
+}
+
+extension CamelRecord {
+    /// The receipt of an iOS 6 answer is one transaction.
+    var isFlat: Bool {
+        (self["transactionId"] ?? self["originalTransactionId"] ?? self["productId"]) != nil
+    }
+}

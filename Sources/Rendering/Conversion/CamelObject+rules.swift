@@ -1,0 +1,46 @@
+import AppStore
+
+/// What verifyReceipt says in other words than the App Store Server API.
+extension CamelObject {
+    /// A transaction of the rows' words: offers, upgrades, the token's case, and the type where it can be told.
+    mutating func becomeTransaction(bundleId: JSONTree?, environment: JSONTree?) {
+        sayOffer()
+        // An upgrade is no refund, although answers of 2020 and before dress it as one.
+        if self["isUpgraded"] == .flag(true) {
+            self["revocationDate"] = nil
+            self["revocationReason"] = nil
+        } else if self["isUpgraded"] == .flag(false) {
+            self["isUpgraded"] = nil
+        }
+        if case .text(let token)? = self["appAccountToken"] { self["appAccountToken"] = .text(token.lowercased()) }
+        // Only auto-renewables expire; of all else an answer does not tell the kind.
+        if self["expiresDate"] != nil { self["type"] = .text(AppStore.ProductType.autoRenewable.rawValue) }
+        if self["bundleId"] == nil { self["bundleId"] = bundleId }
+        if self["environment"] == nil { self["environment"] = environment }
+    }
+
+    /// A renewal of the rows' words.
+    mutating func becomeRenewal(environment: JSONTree?) {
+        sayOffer()
+        if self["environment"] == nil { self["environment"] = environment }
+    }
+
+    /// `isTrialPeriod`, `isInIntroOfferPeriod`, `promotionalOfferId` and `offerCodeRefName` as `offerType`,
+    /// `offerIdentifier` and `offerDiscountType`.
+    ///
+    /// A paid introduction has no discount type: an answer does not say whether it was paid up front. Where both flags
+    /// stand, which nobody has seen, it is a trial.
+    mutating func sayOffer() {
+        let isTrial = take("isTrialPeriod") == .flag(true)
+        let isIntroduction = take("isInIntroOfferPeriod") == .flag(true)
+        let promotional = take("promotionalOfferId")
+        let code = take("offerCodeRefName")
+        let type: OfferType? =
+            promotional != nil
+            ? .promotional : code != nil ? .offerCode : isTrial || isIntroduction ? .introductory : nil
+        guard let type else { return }
+        self["offerType"] = .integer(type.rawValue)
+        self["offerIdentifier"] = promotional ?? code
+        if isTrial { self["offerDiscountType"] = .text(OfferDiscountType.freeTrial.rawValue) }
+    }
+}

@@ -1,0 +1,115 @@
+import AppStore
+import StoreTypes
+
+/// One object of a camelCase document, read for the columns of a table.
+///
+/// Transactions and renewals go through the payloads of the App Store Server API, so that their rules (offers, trials,
+/// revocations) are those of the answers; what only receipts have is read as it stands.
+struct CamelRecord {
+    let members: [String: JSONTree]
+    /// For errors.
+    let place: String
+
+    private func path(_ name: String) -> String { place.isEmpty ? name : "\(place).\(name)" }
+
+    /// Nil when absent or null.
+    subscript(name: String) -> JSONTree? { members[name]?.present }
+
+    /// The value of a property as it stands; nil when absent.
+    func value<Field: ModelField>(_ field: Field) throws(ConversionError) -> FieldValue? {
+        guard let node = self[field.rawValue] else { return nil }
+        let value: FieldValue? =
+            switch field.kind {
+            case .text, .numberText, .millisecondsText, .flagText, .productType: node.asText.map(FieldValue.text)
+            case .number: node.asInteger.map(FieldValue.number)
+            case .identifier: node.asInteger.map(FieldValue.identifier)
+            case .flag: node.asFlag.map { .flag($0 ? 1 : 0) }
+            case .instant: node.asMilliseconds.map { .instant(Timestamp(milliseconds: $0)) }
+            case .cancellation:
+                node.asMilliseconds.map { .cancellation(Timestamp(milliseconds: $0), isConsumable: false) }
+            case .ownership: node.asText.flatMap(FieldValue.ownership(named:))
+            case .bytes, .attributes, .nested: nil
+            }
+        guard let value else {
+            throw ConversionError(
+                code: .badValue, place: path(field.rawValue), reason: "expected \(field.kind.expectation)")
+        }
+        return value
+    }
+
+    /// As a payload, with numbers and texts in the types that the payload wants.
+    func payload<Claims: SignedClaims, Field: ModelField>(_ fields: Field.Type) throws(ConversionError) -> Claims {
+        let offer = self["offerType"] == nil ? offerOfWords : CamelObject()
+        var writer = JSONWriter(reserving: 1_024)
+        writer.beginObject()
+        for field in fields.allCases where field.kind != .bytes {
+            guard let node = self[field.rawValue] ?? offer[field.rawValue], let value = node.fitting(field.kind) else {
+                continue
+            }
+            writer.key(field.rawValue)
+            writer.value(value)
+        }
+        writer.endObject()
+        do {
+            return try Claims(try JSONObject(writer.finish()))
+        } catch let error as JSONFieldError {
+            throw ConversionError(
+                code: .badValue, place: path(error.name), reason: "expected \(error.expected)")
+        } catch {
+            throw ConversionError(code: .badValue, place: place, reason: "cannot be read")
+        }
+    }
+
+    /// The offer of a document that names it in verifyReceipt's words, as `decode` does of receipts.
+    private var offerOfWords: CamelObject {
+        var object = CamelObject()
+        let words: [TransactionField] = [.isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName]
+        for field in words { object[field.rawValue] = self[field.rawValue] }
+        object.sayOffer()
+        return object
+    }
+}
+
+extension JSONTree {
+    /// In the JSON type that a payload has for such a value; itself where it cannot be: then the payload refuses it.
+    fileprivate func fitting(_ kind: ValueKind) -> JSONTree? {
+        switch kind {
+        case .text: if case .array = self { nil } else { asText.map(JSONTree.text) ?? self }
+        case .number: asInteger.map(JSONTree.integer) ?? self
+        case .instant, .cancellation: asMilliseconds.map(JSONTree.integer) ?? self
+        case .flag: asFlag.map(JSONTree.flag) ?? self
+        default: self
+        }
+    }
+}
+
+extension ValueKind {
+    fileprivate var expectation: String {
+        switch self {
+        case .number, .identifier: "a whole number of 64 bits"
+        case .flag: "true or false"
+        case .instant, .cancellation: "a number of milliseconds"
+        case .ownership: "PURCHASED or FAMILY_SHARED"
+        default: "a text"
+        }
+    }
+}
+
+extension FieldValue {
+    static func ownership(named name: String) -> FieldValue? {
+        switch name {
+        case "PURCHASED": .ownership(0)
+        case "FAMILY_SHARED": .ownership(1)
+        default: nil
+        }
+    }
+
+    /// The value of a payload, as another model has it; nil where that cannot hold it.
+    func becoming(_ kind: ValueKind) -> FieldValue? {
+        switch (self, kind) {
+        case (.text(let text), .identifier): Int64(text).map(FieldValue.identifier)
+        case (.text(let text), .ownership): Self.ownership(named: text)
+        default: self
+        }
+    }
+}

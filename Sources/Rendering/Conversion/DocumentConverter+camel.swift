@@ -1,0 +1,148 @@
+import StoreTypes
+
+extension DocumentConverter {
+    /// A verifyReceipt answer in the words of the App Store Server API; compact JSON.
+    ///
+    /// App Receipts and iOS 6 answers are told apart by `receipt`. Values are read leniently, see ``WireObject``.
+    package func camelCase(_ answer: [UInt8]) throws(ConversionError) -> [UInt8] {
+        let keys = tables.answer.rows.filter { $0.field != .environment }.map(\.wire)
+        let answer = WireObject(members: try read(answer, expecting: keys), place: "")
+        let receipt = try answer.object("receipt")
+        var writer = JSONWriter(reserving: 4_096)
+        writer.beginObject()
+        if receipt?.isFlat == true {
+            try writeFlat(answer, receipt, into: &writer)
+        } else {
+            try write(answer, receipt, into: &writer)
+        }
+        writer.endObject()
+        return writer.finish()
+    }
+
+    /// Of an App Receipt.
+    private func write(
+        _ answer: WireObject, _ receipt: WireObject?, into writer: inout JSONWriter
+    ) throws(ConversionError) {
+        let environment = answer["environment"]
+        let bundleId = receipt?["bundle_id"]
+        func transactions<Field>(
+            _ rows: [WireObject], _ table: FieldTable<Field>, _ key: String
+        ) throws(ConversionError) {
+            writer.key(key)
+            writer.beginArray()
+            for row in rows {
+                var object = try row.camelCase(table)
+                object.becomeTransaction(bundleId: bundleId, environment: environment)
+                object.write(into: &writer)
+            }
+            writer.endArray()
+        }
+        try writeScalars(of: answer, into: &writer)
+        for row in tables.answer.rows {
+            switch row.field {
+            case .receipt:
+                guard let receipt else { continue }
+                writer.key(row.field.rawValue)
+                try receipt.camelCase(tables.appReceipt).write(into: &writer)
+                for row in tables.appReceipt.rows where row.field == .purchases {
+                    try transactions(try receipt.objects(row.wire) ?? [], tables.inApp, DocumentKey.transactions)
+                }
+            case .latestReceiptInfo:
+                guard let rows = try answer.objects(row.wire) else { continue }
+                try transactions(rows, tables.transaction, DocumentKey.latestTransactions)
+            case .pendingRenewalInfo:
+                guard let rows = try answer.objects(row.wire) else { continue }
+                writer.key(DocumentKey.renewals)
+                writer.beginArray()
+                for row in rows {
+                    var object = try row.camelCase(tables.renewal)
+                    object.becomeRenewal(environment: environment)
+                    object.write(into: &writer)
+                }
+                writer.endArray()
+            default:
+                continue
+            }
+        }
+    }
+
+    /// Of an iOS 6 receipt.
+    private func writeFlat(
+        _ answer: WireObject, _ receipt: WireObject?, into writer: inout JSONWriter
+    ) throws(ConversionError) {
+        guard let receipt else { return }
+        try writeScalars(of: answer, into: &writer)
+        writer.key(AnswerField.receipt.rawValue)
+        try receipt.camelCase(tables.transactionReceipt).write(into: &writer)
+        writer.key(DocumentKey.transactions)
+        writer.beginArray()
+        var own = try receipt.camelCase(tables.flatTransaction)
+        own.removeAll { name in
+            name != PurchaseInfoField.bundleId.rawValue
+                && PurchaseInfoField(rawValue: name).map { !$0.isOfTransaction } ?? false
+        }
+        own.becomeTransaction(bundleId: nil, environment: answer["environment"])
+        own.write(into: &writer)
+        writer.endArray()
+
+        var latest: CamelObject?
+        for row in tables.answer.rows
+        where row.field == .latestReceiptInfo || row.field == .latestExpiredReceiptInfo {
+            guard latest == nil, let object = try answer.object(row.wire) else { continue }
+            latest = try object.camelCase(tables.flatTransaction)
+            latest?.becomeTransaction(bundleId: receipt["bid"], environment: answer["environment"])
+        }
+        if let latest {
+            writer.key(DocumentKey.latestTransactions)
+            writer.beginArray()
+            latest.write(into: &writer)
+            writer.endArray()
+        }
+        try writeFlatRenewal(of: answer, latest ?? own, into: &writer)
+    }
+
+    /// The top level of an iOS 6 answer says how the one subscription renews.
+    private func writeFlatRenewal(
+        of answer: WireObject, _ latest: CamelObject, into writer: inout JSONWriter
+    ) throws(ConversionError) {
+        var renewal = CamelObject()
+        for row in tables.answer.rows where row.field.isOfRenewal {
+            renewal[row.field.rawValue] = try answer.value(row)
+        }
+        guard !renewal.isEmpty else { return }
+        for field in [RenewalField.originalTransactionId, .productId, .environment] {
+            renewal[field.rawValue] = latest[field.rawValue]
+        }
+        writer.key(DocumentKey.renewals)
+        writer.beginArray()
+        renewal.write(into: &writer)
+        writer.endArray()
+    }
+
+    private func writeScalars(of answer: WireObject, into writer: inout JSONWriter) throws(ConversionError) {
+        for row in tables.answer.rows where !row.field.isOfRenewal && row.field.kind != .nested {
+            guard let value = try answer.value(row) else { continue }
+            writer.key(row.field.rawValue)
+            writer.value(value)
+        }
+    }
+}
+
+/// The arrays of the camelCase document, whose names no table has.
+enum DocumentKey {
+    static let transactions = "transactions"
+    static let latestTransactions = "latestTransactions"
+    static let renewals = "renewals"
+}
+
+extension AnswerField {
+    /// In an iOS 6 answer these stand at the top.
+    var isOfRenewal: Bool { RenewalField(rawValue: rawValue) != nil && self != .environment }
+}
+
+extension WireObject {
+    /// An iOS 6 receipt is one transaction.
+    fileprivate var isFlat: Bool {
+        self["in_app"] == nil && (self["transaction_id"] ?? self["product_id"] ?? self["bid"]) != nil
+    }
+}

@@ -1,0 +1,152 @@
+import AppStore
+import StoreTypes
+
+extension DocumentConverter {
+    /// A camelCase document as a verifyReceipt answer; compact JSON in the order of the tables.
+    ///
+    /// Instead of the document that ``camelCase(_:)`` writes it may be one in the style of the App Store Server API:
+    /// `environment`, `bundleId`, `appAppleId`, decoded `transactions` (a history), `renewals`; then `receipt` and
+    /// `latest_receipt_info` are made of the history.
+    package func snakeCase(_ document: [UInt8]) throws(ConversionError) -> [UInt8] {
+        let keys = [
+            AnswerField.status.rawValue, AnswerField.receipt.rawValue, DocumentKey.transactions,
+            DocumentKey.latestTransactions, DocumentKey.renewals,
+        ]
+        let document = CamelDocument(try read(document, expecting: keys))
+        let environment = document.root["environment"]?.asText
+        let known = [AppStoreEnvironment.production, .sandbox].map(\.rawValue)
+        if let environment, !known.contains(environment) {
+            throw ConversionError(
+                code: .noSuchEnvironment, place: "environment", reason: "verifyReceipt had Production and Sandbox only")
+        }
+        var writer = JSONWriter(reserving: 4_096)
+        writer.beginObject()
+        if let receipt = try document.receipt(), receipt.isFlat {
+            try writeFlat(document, receipt, into: &writer)
+        } else {
+            try write(document, into: &writer)
+        }
+        writer.endObject()
+        return writer.finish()
+    }
+
+    /// Of an App Receipt.
+    private func write(_ document: CamelDocument, into writer: inout JSONWriter) throws(ConversionError) {
+        let isHistory = try document.isHistory()
+        let receipt = isHistory ? document.receiptOfHistory : try document.receipt()
+        let transactions = try document.transactions(DocumentKey.transactions) ?? []
+        let latest =
+            isHistory ? Self.latest(of: transactions) : try document.transactions(DocumentKey.latestTransactions)
+        for column in tables.answer.columns {
+            switch column.field {
+            case .status:
+                writer.member(try document.root.value(column.field) ?? .number(0), as: column)
+            case .environment, .latestReceipt:
+                writer.member(try document.root.value(column.field), as: column)
+            case .receipt:
+                guard let receipt else { continue }
+                writer.member(column.key.beginning)
+                let purchases = isHistory ? transactions.filter { !$0.payload.isConsumable } : transactions
+                try write(receipt, purchases, into: &writer)
+            case .latestReceiptInfo:
+                guard let latest else { continue }
+                writer.member(column.key.beginning)
+                try write(latest, tables.transaction, into: &writer)
+            case .pendingRenewalInfo:
+                guard let renewals = try document.renewals() else { continue }
+                writer.member(column.key.beginning)
+                writer.beginArray()
+                for renewal in renewals {
+                    writer.beginObject()
+                    for column in tables.renewal.columns {
+                        writer.member(column.field.value(of: renewal), as: column)
+                    }
+                    writer.endObject()
+                }
+                writer.endArray()
+            case .latestExpiredReceiptInfo, .autoRenewProductId, .autoRenewStatus, .expirationIntent,
+                .isInBillingRetryPeriod:
+                continue
+            }
+        }
+    }
+
+    private func write(
+        _ receipt: CamelRecord, _ purchases: [CamelTransaction], into writer: inout JSONWriter
+    ) throws(ConversionError) {
+        writer.beginObject()
+        for column in tables.appReceipt.columns {
+            if column.field == .purchases {
+                writer.member(column.key.beginning)
+                try write(purchases, tables.inApp, into: &writer)
+            } else {
+                writer.member(try receipt.value(column.field), as: column)
+            }
+        }
+        writer.endObject()
+    }
+
+    private func write<Field>(
+        _ transactions: [CamelTransaction], _ table: FieldTable<Field>, into writer: inout JSONWriter
+    ) throws(ConversionError) {
+        writer.beginArray()
+        for transaction in transactions { try write(transaction, table, into: &writer) }
+        writer.endArray()
+    }
+
+    private func write<Field>(
+        _ transaction: CamelTransaction, _ table: FieldTable<Field>, into writer: inout JSONWriter
+    ) throws(ConversionError) {
+        writer.beginObject()
+        for column in table.columns { writer.member(try transaction.value(column.field), as: column) }
+        writer.endObject()
+    }
+
+    /// Of an iOS 6 receipt, which has one latest object, and the renewal at the top.
+    private func writeFlat(
+        _ document: CamelDocument, _ receipt: CamelRecord, into writer: inout JSONWriter
+    ) throws(ConversionError) {
+        let status = try document.root.value(AnswerField.status) ?? .number(0)
+        let isExpired = status == .number(Int64(VerifyReceiptStatus.subscriptionExpired.rawValue))
+        let latest = try document.transactions(DocumentKey.latestTransactions)?.last
+        let renewal = try document.renewals()?.first
+        for column in tables.answer.columns {
+            switch column.field {
+            case .status:
+                writer.member(status, as: column)
+            case .latestReceipt:
+                writer.member(try document.root.value(column.field), as: column)
+            case .receipt:
+                writer.member(column.key.beginning)
+                writer.beginObject()
+                for column in tables.transactionReceipt.columns {
+                    writer.member(try receipt.value(column.field), as: column)
+                }
+                writer.endObject()
+            case .latestReceiptInfo, .latestExpiredReceiptInfo:
+                guard let latest, isExpired == (column.field == .latestExpiredReceiptInfo) else { continue }
+                writer.member(column.key.beginning)
+                try write(latest, tables.flatTransaction, into: &writer)
+            case .autoRenewProductId, .autoRenewStatus, .expirationIntent, .isInBillingRetryPeriod:
+                guard let renewal else { continue }
+                writer.member(RenewalField(rawValue: column.field.rawValue)?.value(of: renewal), as: column)
+            case .environment, .pendingRenewalInfo:
+                continue
+            }
+        }
+    }
+
+    /// `latest_receipt_info` of a history: what stays in receipts, oldest first, the newest 100; nil where nothing in
+    /// it renews.
+    private static func latest(of history: [CamelTransaction]) -> [CamelTransaction]? {
+        guard history.contains(where: \.payload.isAutoRenewable) else { return nil }
+        let kept = history.filter { !$0.payload.isConsumable }
+        let rows = kept.indices.map { place in
+            let payload = kept[place].payload
+            return LatestRow(
+                place: place, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
+                subscription: nil)
+        }
+        return LatestRows.places(of: rows, options: AnswerOptions()).map { kept[$0] }
+    }
+}

@@ -1,0 +1,45 @@
+import Foundation
+
+/// Converts whole documents between verifyReceipt's words and those of the App Store Server API, by the field tables.
+///
+/// The camelCase document:
+///
+/// | key | holds |
+/// |---|---|
+/// | `status`, `environment`, `latestReceipt` | as in the answer |
+/// | `receipt` | the receipt's own properties; of an iOS 6 answer all of `purchase-info` |
+/// | `transactions` | `receipt.in_app`; of an iOS 6 answer the receipt's one transaction |
+/// | `latestTransactions` | `latest_receipt_info`; of an iOS 6 answer its one latest object, active or expired |
+/// | `renewals` | `pending_renewal_info`; of an iOS 6 answer what its top level says of the renewal |
+///
+/// Nothing is invented: what the other side never knew is absent. Keys that no table names are passed over.
+package struct DocumentConverter: Sendable {
+    /// Bytes of a document.
+    package static let maximumSize = 32 << 20
+
+    let tables: FieldTables
+
+    /// - Parameter tables: usually ``FieldTables/bundled``.
+    package init(tables: FieldTables) {
+        self.tables = tables
+    }
+
+    /// The document's one object.
+    ///
+    /// - Parameter keys: at least one of them must be there, else it is another kind of document.
+    func read(_ json: [UInt8], expecting keys: [String]) throws(ConversionError) -> [String: JSONTree] {
+        guard json.count <= Self.maximumSize else {
+            throw ConversionError(
+                code: .tooLarge, place: "", reason: "over \(Self.maximumSize) bytes, which no answer has")
+        }
+        // Foundation refuses more than 512 levels.
+        guard let tree = try? JSONDecoder().decode(JSONTree.self, from: Data(json)), let members = tree.members else {
+            throw ConversionError(code: .malformed, place: "", reason: "not a JSON object")
+        }
+        guard keys.contains(where: { members[$0] != nil }) else {
+            throw ConversionError(
+                code: .notADocument, place: "", reason: "there is none of \(keys.joined(separator: ", "))")
+        }
+        return members
+    }
+}

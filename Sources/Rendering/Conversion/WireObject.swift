@@ -1,0 +1,106 @@
+import StoreTypes
+
+/// One object of a verifyReceipt answer, read leniently: numbers may be texts and texts numbers, words of a key may be
+/// joined by `_` or `-`.
+struct WireObject {
+    let members: [String: JSONTree]
+    /// For errors.
+    let place: String
+
+    /// Nil when absent or null.
+    subscript(key: String) -> JSONTree? {
+        (members[key] ?? members[key.replacing("_", with: "-")])?.present
+    }
+
+    /// Everything the table's rows say of it, in their order, in the types of the App Store Server API.
+    func camelCase<Field>(_ table: FieldTable<Field>) throws(ConversionError) -> CamelObject {
+        var object = CamelObject()
+        for row in table.rows { object[row.field.rawValue] = try value(row) }
+        return object
+    }
+
+    /// The value of one row; nil where there is none.
+    func value<Field>(_ row: FieldTable<Field>.Row) throws(ConversionError) -> JSONTree? {
+        for wire in [row.wire, row.also].compactMap(\.self) {
+            let value =
+                switch row.field.kind {
+                case .instant, .cancellation: try instant(wire)
+                default: try self[wire].flatMap { node throws(ConversionError) in try scalar(node, row, wire) }
+                }
+            if let value { return value }
+        }
+        return nil
+    }
+
+    private func scalar<Field>(
+        _ node: JSONTree, _ row: FieldTable<Field>.Row, _ wire: String
+    ) throws(ConversionError) -> JSONTree? {
+        switch row.field.kind {
+        case .text, .ownership, .productType:
+            return .text(try require(node.asText, wire, "a text"))
+        case .identifier:
+            let text = try require(node.asText, wire, "a text")
+            return row.conversion == .nonZeroNumberAsText && (text == "0" || text.isEmpty) ? nil : .text(text)
+        case .number:
+            guard node != .text("") else { return nil }
+            let number = try require(node.asInteger, wire, "a whole number of 64 bits")
+            return row.conversion == .numberOrZero && number == 0 ? nil : .integer(number)
+        case .flag:
+            guard node != .text("") else { return nil }
+            return .flag(try require(node.asFlag, wire, "true or false"))
+        case .numberText, .millisecondsText:
+            let text = JSONTree.text(try require(node.asText, wire, "a text"))
+            return node.asInteger.map(JSONTree.integer) ?? text
+        case .flagText:
+            let text = JSONTree.text(try require(node.asText, wire, "a text"))
+            return node.asFlag.map(JSONTree.flag) ?? text
+        case .instant, .cancellation, .nested, .bytes, .attributes:
+            return nil
+        }
+    }
+
+    /// Milliseconds: from `X_ms`; else from `X`, which holds them in iOS 6 answers; else from a text, `X` or
+    /// `X_formatted`.
+    private func instant(_ wire: String) throws(ConversionError) -> JSONTree? {
+        var isThere = false
+        for key in [wire + "_ms", wire, wire + "_formatted"] {
+            guard let node = self[key], node != .text("") else { continue }
+            isThere = true
+            if let milliseconds = node.asMilliseconds { return .integer(milliseconds) }
+            if let instant = node.asText.flatMap(DateText.instant) { return .integer(instant.milliseconds) }
+        }
+        guard isThere else { return nil }
+        throw error(wire, "an instant")
+    }
+
+    private func require<Value>(_ value: Value?, _ key: String, _ what: String) throws(ConversionError) -> Value {
+        guard let value else { throw error(key, what) }
+        return value
+    }
+
+    private func error(_ key: String, _ what: String) -> ConversionError {
+        ConversionError(code: .badValue, place: place.isEmpty ? key : "\(place).\(key)", reason: "expected \(what)")
+    }
+}
+
+extension WireObject {
+    /// An object in it; nil when absent.
+    func object(_ key: String) throws(ConversionError) -> WireObject? {
+        guard let node = self[key] else { return nil }
+        guard let members = node.members else { throw error(key, "an object") }
+        return WireObject(members: members, place: place.isEmpty ? key : "\(place).\(key)")
+    }
+
+    /// An array of objects in it; nil when absent.
+    func objects(_ key: String) throws(ConversionError) -> [WireObject]? {
+        guard let node = self[key] else { return nil }
+        guard let elements = node.elements else { throw error(key, "an array of objects") }
+        var objects: [WireObject] = []
+        for (index, element) in elements.enumerated() {
+            guard let members = element.members else { throw error("\(key)[\(index)]", "an object") }
+            objects.append(
+                WireObject(members: members, place: (place.isEmpty ? key : "\(place).\(key)") + "[\(index)]"))
+        }
+        return objects
+    }
+}

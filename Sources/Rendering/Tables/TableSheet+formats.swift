@@ -1,0 +1,103 @@
+/// How tables are listed. People embed the Markdown in documents and read the JSON by program: neither changes lightly.
+package enum TableListing: String, Sendable, CaseIterable {
+    case text, markdown, json
+
+    /// All sheets, with a line break at the end.
+    package func render(_ sheets: [TableSheet]) -> String {
+        switch self {
+        case .text: sheets.map(\.text).joined(separator: "\n")
+        case .markdown: sheets.map(\.markdown).joined(separator: "\n")
+        case .json: TableSheet.json(sheets) + "\n"
+        }
+    }
+}
+
+extension TableSheet {
+    fileprivate var text: String {
+        let wires = rows.map { $0.wires.joined(separator: ", ") }
+        let width = (wires.map(\.count) + [0]).max() ?? 0
+        let names = (rows.map(\.model) + omitted.map(\.model)).map(\.count).max() ?? 0
+        var text = "\(file): \(model), \(place)\n"
+        for (row, wire) in zip(rows, wires) {
+            text += "  \(wire.padded(width))  \(row.model.padded(names))  \(row.conversion)\n"
+        }
+        for (model, because) in omitted {
+            text += "  \("-".padded(width))  \(model.padded(names))  omitted: \(because)\n"
+        }
+        return text
+    }
+
+    fileprivate var markdown: String {
+        let hasPropertyListKeys = rows.contains { $0.propertyListKey != nil }
+        var text = "### `\(file)`: \(place)\n\n"
+        text += hasPropertyListKeys ? "| key | purchase-info |" : "| key |"
+        text += " \(model) | conversion |\n|---|---|---|\(hasPropertyListKeys ? "---|" : "")\n"
+        for row in rows {
+            text += "| \(row.wires.map { "`\($0)`" }.joined(separator: ", ")) |"
+            if let key = row.propertyListKey { text += " `\(key)` |" }
+            text += " `\(row.model)` | `\(row.conversion)` |\n"
+        }
+        guard !omitted.isEmpty else { return text }
+        text += "\nNot in answers:\n\n| \(model) | because |\n|---|---|\n"
+        for (model, because) in omitted {
+            text += "| `\(model)` | \(because.replacing("|", with: "\\|")) |\n"
+        }
+        return text
+    }
+
+    /// An array with an object a table.
+    fileprivate static func json(_ sheets: [TableSheet]) -> String {
+        var writer = JSONWriter(reserving: 16_384)
+        writer.beginArray()
+        for sheet in sheets {
+            writer.beginObject()
+            for (key, text) in [("file", sheet.file), ("model", sheet.model), ("place", sheet.place)] {
+                writer.key(key)
+                writer.value(text)
+            }
+            writer.key("rows")
+            writer.beginArray()
+            for row in sheet.rows { row.write(into: &writer) }
+            writer.endArray()
+            writer.key("omitted")
+            writer.beginArray()
+            for (model, because) in sheet.omitted {
+                writer.beginObject()
+                writer.key("model")
+                writer.value(model)
+                writer.key("because")
+                writer.value(because)
+                writer.endObject()
+            }
+            writer.endArray()
+            writer.endObject()
+        }
+        writer.endArray()
+        return String(decoding: writer.finish(), as: UTF8.self)
+    }
+}
+
+extension TableSheet.Row {
+    fileprivate func write(into writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.key("wire")
+        writer.beginArray()
+        for wire in wires { writer.value(wire) }
+        writer.endArray()
+        if let propertyListKey {
+            writer.key("plist")
+            writer.value(propertyListKey)
+        }
+        writer.key("model")
+        writer.value(model)
+        writer.key("as")
+        writer.value(conversion)
+        writer.endObject()
+    }
+}
+
+extension String {
+    fileprivate func padded(_ width: Int) -> String {
+        self + String(repeating: " ", count: max(0, width - count))
+    }
+}

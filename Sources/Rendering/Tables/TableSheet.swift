@@ -1,0 +1,79 @@
+/// One table of `Mappings/` for people and for documentation: its rows without their types.
+package struct TableSheet: Sendable {
+    /// A key of the answer, or several with the same value.
+    package struct Row: Sendable {
+        /// The keys as the answer has them, dates with all three.
+        package let wires: [String]
+        /// The key in `purchase-info`, where the table has that column.
+        package let propertyListKey: String?
+        /// The property in camelCase.
+        package let model: String
+        /// The conversion's name.
+        package let conversion: String
+    }
+
+    /// The file's name in `Mappings/`.
+    package let file: String
+    /// The model whose properties these are.
+    package let model: String
+    /// Where in the answer.
+    package let place: String
+    /// In the order of the answer.
+    package let rows: [Row]
+    /// Properties that the answer does not hold, each with the reason.
+    package let omitted: [(model: String, because: String)]
+
+    init<Field>(_ table: FieldTable<Field>, file: String) {
+        self.file = file
+        model = Field.modelName
+        place = Field.place
+        rows = table.rows.map { row in
+            Row(
+                wires: [row.wire, row.also].compactMap(\.self).flatMap {
+                    ColumnKey.names(wire: $0, conversion: row.conversion)
+                }, propertyListKey: row.propertyListKey, model: row.field.rawValue, conversion: row.conversion.rawValue)
+        }
+        omitted = table.omitted.map { ($0.field.rawValue, $0.because) }
+    }
+}
+
+extension FieldTables {
+    /// All tables for people, from the answer's top down.
+    package var sheets: [TableSheet] {
+        [
+            TableSheet(answer, file: "answer.json"),
+            TableSheet(appReceipt, file: "app-receipt.json"),
+            TableSheet(inApp, file: "in-app.json"),
+            TableSheet(transaction, file: "transaction.json"),
+            TableSheet(renewal, file: "renewal.json"),
+            TableSheet(transactionReceipt, file: "transaction-receipt.json"),
+            TableSheet(flatTransaction, file: "flat-transaction.json"),
+        ]
+    }
+
+    /// Every file of ``fileNames`` and what is wrong with it, nil where nothing is: a fault in one hides none in another.
+    package static func findings(
+        contents: (String) throws(FieldTableError) -> [UInt8]
+    ) -> [(file: String, error: FieldTableError?)] {
+        fileNames.map { file in
+            do throws(FieldTableError) {
+                try check(file, json: try contents(file))
+                return (file, nil)
+            } catch {
+                return (file, error)
+            }
+        }
+    }
+
+    private static func check(_ file: String, json: [UInt8]) throws(FieldTableError) {
+        switch file {
+        case "answer.json": _ = try FieldTable<AnswerField>(json: json, file: file)
+        case "app-receipt.json": _ = try FieldTable<AppReceiptField>(json: json, file: file)
+        case "in-app.json": _ = try FieldTable<InAppField>(json: json, file: file)
+        case "transaction.json": _ = try FieldTable<TransactionField>(json: json, file: file)
+        case "renewal.json": _ = try FieldTable<RenewalField>(json: json, file: file)
+        case "flat-transaction.json": _ = try FieldTable<FlatTransactionField>(json: json, file: file)
+        default: _ = try FieldTable<PurchaseInfoField>(json: json, file: file)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import ArgumentParser
+import Foundation
+import Rendering
+
+/// `mappings`: the field tables, validated, shown and applied.
+struct MappingsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mappings",
+        abstract: "The tables between verifyReceipt's keys and the App Store Server API's names.",
+        subcommands: [Check.self, List.self, Convert.self])
+
+    /// A line a table, `ok` or what is wrong with it; exit 2 for a fault.
+    struct Check: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Checks the tables of a folder, or those in the program.")
+
+        @Argument(help: ArgumentHelp("Folder of tables, as Mappings/.", valueName: "dir"))
+        var folder: String?
+
+        func run() throws {
+            let findings =
+                folder.map { FieldTables.findings(directory: URL(filePath: $0)) } ?? FieldTables.bundledFindings
+            for (file, error) in findings where error == nil { Terminal.line("\(file): ok") }
+            let errors = findings.compactMap(\.error)
+            for error in errors { Terminal.say("\(error)") }
+            guard errors.isEmpty else { throw ExitCode.usage }
+        }
+    }
+
+    /// Every key, property and conversion, and what is left out.
+    struct List: ParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "Shows every table, omissions included.")
+
+        @Option(help: "text for people, markdown for documents, json for programs.")
+        var format = TableListing.text
+
+        func run() throws {
+            Terminal.result(Array(format.render(FieldTables.bundled.sheets).utf8))
+        }
+    }
+
+    /// One document; exit 1 when it cannot be converted.
+    struct Convert: ParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Converts a verifyReceipt answer to camelCase, or a camelCase document to one.")
+
+        enum Direction: String, ExpressibleByArgument, CaseIterable {
+            case camel, snake
+        }
+
+        @Option(help: "camel: from a verifyReceipt answer; snake: to one.")
+        var to: Direction
+        @Argument(help: "A file, or - for standard input.")
+        var file: String
+
+        func run() throws {
+            guard let input = Inputs.read(file) else {
+                Terminal.say("\(file): cannot be read")
+                throw ExitCode.usage
+            }
+            let converter = DocumentConverter(tables: .bundled)
+            do throws(ConversionError) {
+                switch to {
+                case .camel: Terminal.line(try converter.camelCase(input))
+                case .snake: Terminal.line(try converter.snakeCase(input))
+                }
+            } catch {
+                Terminal.say("\(file): \(error)")
+                throw ExitCode.someNotVerified
+            }
+        }
+    }
+}
+
+extension TableListing: ExpressibleByArgument {}

@@ -1,0 +1,259 @@
+import Foundation
+import Rendering
+import Testing
+
+private let converter = DocumentConverter(tables: .bundled)
+
+private func camel(_ json: String) throws -> String { text(try converter.camelCase(Array(json.utf8))) }
+private func snake(_ json: String) throws -> String { text(try converter.snakeCase(Array(json.utf8))) }
+
+/// The first object of an array of the converted document, braces left out.
+private func first(_ key: String, _ json: String) -> String? {
+    json.range(of: "\"\(key)\":[").flatMap { JSONReader.object("x", in: "\"x\":" + json[$0.upperBound...]) }
+        .map { String($0.dropFirst().dropLast()) }
+}
+
+@Suite("An answer becomes camelCase")
+struct CamelDocumentTests {
+    /// Members of a row, and what becomes of them.
+    static let rows: [(String, String)] = [
+        (#""quantity":"2""#, #""quantity":2"#),
+        (#""quantity":2"#, #""quantity":2"#),
+        (#""transaction_id":9223372036854775807"#, #""transactionId":"9223372036854775807""#),
+        (#""transaction_id":9223372036854775808"#, #""transactionId":"9223372036854775808""#),
+        (#""transaction-id":"7""#, #""transactionId":"7""#),
+        (#""purchase_date_ms":"1691999446123""#, #""purchaseDate":1691999446123"#),
+        (#""purchase_date_ms":1691999446123"#, #""purchaseDate":1691999446123"#),
+        (#""purchase_date":"2023-08-14 07:50:46 Etc/GMT""#, #""purchaseDate":1691999446000"#),
+        (#""purchase_date":"2012-02-29 23:59:59 Etc/GMT""#, #""purchaseDate":1330559999000"#),
+        (
+            #""purchase_date":"2001-01-01 00:00:00 Etc/GMT","purchase_date_ms":"1691999446123""#,
+            #""purchaseDate":1691999446123"#
+        ),
+        (#""is_trial_period":"false","is_in_intro_offer_period":"false""#, ""),
+        (#""is_trial_period":"true""#, #""offerType":1,"offerDiscountType":"FREE_TRIAL""#),
+        (#""is_trial_period":true"#, #""offerType":1,"offerDiscountType":"FREE_TRIAL""#),
+        (#""is_in_intro_offer_period":"true""#, #""offerType":1"#),
+        (
+            #""is_trial_period":"true","is_in_intro_offer_period":"true""#,
+            #""offerType":1,"offerDiscountType":"FREE_TRIAL""#
+        ),
+        (#""promotional_offer_id":"summer""#, #""offerType":2,"offerIdentifier":"summer""#),
+        (
+            #""is_trial_period":"true","promotional_offer_id":"summer""#,
+            #""offerType":2,"offerIdentifier":"summer","offerDiscountType":"FREE_TRIAL""#
+        ),
+        (#""offer_code_ref_name":"fair""#, #""offerType":3,"offerIdentifier":"fair""#),
+        (
+            #""is_trial_period":"true","offer_code_ref_name":"fair""#,
+            #""offerType":3,"offerIdentifier":"fair","offerDiscountType":"FREE_TRIAL""#
+        ),
+        (
+            #""cancellation_date_ms":"1000","cancellation_reason":"1""#,
+            #""revocationDate":1000,"revocationReason":1"#
+        ),
+        (#""is_upgraded":"true""#, #""isUpgraded":true"#),
+        (#""is_upgraded":"true","cancellation_date_ms":"1000","cancellation_reason":"0""#, #""isUpgraded":true"#),
+        (
+            #""app_account_token":"ABCDEF00-0000-4000-8000-00000000000A""#,
+            #""appAccountToken":"abcdef00-0000-4000-8000-00000000000a""#
+        ),
+        (#""expires_date_ms":"5000""#, #""expiresDate":5000,"type":"Auto-Renewable Subscription""#),
+        (#""web_order_line_item_id":null,"cancellation_date_ms":"""#, ""),
+        (#""nobody_knows":"x""#, ""),
+    ]
+
+    @Test("row by row", arguments: rows)
+    func row(wire: String, expected: String) throws {
+        let document = try camel(#"{"status":0,"latest_receipt_info":[{\#(wire)}]}"#)
+        #expect(first("latestTransactions", document) == expected)
+    }
+
+    @Test("with the rows of in_app beside the receipt, and with what the receipt says for all of them")
+    func appReceipt() throws {
+        let answer = """
+            {"environment":"Sandbox","status":0,"receipt":{"receipt_type":"ProductionSandbox","adam_id":0,\
+            "app_item_id":0,"bundle_id":"com.example.reader","download_id":null,"in_app":[{"transaction_id":"5",\
+            "web_order_line_item_id":"0","in_app_ownership_type":"PURCHASED"}]},\
+            "pending_renewal_info":[{"auto_renew_status":"0","is_in_billing_retry_period":"1",\
+            "price_consent_status":"1","expiration_intent":"2"}]}
+            """
+        #expect(
+            try camel(answer) == """
+                {"status":0,"environment":"Sandbox","receipt":{"receiptType":"ProductionSandbox",\
+                "bundleId":"com.example.reader"},"transactions":[{"transactionId":"5",\
+                "inAppOwnershipType":"PURCHASED","bundleId":"com.example.reader","environment":"Sandbox"}],\
+                "renewals":[{"expirationIntent":2,"isInBillingRetryPeriod":true,"autoRenewStatus":0,\
+                "priceIncreaseStatus":1,"environment":"Sandbox"}]}
+                """)
+    }
+
+    @Test("of iOS 6, with the renewal that stands at its top")
+    func flat() throws {
+        let answer = """
+            {"status":21006,"auto_renew_status":0,"expiration_intent":"1","is_in_billing_retry_period":"0",\
+            "auto_renew_product_id":"month","receipt":{"bid":"com.example.reader","transaction_id":"5",\
+            "original_transaction_id":"4","product_id":"month","expires_date":"2000","app_item_id":"77"},\
+            "latest_expired_receipt_info":{"bid":"com.example.reader","transaction_id":"6",\
+            "original_transaction_id":"4","product_id":"month","expires_date":"3000","is_trial_period":"false"}}
+            """
+        #expect(
+            try camel(answer) == """
+                {"status":21006,"receipt":{"expiresDate":2000,"transactionId":"5","originalTransactionId":"4",\
+                "productId":"month","bundleId":"com.example.reader","appAppleId":77},\
+                "transactions":[{"originalTransactionId":"4","transactionId":"5","expiresDate":2000,\
+                "productId":"month","bundleId":"com.example.reader","type":"Auto-Renewable Subscription"}],\
+                "latestTransactions":[{"originalTransactionId":"4","transactionId":"6","expiresDate":3000,\
+                "productId":"month","bundleId":"com.example.reader","type":"Auto-Renewable Subscription"}],\
+                "renewals":[{"autoRenewProductId":"month","autoRenewStatus":0,"expirationIntent":1,\
+                "isInBillingRetryPeriod":false,"originalTransactionId":"4","productId":"month"}]}
+                """)
+    }
+
+    static let faults: [(String, ConversionError.Code, String)] = [
+        ("", .malformed, "not a JSON object"),
+        ("[1]", .malformed, "not a JSON object"),
+        (String(repeating: "[", count: 100_000), .malformed, "not a JSON object"),
+        (#"{"status":0,"receipt":[]}"#, .badValue, "receipt: expected an object"),
+        (#"{"status":0,"receipt":{"in_app":{}}}"#, .badValue, "receipt.in_app: expected an array of objects"),
+        (#"{"receipt":{"in_app":[{},7]}}"#, .badValue, "receipt.in_app[1]: expected an object"),
+        (
+            #"{"receipt":{"in_app":[{"quantity":"many"}]}}"#, .badValue,
+            "receipt.in_app[0].quantity: expected a whole number of 64 bits"
+        ),
+        (
+            #"{"latest_receipt_info":[{"purchase_date":"yesterday"}]}"#, .badValue,
+            "latest_receipt_info[0].purchase_date: expected an instant"
+        ),
+        (
+            #"{"latest_receipt_info":[{"is_upgraded":"perhaps"}]}"#, .badValue,
+            "latest_receipt_info[0].is_upgraded: expected true or false"
+        ),
+        (
+            #"{"latest_receipt_info":[{"quantity":1.5}]}"#, .badValue,
+            "latest_receipt_info[0].quantity: expected a whole number of 64 bits"
+        ),
+        (
+            #"{"latest_receipt_info":[{"product_id":{}}]}"#, .badValue,
+            "latest_receipt_info[0].product_id: expected a text"
+        ),
+    ]
+
+    @Test("or is refused by code, place and reason", arguments: faults)
+    func fault(json: String, code: ConversionError.Code, description: String) {
+        let error = #expect(throws: ConversionError.self) { try camel(json) }
+        #expect(error?.code == code && error?.description == description)
+    }
+
+    @Test("or is refused as no answer at all, or as too large", arguments: [true, false])
+    func bounds(isSnake: Bool) {
+        for (json, code) in [
+            ("{}", ConversionError.Code.notADocument), (#"{"environment":"Production"}"#, .notADocument),
+            (String(repeating: " ", count: DocumentConverter.maximumSize + 1), .tooLarge),
+        ] {
+            let error = #expect(throws: ConversionError.self) { isSnake ? try snake(json) : try camel(json) }
+            #expect(error?.code == code)
+        }
+    }
+}
+
+@Suite("A camelCase document becomes an answer")
+struct SnakeDocumentTests {
+    /// Members of a row, and what becomes of them; all rows have a quantity.
+    static let rows: [(String, String)] = [
+        (#""type":"Non-Consumable""#, #""is_trial_period":"false""#),
+        (
+            #""expiresDate":0"#,
+            """
+            "expires_date":"1970-01-01 00:00:00 Etc/GMT","expires_date_ms":"0",\
+            "expires_date_pst":"1969-12-31 16:00:00 America/Los_Angeles","is_trial_period":"false",\
+            "is_in_intro_offer_period":"false"
+            """
+        ),
+        (#""offerType":1,"offerDiscountType":"FREE_TRIAL""#, #""is_trial_period":"true""#),
+        (#""offerType":1,"price":0"#, #""is_trial_period":"true""#),
+        (
+            #""type":"Auto-Renewable Subscription","offerType":1,"offerDiscountType":"PAY_UP_FRONT""#,
+            #""is_trial_period":"false","is_in_intro_offer_period":"true""#
+        ),
+        (
+            #""type":"Auto-Renewable Subscription","offerType":1"#,
+            #""is_trial_period":"false","is_in_intro_offer_period":"true""#
+        ),
+        (#""offerType":2,"offerIdentifier":"summer""#, #""is_trial_period":"false","promotional_offer_id":"summer""#),
+        (
+            #""offerType":2,"offerIdentifier":"summer","offerDiscountType":"FREE_TRIAL""#,
+            #""is_trial_period":"true","promotional_offer_id":"summer""#
+        ),
+        (#""offerType":3,"offerIdentifier":"fair""#, #""is_trial_period":"false","offer_code_ref_name":"fair""#),
+        (#""offerType":4,"offerIdentifier":"back","offerDiscountType":"FREE_TRIAL""#, #""is_trial_period":"true""#),
+        (
+            #""promotionalOfferId":"summer","isTrialPeriod":true"#,
+            #""is_trial_period":"true","promotional_offer_id":"summer""#
+        ),
+        (#""isUpgraded":true"#, #""is_trial_period":"false","is_upgraded":"true""#),
+        (#""isUpgraded":false"#, #""is_trial_period":"false""#),
+        (#""revocationReason":1"#, #""is_trial_period":"false""#),
+        (#""type":"Consumable","revocationDate":1000,"revocationReason":1"#, #""is_trial_period":"false""#),
+        (
+            #""transactionId":9223372036854775807"#,
+            #""transaction_id":"9223372036854775807","is_trial_period":"false""#
+        ),
+    ]
+
+    @Test("row by row", arguments: rows)
+    func row(model: String, expected: String) throws {
+        let answer = try snake(#"{"latestTransactions":[{\#(model)}]}"#)
+        #expect(first("latest_receipt_info", answer) == #""quantity":"1","# + expected)
+    }
+
+    @Test("also from a history as the App Store Server API gives it")
+    func history() throws {
+        let document = """
+            {"environment":"Sandbox","bundleId":"com.example.reader","transactions":[\
+            {"transactionId":"9","purchaseDate":2000,"expiresDate":9000,"type":"Auto-Renewable Subscription",\
+            "webOrderLineItemId":"90","inAppOwnershipType":"FAMILY_SHARED"},\
+            {"transactionId":"8","purchaseDate":1000,"type":"Consumable"}],\
+            "renewals":[{"productId":"month","autoRenewStatus":1,"isInBillingRetryPeriod":false}]}
+            """
+        let answer = try snake(document)
+        #expect(
+            answer.hasPrefix(
+                """
+                {"status":0,"environment":"Sandbox","receipt":{"receipt_type":"ProductionSandbox","adam_id":0,\
+                "app_item_id":0,"bundle_id":"com.example.reader","download_id":null,\
+                "version_external_identifier":0,"in_app":[{"quantity":"1","transaction_id":"9",
+                """))
+        #expect(answer.contains(#""web_order_line_item_id":"90""#) && !answer.contains(#""transaction_id":"8""#))
+        #expect(first("latest_receipt_info", answer)?.contains(#""in_app_ownership_type":"FAMILY_SHARED""#) == true)
+        #expect(
+            answer.hasSuffix(
+                #""pending_renewal_info":[{"auto_renew_product_id":"month","product_id":"month","auto_renew_status":"1"}]}"#
+            ))
+    }
+
+    static let faults: [(String, ConversionError.Code, String)] = [
+        ("nothing", .malformed, "not a JSON object"),
+        (
+            #"{"status":0,"environment":"Xcode"}"#, .noSuchEnvironment,
+            "environment: verifyReceipt had Production and Sandbox only"
+        ),
+        (#"{"status":"fine"}"#, .badValue, "status: expected a whole number of 64 bits"),
+        (#"{"transactions":{}}"#, .badValue, "transactions: expected an array of objects"),
+        (
+            #"{"transactions":[{"purchaseDate":"noon"}]}"#, .badValue,
+            "transactions[0].purchaseDate: expected a number of milliseconds"
+        ),
+        (
+            #"{"renewals":[{},{"autoRenewStatus":"on"}]}"#, .badValue,
+            "renewals[1].autoRenewStatus: expected a whole number of 64 bits"
+        ),
+        (#"{"receipt":{"appAppleId":"x"}}"#, .badValue, "receipt.appAppleId: expected a whole number of 64 bits"),
+    ]
+
+    @Test("or is refused by code, place and reason", arguments: faults)
+    func fault(json: String, code: ConversionError.Code, description: String) {
+        let error = #expect(throws: ConversionError.self) { try snake(json) }
+        #expect(error?.code == code && error?.description == description)
+    }
+}

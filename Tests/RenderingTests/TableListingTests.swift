@@ -1,0 +1,52 @@
+import Foundation
+import Rendering
+import TestSupport
+import Testing
+
+@Suite("Listed tables")
+struct TableListingTests {
+    @Test("docs/COMPATIBILITY.md holds the tables as they are; RECORD_GOLDENS=1 writes them there and fails once")
+    func compatibility() throws {
+        let file = Repository.folder.appending(path: "docs/COMPATIBILITY.md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let begin = try #require(text.range(of: "<!-- mappings: begin -->\n"))
+        let end = try #require(text.range(of: "<!-- mappings: end -->"))
+        let section = "\n" + TableListing.markdown.render(FieldTables.bundled.sheets) + "\n"
+        if ProcessInfo.processInfo.environment["RECORD_GOLDENS"] == "1" {
+            let recorded = text[..<begin.upperBound] + section + text[end.lowerBound...]
+            try Data(recorded.utf8).write(to: file)
+            Issue.record("recorded: run the tests again without RECORD_GOLDENS")
+        } else {
+            #expect(
+                text[begin.upperBound..<end.lowerBound] == section,
+                "stale: run `RECORD_GOLDENS=1 swift test --filter TableListingTests`")
+        }
+    }
+
+    @Test("Every format names every table, key, property, conversion and reason", arguments: TableListing.allCases)
+    func complete(format: TableListing) throws {
+        let sheets = FieldTables.bundled.sheets
+        #expect(Set(sheets.map(\.file)) == Set(FieldTables.fileNames))
+        let text = format.render(sheets)
+        for sheet in sheets {
+            #expect(text.contains(sheet.file) && text.contains(sheet.place))
+            for row in sheet.rows {
+                #expect(row.wires.allSatisfy(text.contains), "\(sheet.file) \(row.model)")
+                #expect(text.contains(row.model) && text.contains(row.conversion))
+            }
+            for (model, because) in sheet.omitted { #expect(text.contains(model) && text.contains(because)) }
+        }
+        if format == .json {
+            let tables = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]]
+            #expect(tables?.count == sheets.count)
+        }
+    }
+
+    @Test("Findings are one a file, and a fault hides none in another")
+    func findings() {
+        #expect(FieldTables.bundledFindings.map(\.file) == FieldTables.fileNames)
+        #expect(FieldTables.bundledFindings.allSatisfy { $0.error == nil })
+        let nowhere = FieldTables.findings(directory: URL(filePath: "/nowhere"))
+        #expect(nowhere.map(\.error?.code) == FieldTables.fileNames.map { _ in .unreadable })
+    }
+}
