@@ -47,6 +47,7 @@ package struct CustomerViewPipeline: Sendable {
         if let bundleId {
             app = try configured(bundleId)
         } else {
+            guard !apps.isEmpty else { throw Self.unknownApp }
             guard let only = apps.only else {
                 throw CustomerViewError(.bundleIdRequired, "bundleId is needed unless exactly one app is configured")
             }

@@ -83,6 +83,30 @@ struct CustomerViewErrorTests {
         }
     }
 
+    @Test("comes of an unknown app's receipt where those are refused; else the receipt answers for itself")
+    func unknownApps() async throws {
+        for choice in Settings.UnknownApps.allCases {
+            try await CustomerViews.looking(
+                customers: 1,
+                { settings, app in
+                    settings.unknownApps = choice
+                    app.bundleId = BundleIdentifier(rawValue: "com.example.second")
+                }
+            ) { views in
+                let receipt = try #require(views.store.receipts.first)
+                switch choice {
+                case .refuse:
+                    #expect(await views.failure { try await $0.ask(receipt: receipt.base64) } == "404 unknownApp")
+                case .pass:
+                    let view = try await views.ask(receipt: receipt.base64)
+                    #expect(view["source"]?.text == "receipt")
+                    #expect(view["bundleId"]?.text == SimulatedApp.first.bundleId)
+                }
+                #expect(views.store.requests.total == 0)
+            }
+        }
+    }
+
     @Test("comes of the sandbox where the app denies it")
     func sandboxDenied() async throws {
         try await CustomerViews.looking(customers: 4, { _, app in app.sandbox = .deny }) { views in

@@ -191,6 +191,9 @@ struct SettingsTests {
             ("sharedSecret: {env: BLANK}", "sharedSecret: the environment has no BLANK"),
             ("sharedSecret: {}", "sharedSecret: expected {file: path} or {env: NAME}"),
             ("sharedSecret: {file: empty.txt, env: BLANK}", "sharedSecret.env: unknown key"),
+            ("tokens: [{file: empty.txt}]", "tokens[0]: empty.txt is empty"),
+            ("tokens: [{env: BLANK}]", "tokens[0]: the environment has no BLANK"),
+            ("tokens: [in-the-open]", "tokens[0]: expected keys and values"), ("tokens: x", "tokens: expected a list"),
         ] {
             let error = #expect(throws: SettingsError.self) {
                 try read(yaml, in: folder, environment: ["BLANK": "  \n"])

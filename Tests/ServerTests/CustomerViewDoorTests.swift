@@ -55,7 +55,8 @@ struct CustomerViewDoorTests {
             let signed = try proxy.store.pki.jwsSigner.jws(
                 payload: transaction.row(.production, signedDate: StandIn.noon))
             for request in [
-                get(try path(proxy), Self.authorized), get("\(try path(proxy))/?bundleId=com.example.app", Self.authorized),
+                get(try path(proxy), Self.authorized),
+                get("\(try path(proxy))/?bundleId=com.example.app", Self.authorized),
                 post(#"{"receiptData":"\#(receipt.base64)"}"#, Self.authorized),
                 post(#"{"signedTransaction":"\#(signed)"}"#, ["authorization: bearer \(Self.token)"]),
             ] {
@@ -78,7 +79,7 @@ struct CustomerViewDoorTests {
         ["X-Forwarded-For: 127.0.0.1"],
     ]
 
-    @Test("is not there for strangers on the public listener, exactly as if it did not exist", arguments: strangeHeaders)
+    @Test("is not there for strangers on the public listener, as if it did not exist", arguments: strangeHeaders)
     func strangers(headers: [String]) async throws {
         try await Proxy.serving(Self.withToken) { proxy in
             let nothing = try await send(get("/v1/nothing", headers), to: proxy.port)
@@ -104,7 +105,9 @@ struct CustomerViewDoorTests {
         "Forwarded: for=192.0.2.1", "X-Forwarded-For: 127.0.0.1", "x-forwarded-proto: https", "X-Forwarded-Host: a",
     ]
 
-    @Test("is not there on the operations listener for what came through a proxy, without a token", arguments: forwardingHeaders)
+    @Test(
+        "is not on the operations listener for what came through a proxy, without a token", arguments: forwardingHeaders
+    )
     func forwarded(header: String) async throws {
         for isConfigured in [false, true] {
             try await Proxy.serving({ if isConfigured { Self.withToken(&$0, &$1) } }) { proxy in
