@@ -73,7 +73,7 @@ let package = Package(
         .target(
             name: "Server",
             dependencies: [
-                "StoreTypes", "Pipeline", "Rendering",
+                "StoreTypes", "Cryptography", "Pipeline", "Rendering",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -144,7 +144,8 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Server", "Pipeline", "Rendering", "Simulator", "StoreTypes", "Transport", "TestSupport",
+                "Server", "AppStore", "Cryptography", "Pipeline", "Rendering", "Simulator", "StoreTypes", "Transport",
+                "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

@@ -28,4 +28,16 @@ package struct AppRegistry: Sendable {
         if let app = bundleId.flatMap({ apps[$0] }) { return .app(app) }
         return unknownApps == .pass ? .app(AppSettings(bundleId: bundleId)) : .refused
     }
+
+    /// The app of that name; nil where none is configured.
+    package func configured(_ bundleId: BundleIdentifier) -> AppSettings? { apps[bundleId] }
+
+    /// Whether no app is configured at all.
+    package var isEmpty: Bool { apps.isEmpty }
+
+    /// The one configured app; nil where there is none, or more than one.
+    package var only: (bundleId: BundleIdentifier, app: AppSettings)? {
+        guard apps.count == 1, let (bundleId, app) = apps.first else { return nil }
+        return (bundleId, app)
+    }
 }

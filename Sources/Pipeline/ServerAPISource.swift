@@ -1,5 +1,4 @@
 import AppStore
-import Cryptography
 import ReceiptDecoding
 import StoreTypes
 import Transport
@@ -9,7 +8,8 @@ package struct ServerAPISource: Sendable {
     private let clients: [BundleIdentifier: ServerAPIClient]
 
     init(
-        settings: Settings, transport: any HTTPTransport, trust: TrustStore, now: @escaping @Sendable () -> Timestamp
+        settings: Settings, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
+        now: @escaping @Sendable () -> Timestamp
     ) throws {
         let hosts: ServerAPIHosts
         do throws(TransportError) {
@@ -20,7 +20,7 @@ package struct ServerAPISource: Sendable {
         }
         let clock = AppStoreClock(now: now, uptime: AppStoreClock.system.uptime, sleep: AppStoreClock.system.sleep)
         let parts = ServerAPIClient.Parts(
-            transport: transport, hosts: hosts, verifier: SignedPayloadVerifier(trust: trust), clock: clock)
+            transport: transport, hosts: hosts, verifier: verifier, clock: clock)
         var clients: [BundleIdentifier: ServerAPIClient] = [:]
         for app in settings.apps {
             guard let bundleId = app.bundleId, let account = app.serverAPI else { continue }
@@ -33,8 +33,21 @@ package struct ServerAPISource: Sendable {
     ///
     /// - Parameter keys: not empty.
     func records(for keys: LookupKeys, of receipt: Receipt) async throws(ServerAPIError) -> CustomerRecords? {
-        guard let client = clients[receipt.bundleId] else { return nil }
-        return try await client.records(
-            for: keys, bundleId: receipt.bundleId.rawValue, environment: receipt.environment)
+        try await records(for: keys, bundleId: receipt.bundleId, environment: receipt.environment)
     }
+
+    /// What the API knows of the customer of a transaction; nil where the app has no key.
+    ///
+    /// - Parameters:
+    ///   - keys: not empty.
+    ///   - environment: nil asks production, then the sandbox.
+    func records(
+        for keys: LookupKeys, bundleId: BundleIdentifier, environment: AppStoreEnvironment?
+    ) async throws(ServerAPIError) -> CustomerRecords? {
+        guard let client = clients[bundleId] else { return nil }
+        return try await client.records(for: keys, bundleId: bundleId.rawValue, environment: environment)
+    }
+
+    /// Whether the app has a key.
+    func serves(_ bundleId: BundleIdentifier) -> Bool { clients[bundleId] != nil }
 }

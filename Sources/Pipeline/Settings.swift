@@ -80,6 +80,8 @@ package struct Settings: Sendable {
     /// Stands in for the secret of every configured app that has none of its own.
     package var sharedSecret: SharedSecret?
     package var unknownApps = UnknownApps.pass
+    /// Any of them opens `/v1/*` on the public listener; without one it is closed there.
+    package var tokens: [Redacted<String>] = []
     package var apps: [AppSettings] = []
     /// What the file says and this version does not act on yet, for the log.
     package var unused: [String] = []

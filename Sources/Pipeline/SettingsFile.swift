@@ -64,7 +64,8 @@ package enum SettingsFile {
                 settings.apps.append(read)
             }
         }
-        for key in ["tokens", "tls"] { root.leaveUnused(key) }
+        settings.tokens = root.secrets("tokens")
+        root.leaveUnused("tls")
         root.finish()
     }
 

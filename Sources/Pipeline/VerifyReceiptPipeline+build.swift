@@ -7,7 +7,13 @@ package import Rendering
 package import StoreTypes
 package import Transport
 
-extension VerifyReceiptPipeline {
+/// The walks of old and of new clients over the same parts.
+package struct Pipelines: Sendable {
+    /// Of old clients: verifyReceipt.
+    package let verifyReceipt: VerifyReceiptPipeline
+    /// Of new clients: the customer's one view. Shares clients, budgets and trust with the other.
+    package let customerView: CustomerViewPipeline
+
     /// The only place where parts are wired.
     ///
     /// - Parameters:
@@ -22,13 +28,31 @@ extension VerifyReceiptPipeline {
     ) throws {
         let decoder = ReceiptDecoder(
             trust: try TrustStore(settings: settings), profile: settings.usesTolerantProfile ? .tolerant : .apple)
-        self.init(
-            decoder: decoder, apps: AppRegistry(settings: settings),
+        let apps = AppRegistry(settings: settings)
+        let verifier = SignedPayloadVerifier(trust: decoder.trust)
+        let serverAPI = try transport.map {
+            try ServerAPISource(settings: settings, transport: $0, verifier: verifier, now: now)
+        }
+        verifyReceipt = VerifyReceiptPipeline(
+            decoder: decoder, apps: apps,
             apple: try transport.map { try AppleSource(settings: settings, transport: $0, sleep: sleep) },
-            serverAPI: try transport.map {
-                try ServerAPISource(settings: settings, transport: $0, trust: decoder.trust, now: now)
-            },
-            renderer: AnswerRenderer(tables: tables), now: now, logger: logger)
+            serverAPI: serverAPI, renderer: AnswerRenderer(tables: tables), now: now, logger: logger)
+        customerView = CustomerViewPipeline(
+            decoder: decoder, verifier: verifier, apps: apps, serverAPI: serverAPI,
+            renderer: CustomerViewRenderer(tables: tables), now: now, logger: logger)
+    }
+}
+
+extension VerifyReceiptPipeline {
+    /// The walk of old clients alone.
+    package init(
+        settings: Settings, transport: (any HTTPTransport)?, tables: FieldTables, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp = { .now },
+        sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    ) throws {
+        self = try Pipelines(
+            settings: settings, transport: transport, tables: tables, logger: logger, now: now, sleep: sleep
+        ).verifyReceipt
     }
 }
 

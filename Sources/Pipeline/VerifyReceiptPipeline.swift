@@ -11,7 +11,7 @@ package struct VerifyReceiptPipeline: Sendable {
     private let apps: AppRegistry
     private let apple: AppleSource?
     private let serverAPI: ServerAPISource?
-    private let revocations = RevocationMemory()
+    private let revocations: RevocationMemory
     private let renderer: AnswerRenderer
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
@@ -28,6 +28,7 @@ package struct VerifyReceiptPipeline: Sendable {
         self.apps = apps
         self.apple = apple
         self.serverAPI = serverAPI
+        revocations = RevocationMemory()
         self.renderer = renderer
         self.now = now
         self.logger = logger

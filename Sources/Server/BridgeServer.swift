@@ -6,20 +6,20 @@ import NIOPosix
 package import Pipeline
 import ServiceLifecycle
 
-/// The HTTP door: two listeners in front of one pipeline. This is the only place that wires them.
+/// The HTTP door: two listeners in front of the pipelines. This is the only place that wires them.
 package struct BridgeServer: Service {
     private let settings: Settings
-    private let pipeline: VerifyReceiptPipeline
+    private let pipelines: Pipelines
     private let logger: Logger
     private let onListening: @Sendable (_ port: Int) async -> Void
 
     /// - Parameter onListening: called with the public listener's port once all listeners take connections.
     package init(
-        settings: Settings, pipeline: VerifyReceiptPipeline, logger: Logger,
+        settings: Settings, pipelines: Pipelines, logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void
     ) {
         self.settings = settings
-        self.pipeline = pipeline
+        self.pipelines = pipelines
         self.logger = logger
         self.onListening = onListening
     }
@@ -46,20 +46,12 @@ package struct BridgeServer: Service {
         let presence = ClientPresence()
         let router = Router(context: BridgeContext.self)
         router.add(middleware: ProblemMiddleware())
-        VerifyReceiptController(pipeline: pipeline, presence: presence).addRoutes(to: router)
+        VerifyReceiptController(pipeline: pipelines.verifyReceipt, presence: presence).addRoutes(to: router)
+        if !settings.tokens.isEmpty { customerViews(.public, presence).addRoutes(to: router) }
         HealthController().addRoutes(to: router)
         return Application(
             router: router,
-            server: HTTPServerBuilder { responder in
-                ReceiptChannel(
-                    base: HTTP1Channel(
-                        responder: responder,
-                        configuration: .init(
-                            idleTimeout: .seconds(60),
-                            httpDecoderConfiguration: .init(
-                                maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
-                    presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes)
-            },
+            server: server(presence),
             configuration: configuration(settings.listen),
             onServerRunning: { channel in
                 for await _ in operations {}
@@ -70,15 +62,36 @@ package struct BridgeServer: Service {
     }
 
     private func operationsListener(onListening: @escaping @Sendable () -> Void) -> some Service {
+        let presence = ClientPresence()
         let router = Router(context: BridgeContext.self)
         router.add(middleware: ProblemMiddleware())
+        customerViews(.operations, presence).addRoutes(to: router)
         HealthController().addRoutes(to: router)
         return Application(
             router: router,
-            server: .http1(configuration: .init(idleTimeout: .seconds(60))),
+            server: server(presence),
             configuration: configuration(settings.operationsListen),
             onServerRunning: { _ in onListening() },
             logger: logger)
+    }
+
+    private func customerViews(_ listener: TokenGate.Listener, _ presence: ClientPresence) -> CustomerViewController {
+        CustomerViewController(
+            pipeline: pipelines.customerView, gate: TokenGate(tokens: settings.tokens, listener: listener),
+            presence: presence)
+    }
+
+    private func server(_ presence: ClientPresence) -> HTTPServerBuilder {
+        HTTPServerBuilder { responder in
+            ReceiptChannel(
+                base: HTTP1Channel(
+                    responder: responder,
+                    configuration: .init(
+                        idleTimeout: .seconds(60),
+                        httpDecoderConfiguration: .init(
+                            maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
+                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes)
+        }
     }
 
     private func configuration(_ address: Settings.Address) -> ApplicationConfiguration {

@@ -45,9 +45,9 @@ struct ServeCommand: AsyncParsableCommand {
                 logger.notice("configured, and not used by this version", metadata: ["key": "\(key)"])
             }
             transport = try CurlTransport(settings: settings)
-            let pipeline = try VerifyReceiptPipeline(
+            let pipelines = try Pipelines(
                 settings: settings, transport: transport, tables: .bundled, logger: logger)
-            server = BridgeServer(settings: settings, pipeline: pipeline, logger: logger) { port in
+            server = BridgeServer(settings: settings, pipelines: pipelines, logger: logger) { port in
                 var address = settings.listen
                 address.port = port
                 Terminal.say("listening on http://\(address)")

@@ -63,7 +63,7 @@ struct SettingsTests {
         let yaml = """
             listen: 127.0.0.1:9080
             operations: {listen: "[::1]:9081"}
-            tokens: [{file: path}]
+            tokens: [{file: secrets/account.txt}]
             tls: {certificate: path, privateKey: path}
             store: sqlite:receipt-bridge.sqlite
             profile: tolerant
@@ -111,11 +111,12 @@ struct SettingsTests {
         #expect(app.serverAPI?.bundleId == "com.example.app" && app.latestReceiptInfoOrder == .descending)
         #expect(settings.serverAPI.production == "https://a.example")
         #expect(settings.serverAPI.sandbox == "https://b.example")
+        #expect(settings.tokens.map { $0.reveal() } == settings.sharedSecret.map { [$0.reveal()] })
         let other = settings.apps[1]
         #expect(other.clientPassword == .optional && other.sandbox == .allow && other.answer == [.apple, .receipt])
         #expect(
             Set(settings.unused) == [
-                "store", "tokens", "tls", "apps[0].answer: stored", "apps[0].shadow", "apps[0].shadowSampling",
+                "store", "tls", "apps[0].answer: stored", "apps[0].shadow", "apps[0].shadowSampling",
             ])
     }
 
@@ -190,6 +191,9 @@ struct SettingsTests {
             ("sharedSecret: {env: BLANK}", "sharedSecret: the environment has no BLANK"),
             ("sharedSecret: {}", "sharedSecret: expected {file: path} or {env: NAME}"),
             ("sharedSecret: {file: empty.txt, env: BLANK}", "sharedSecret.env: unknown key"),
+            ("tokens: [{file: empty.txt}]", "tokens[0]: empty.txt is empty"),
+            ("tokens: [{env: BLANK}]", "tokens[0]: the environment has no BLANK"),
+            ("tokens: [in-the-open]", "tokens[0]: expected keys and values"), ("tokens: x", "tokens: expected a list"),
         ] {
             let error = #expect(throws: SettingsError.self) {
                 try read(yaml, in: folder, environment: ["BLANK": "  \n"])

@@ -1,3 +1,5 @@
+import AppStore
+import Cryptography
 import Foundation
 import Logging
 import Pipeline
@@ -68,17 +70,23 @@ final class Proxy: Sendable {
         settings.intermediates = store.pki.intermediates.map(\.certificate)
         settings.verifyReceipt.production = "http://127.0.0.1:\(upstream)/production/verifyReceipt"
         settings.verifyReceipt.sandbox = "http://127.0.0.1:\(upstream)/sandbox/verifyReceipt"
+        settings.serverAPI.production = "http://127.0.0.1:\(upstream)/production"
+        settings.serverAPI.sandbox = "http://127.0.0.1:\(upstream)/sandbox"
         var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
         app.sharedSecret = SharedSecret(secret)
+        app.serverAPI = ServerAPIAccount(
+            issuerId: store.credentials.issuerId, keyId: store.credentials.keyId,
+            bundleId: SimulatedApp.first.bundleId,
+            privateKey: .text(Redacted(store.credentials.key.privateKeyPEM)))
         change(&settings, &app)
         settings.apps = [app]
         let log = LogBook()
         let logger = log.logger
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let pipeline = try VerifyReceiptPipeline(
+        let pipelines = try Pipelines(
             settings: settings, transport: transport, tables: .bundled, logger: logger, now: { StandIn.noon })
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
-        let server = BridgeServer(settings: settings, pipeline: pipeline, logger: logger) { bound.yield($0) }
+        let server = BridgeServer(settings: settings, pipelines: pipelines, logger: logger) { bound.yield($0) }
         let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
         let running = Task {
             defer { bound.finish() }

@@ -34,6 +34,13 @@ struct Problem: Sendable, Encodable {
             headers: [.contentType: Self.contentType],
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
     }
+
+    /// The same, and the connection closes: part of the request may still be on its way.
+    var closingResponse: Response {
+        var response = response
+        response.headers[.connection] = "close"
+        return response
+    }
 }
 
 /// Errors of the router and of a request's form become problems; whatever else goes wrong stays what it is.

@@ -46,33 +46,11 @@ struct VerifyReceiptController: Sendable {
 
     private func answer(_ request: Request, context: BridgeContext, route: AppleWalk.Route) async throws -> Response {
         // Read in any case: a sender that is not listened to does not get to read the answer.
-        let body = try await Self.body(of: request)
-        guard request.headers[.contentEncoding].map({ $0.lowercased() == "identity" }) ?? true else {
-            return Self.response(.encodedBody)
-        }
-        guard let body else { return Self.response(.bodyTooLarge) }
+        let body = try await request.wholeBody()
+        guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
+        guard let body else { return Problem.bodyTooLarge.closingResponse }
         return Self.response(
             await presence.serving(context.channel) { await pipeline.answer(body: body, route: route) })
-    }
-
-    /// The whole body, or nil where it is too long.
-    private static func body(of request: Request) async throws -> [UInt8]? {
-        var body: [UInt8] = []
-        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length <= maximumBodyBytes {
-            body.reserveCapacity(max(length, 0))
-        }
-        var received = 0
-        for try await buffer in request.body {
-            received += buffer.readableBytes
-            if received <= maximumBodyBytes {
-                body.append(contentsOf: buffer.readableBytesView)
-            } else if received > drainedBodyBytes {
-                return nil
-            } else {
-                body = []
-            }
-        }
-        return received <= maximumBodyBytes ? body : nil
     }
 
     // MARK: - Responses
@@ -85,13 +63,6 @@ struct VerifyReceiptController: Sendable {
         headers[.receiptBridgeEnvironment] = reply.environment.rawValue
         return Response(
             status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: reply.answer.body)))
-    }
-
-    /// Closes the connection: part of the request may still be on its way.
-    private static func response(_ problem: Problem) -> Response {
-        var response = problem.response
-        response.headers[.connection] = "close"
-        return response
     }
 }
 

@@ -1,0 +1,50 @@
+import AppStore
+import ReceiptDecoding
+import StoreTypes
+import Transport
+
+/// The one place where failures of the stages become errors of the customer view.
+extension CustomerViewError {
+    /// Seconds to wait where the App Store does not say.
+    private static let usualPause = 10
+    /// However long the App Store says.
+    private static let longestPause = Duration.seconds(3600)
+
+    init(_ error: ReceiptDecodingError) {
+        switch error.verdict {
+        case .notAReceipt: self.init(.notAReceipt, "\(error.place): \(error.reason)")
+        case .notAuthentic: self.init(.notAuthentic, "\(error.place): \(error.reason)")
+        case .undecided: self.init(.notVerifiable, "\(error.place): \(error.reason)", retryAfter: Self.usualPause)
+        }
+    }
+
+    init(_ error: SignedPayloadError) {
+        switch error.code {
+        case .malformed: self.init(.notASignedTransaction, "\(error.place): \(error.reason)")
+        case .unavailable: self.init(.notVerifiable, "\(error.place): \(error.reason)", retryAfter: Self.usualPause)
+        default: self.init(.notAuthentic, "\(error.place): \(error.reason)")
+        }
+    }
+
+    init(_ error: ServerAPIError, now: Timestamp) {
+        if error.isUnknownTransaction || error.errorNumber == .invalidTransactionId {
+            self.init(.transactionNotFound, "the App Store does not know this transaction")
+        } else if error.errorNumber == .accountNotFound {
+            self.init(.accountNotFound, "the App Store does not have this customer's account any more")
+        } else if error.code == .budgetSpent || error.code == .tooManyCalls {
+            self.init(.budgetSpent, error.reason, retryAfter: Self.pause(after: error, now: now))
+        } else if error.isTemporary {
+            let reason = "the App Store has no answer at the moment (\(error.code.rawValue))"
+            self.init(.upstreamUnavailable, reason, retryAfter: Self.pause(after: error, now: now))
+        } else {
+            self.init(.upstreamFailed, "the App Store's answer cannot be used (\(error.code.rawValue))")
+        }
+    }
+
+    /// Whole seconds, at least one.
+    private static func pause(after error: ServerAPIError, now: Timestamp) -> Int {
+        guard let retryAfter = error.retryAfter else { return usualPause }
+        let pause = retryAfter.delay(nowMilliseconds: now.milliseconds, maximum: longestPause)
+        return max(1, Int((pause / .seconds(1)).rounded(.up)))
+    }
+}

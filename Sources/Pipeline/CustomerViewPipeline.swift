@@ -1,0 +1,153 @@
+package import AppStore
+package import Logging
+package import ReceiptDecoding
+package import Rendering
+package import StoreTypes
+
+/// The walk of new clients: a receipt, a signed transaction or an id in, the one view of its customer out.
+package struct CustomerViewPipeline: Sendable {
+    private let decoder: ReceiptDecoder
+    private let verifier: SignedPayloadVerifier
+    private let apps: AppRegistry
+    private let serverAPI: ServerAPISource?
+    private let renderer: CustomerViewRenderer
+    private let now: @Sendable () -> Timestamp
+    private let logger: Logger
+
+    /// - Parameter serverAPI: nil where nobody may be asked.
+    package init(
+        decoder: ReceiptDecoder, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
+        renderer: CustomerViewRenderer, now: @escaping @Sendable () -> Timestamp, logger: Logger
+    ) {
+        self.decoder = decoder
+        self.verifier = verifier
+        self.apps = apps
+        self.serverAPI = serverAPI
+        self.renderer = renderer
+        self.now = now
+        self.logger = logger
+    }
+
+    /// The view, JSON, of the customer whose receipt or signed transaction a body holds.
+    package func view(body: [UInt8]) async throws(CustomerViewError) -> [UInt8] {
+        switch try CustomerViewRequest(body: body) {
+        case .receiptData(let text): try await view(receiptText: text.reveal())
+        case .signedTransaction(let text): try await view(signedTransaction: text.reveal())
+        }
+    }
+
+    /// The view of the customer of any transaction; which environment knows it is found out.
+    ///
+    /// - Parameter bundleId: may be nil where one app is configured.
+    package func view(transactionId: String, bundleId: String?) async throws(CustomerViewError) -> [UInt8] {
+        guard let id = TransactionIdentifier(rawValue: transactionId) else {
+            throw CustomerViewError(.malformedTransactionId, "a transaction id is 1 to 20 digits, not all of them 0")
+        }
+        let app: ConfiguredApp
+        if let bundleId {
+            app = try configured(bundleId)
+        } else {
+            guard !apps.isEmpty else { throw Self.unknownApp }
+            guard let only = apps.only else {
+                throw CustomerViewError(.bundleIdRequired, "bundleId is needed unless exactly one app is configured")
+            }
+            app = ConfiguredApp(bundleId: only.bundleId, settings: only.app)
+        }
+        let keys = LookupKeys(originalTransactionIds: [], transactionIds: [id.rawValue])
+        let records = try await records(for: keys, of: app, in: app.settings.sandbox == .deny ? .production : nil)
+        return render(records, of: app)
+    }
+
+    // MARK: - Receipts
+
+    private func view(receiptText: [UInt8]) async throws(CustomerViewError) -> [UInt8] {
+        let receipt: Receipt
+        do throws(ReceiptDecodingError) {
+            receipt = try decoder.decode(receiptText.span)
+        } catch {
+            throw CustomerViewError(error)
+        }
+        guard case .app(let settings) = apps.treatment(of: receipt.bundleId) else { throw Self.unknownApp }
+        try check(receipt.environment, for: settings)
+        let keys = receipt.contents.lookupKeys
+        // Nothing was ever bought, or nobody can be asked: the receipt knows all there is.
+        guard !keys.isEmpty, serverAPI?.serves(receipt.bundleId) ?? false else {
+            return renderer.render(
+                CustomerView(receipt: receipt, configuredAppAppleId: settings.appAppleId, verifiedAt: now()))
+        }
+        let app = ConfiguredApp(bundleId: receipt.bundleId, settings: settings)
+        let records = try await records(for: keys, of: app, in: receipt.environment)
+        return render(records, of: app, receipt: receipt.contents)
+    }
+
+    // MARK: - Signed transactions
+
+    private func view(signedTransaction text: String) async throws(CustomerViewError) -> [UInt8] {
+        let transaction: TransactionPayload
+        do throws(SignedPayloadError) {
+            transaction = try verifier.verify(text, as: TransactionPayload.self, now: now()).payload
+        } catch {
+            throw CustomerViewError(error)
+        }
+        let keys = LookupKeys(
+            originalTransactionIds: [transaction.originalTransactionId ?? transaction.transactionId],
+            transactionIds: [])
+        guard let bundleId = transaction.bundleId, !keys.isEmpty else {
+            throw CustomerViewError(.notASignedTransaction, "payload: names no app, or no transaction")
+        }
+        // Genuine ones of 2021 do not say; what a client brings has to.
+        guard let environment = transaction.environment.flatMap(AppStoreEnvironment.init(rawValue:)),
+            environment != .xcode
+        else { throw CustomerViewError(.notAuthentic, "environment: names no environment") }
+        let app = try configured(bundleId)
+        try check(environment, for: app.settings)
+        return render(try await records(for: keys, of: app, in: environment), of: app)
+    }
+
+    // MARK: - Parts of all three
+
+    private struct ConfiguredApp {
+        let bundleId: BundleIdentifier
+        let settings: AppSettings
+    }
+
+    private static let unknownApp = CustomerViewError(.unknownApp, "no such app is configured")
+
+    private func configured(_ bundleId: String) throws(CustomerViewError) -> ConfiguredApp {
+        guard let bundleId = BundleIdentifier(rawValue: bundleId), let app = apps.configured(bundleId) else {
+            throw Self.unknownApp
+        }
+        return ConfiguredApp(bundleId: bundleId, settings: app)
+    }
+
+    private func check(_ environment: AppStoreEnvironment, for app: AppSettings) throws(CustomerViewError) {
+        guard environment == .sandbox, app.sandbox == .deny else { return }
+        throw CustomerViewError(.sandboxDenied, "the app takes no purchases of the sandbox")
+    }
+
+    private func records(
+        for keys: LookupKeys, of app: ConfiguredApp, in environment: AppStoreEnvironment?
+    ) async throws(CustomerViewError) -> CustomerRecords {
+        do throws(ServerAPIError) {
+            if let records = try await serverAPI?.records(for: keys, bundleId: app.bundleId, environment: environment) {
+                return records
+            }
+        } catch {
+            let failure = CustomerViewError(error, now: now())
+            if failure.code.httpStatus >= 500 {
+                logger.warning(
+                    "the Server API has no answer",
+                    metadata: ["bundleId": "\(app.bundleId)", "reason": "\(error)"])
+            }
+            throw failure
+        }
+        throw CustomerViewError(.serverAPINotConfigured, "the app has no serverAPI with issuerId, keyId and privateKey")
+    }
+
+    private func render(_ records: CustomerRecords, of app: ConfiguredApp, receipt: ReceiptContents? = nil) -> [UInt8] {
+        renderer.render(
+            CustomerView(
+                bundleId: app.bundleId, records: records, receipt: receipt,
+                configuredAppAppleId: app.settings.appAppleId, verifiedAt: now()))
+    }
+}

@@ -1,0 +1,34 @@
+import AppStore
+package import StoreTypes
+
+/// The body of `POST /v1/receipts`: exactly one of two keys, others do not matter.
+///
+/// ```
+/// { "receiptData": base64 }    { "signedTransaction": "eyJ…" }
+/// ```
+package enum CustomerViewRequest: Sendable {
+    /// A receipt as an app has it.
+    case receiptData(Redacted<[UInt8]>)
+    /// A JWS as StoreKit 2 has it.
+    case signedTransaction(Redacted<String>)
+
+    /// - Throws: `malformedRequest`.
+    package init(body: [UInt8]) throws(CustomerViewError) {
+        let receipt: String?
+        let transaction: String?
+        do {
+            let object = try JSONObject(body)
+            (receipt, transaction) = (try object.text("receiptData"), try object.text("signedTransaction"))
+        } catch let error as JSONFieldError {
+            throw CustomerViewError(.malformedRequest, "\(error)")
+        } catch {
+            throw CustomerViewError(.malformedRequest, "the body is not one JSON object")
+        }
+        switch (receipt, transaction) {
+        case (let receipt?, nil) where !receipt.isEmpty: self = .receiptData(Redacted(Array(receipt.utf8)))
+        case (nil, let transaction?) where !transaction.isEmpty: self = .signedTransaction(Redacted(transaction))
+        default:
+            throw CustomerViewError(.malformedRequest, "expected one of receiptData and signedTransaction, not empty")
+        }
+    }
+}

@@ -1,0 +1,123 @@
+import AppStore
+import ReceiptDecoding
+import StoreTypes
+
+/// Writes the one view of a customer for new clients: camelCase, dates as numbers of milliseconds.
+///
+/// ```
+/// { bundleId, appAppleId?, environment, source: "api" | "receipt", appAccountToken?, receipt: {…} | null,
+///   subscriptions: [ { subscriptionGroupIdentifier?, originalTransactionId, status, productId?, expiresDate?,
+///                      renewalInfo? } ],
+///   transactions: [ {…} ], signedTransactions: [ "eyJ…" ] | null, verifiedAt }
+/// ```
+///
+/// `transactions` and `signedTransactions` ascend by (purchaseDate, transactionId as a number). Transactions and renewals
+/// of the Server API are written as they were signed, so that claims nobody knows yet survive. A receipt alone knows no
+/// state of a subscription: its `subscriptions` are empty, whatever it lists.
+package struct CustomerViewRenderer: Sendable {
+    private let camelCase: CamelCaseRenderer
+
+    /// - Parameter tables: name the fields of receipts.
+    package init(tables: FieldTables) {
+        camelCase = CamelCaseRenderer(tables: tables)
+    }
+
+    /// The JSON text.
+    package func render(_ view: CustomerView) -> [UInt8] {
+        let transactions = view.records.map { Self.ascending($0.transactions) }
+        let size = transactions?.reduce(0) { $0 + $1.payload.claims.count + $1.text.utf8.count } ?? 0
+        var writer = JSONWriter(reserving: size + 4096)
+        writer.beginObject()
+        writer.key("bundleId")
+        writer.value(view.bundleId.rawValue)
+        if let number = view.appAppleId {
+            writer.key("appAppleId")
+            writer.value(number)
+        }
+        writer.key("environment")
+        writer.value(view.environment.rawValue)
+        writer.key("source")
+        writer.value(view.records == nil ? "receipt" : "api")
+        if let token = transactions?.lazy.compactMap(\.payload.appAccountToken).first(where: { !$0.isEmpty }) {
+            writer.key("appAccountToken")
+            writer.value(token)
+        }
+        writer.key("receipt")
+        if let receipt = view.receipt { camelCase.writeReceipt(receipt, into: &writer) } else { writer.null() }
+        writer.key("subscriptions")
+        write(view.records?.subscriptions ?? [], into: &writer)
+        writer.key("transactions")
+        if let transactions {
+            writer.beginArray()
+            for transaction in transactions { writer.values(json: transaction.payload.claims) }
+            writer.endArray()
+        } else if let receipt = view.receipt {
+            camelCase.writeTransactions(of: receipt.ascending, into: &writer)
+        }
+        writer.key("signedTransactions")
+        if let transactions {
+            writer.beginArray()
+            for transaction in transactions { writer.value(transaction.text) }
+            writer.endArray()
+        } else {
+            writer.null()
+        }
+        writer.key("verifiedAt")
+        writer.value(view.verifiedAt.milliseconds)
+        writer.endObject()
+        return writer.finish()
+    }
+
+    private func write(_ subscriptions: [SubscriptionRecord], into writer: inout JSONWriter) {
+        writer.beginArray()
+        for subscription in subscriptions {
+            let (transaction, renewal) = (subscription.transaction?.payload, subscription.renewal?.payload)
+            writer.beginObject()
+            if let group = subscription.subscriptionGroupIdentifier {
+                writer.key("subscriptionGroupIdentifier")
+                writer.value(group)
+            }
+            writer.key("originalTransactionId")
+            writer.value(subscription.originalTransactionId)
+            writer.key("status")
+            writer.value(Int64(subscription.status))
+            if let product = transaction?.productId ?? renewal?.productId {
+                writer.key("productId")
+                writer.value(product)
+            }
+            if let date = transaction?.expiresDate {
+                writer.key("expiresDate")
+                writer.value(date.milliseconds)
+            }
+            if let claims = renewal?.claims, !claims.isEmpty {
+                writer.key("renewalInfo")
+                writer.values(json: claims)
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+    }
+
+    private static func ascending(_ transactions: [Signed<TransactionPayload>]) -> [Signed<TransactionPayload>] {
+        transactions.enumerated().map { place, transaction in
+            let payload = transaction.payload
+            return LatestRow(
+                place: place, milliseconds: payload.purchaseDate?.milliseconds, transactionId: payload.transactionId,
+                subscription: nil)
+        }.sorted().map { transactions[$0.place] }
+    }
+}
+
+extension ReceiptContents {
+    /// The same with its purchases in the order of the view.
+    fileprivate var ascending: ReceiptContents {
+        guard case .app(var receipt) = self else { return self }
+        let purchases = receipt.purchases
+        receipt.purchases = purchases.enumerated().map { place, purchase in
+            LatestRow(
+                place: place, milliseconds: purchase.purchaseDate?.milliseconds,
+                transactionId: purchase.transactionId, subscription: nil)
+        }.sorted().map { purchases[$0.place] }
+        return .app(receipt)
+    }
+}

@@ -1,0 +1,67 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Pipeline
+
+/// The endpoint of new clients: one view of a customer, in camelCase.
+struct CustomerViewController: Sendable {
+    let pipeline: CustomerViewPipeline
+    let gate: TokenGate
+    let presence: ClientPresence
+
+    func addRoutes(to router: Router<BridgeContext>) {
+        router.post("/v1/receipts") { request, context in
+            guard admits(request, context) else { return Problem.notFound.response }
+            // Read in any case: a sender that is not listened to does not get to read the answer.
+            let body = try await request.wholeBody()
+            guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
+            guard let body else { return Problem.bodyTooLarge.closingResponse }
+            return await answer(context) { () async throws(CustomerViewError) in try await pipeline.view(body: body) }
+        }
+        router.get("/v1/transactions/{id}") { request, context in
+            guard admits(request, context) else { return Problem.notFound.response }
+            let id = context.parameters.get("id") ?? ""
+            let bundleId = request.uri.queryParameters["bundleId"].map(String.init)
+            return await answer(context) { () async throws(CustomerViewError) in
+                try await pipeline.view(transactionId: id, bundleId: bundleId)
+            }
+        }
+    }
+
+    private func admits(_ request: Request, _ context: BridgeContext) -> Bool {
+        gate.admits(request, from: context.channel.remoteAddress)
+    }
+
+    private func answer(
+        _ context: BridgeContext, _ view: @escaping @Sendable () async throws(CustomerViewError) -> [UInt8]
+    ) async -> Response {
+        let outcome = await presence.serving(context.channel) { () async -> Result<[UInt8], CustomerViewError> in
+            do throws(CustomerViewError) {
+                return .success(try await view())
+            } catch {
+                return .failure(error)
+            }
+        }
+        var response: Response
+        switch outcome {
+        case .success(let json):
+            response = Response(
+                status: .ok, headers: [.contentType: "application/json"],
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
+        case .failure(let error):
+            response = Problem(error).response
+            if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+        }
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+}
+
+extension Problem {
+    init(_ error: CustomerViewError) {
+        let status = error.code.httpStatus
+        self.init(
+            title: HTTPResponse.Status(code: status).reasonPhrase, status: status, code: error.code.rawValue,
+            detail: error.reason)
+    }
+}

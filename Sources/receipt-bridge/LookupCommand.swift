@@ -1,0 +1,61 @@
+import ArgumentParser
+import Logging
+import Pipeline
+import Rendering
+import Transport
+
+/// `lookup`: the one view of a customer, as new clients get it from the server.
+struct LookupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lookup",
+        abstract: "Prints what the App Store Server API knows of the customer of a transaction.",
+        discussion: "Needs an app with serverAPI in the configuration. Production is asked first, then the sandbox.")
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(help: "The app; not needed where exactly one is configured.")
+    var bundleId: String?
+    @Argument(help: "The id of any of the customer's transactions.")
+    var id: String
+
+    func run() async throws {
+        let transport: CurlTransport
+        let pipelines: Pipelines
+        do {
+            let settings = try configuration.settingsWithRoots()
+            transport = try CurlTransport(settings: settings)
+            pipelines = try Pipelines(
+                settings: settings, transport: transport, tables: .bundled, logger: .toStandardError(level: .error))
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        let failure: CustomerViewError?
+        do throws(CustomerViewError) {
+            Terminal.line(try await pipelines.customerView.view(transactionId: id, bundleId: bundleId))
+            failure = nil
+        } catch {
+            failure = error
+        }
+        await transport.shutDown()
+        guard let failure else { return }
+        Terminal.say("\(failure.reason) (\(failure.code.rawValue))", hint: failure.code.hint)
+        throw failure.code.exit
+    }
+}
+
+extension CustomerViewError.Code {
+    fileprivate var exit: ExitCode {
+        switch self {
+        case .malformedRequest, .malformedTransactionId, .bundleIdRequired, .unknownApp, .serverAPINotConfigured: .usage
+        case .budgetSpent: .limit
+        default: .someNotVerified
+        }
+    }
+
+    fileprivate var hint: String? {
+        switch self {
+        case .bundleIdRequired: "say which app with --bundle-id"
+        case .unknownApp, .serverAPINotConfigured: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("lookup")
+struct LookupTests {
+    @Test("prints the view of a customer on one line; 1 for a customer nobody knows, 2 for what cannot be asked")
+    func lookup() async throws {
+        let folder = try Folder()
+        let simulator = try Running(
+            ["simulate", "--listen", "127.0.0.1:0", "--state", "state", "--customers", "2", "--seed", "7"], in: folder)
+        _ = try await simulator.port()
+        let receipt = try #require(try folder.lines("state/receipts.jsonl").first)
+        let id = try #require(receipt["originalTransactionIds"]?.elements?.first?.text)
+        let config = ["--config", "state/receipt-bridge.yaml"]
+
+        let found = try await Binary.run(Binary.url, ["lookup", id] + config, in: folder)
+        #expect(found.exit == 0 && found.errors.isEmpty, "\(found.errors)")
+        #expect(found.text.hasSuffix("}\n") && found.text.split(separator: "\n").count == 1)
+        let view = try JSONValue(reading: Array(found.text.utf8))
+        #expect(view["source"]?.text == "api" && view["environment"]?.text == receipt["environment"]?.text)
+        #expect(view["transactions"]?.elements?.contains { $0["originalTransactionId"]?.text == id } == true)
+
+        let mistakes: [([String], Int32, String)] = [
+            (["lookup", "1"] + config, 1, "transactionNotFound"),
+            (["lookup", "0"] + config, 2, "malformedTransactionId"),
+            (["lookup", "../"] + config, 2, "malformedTransactionId"), (["lookup", id], 2, "unknownApp"),
+            (["lookup", id, "--bundle-id", "com.example.other"] + config, 2, "unknownApp"), (["lookup"], 2, "<id>"),
+        ]
+        for (arguments, exit, word) in mistakes {
+            let outcome = try await Binary.run(Binary.url, arguments, in: folder)
+            #expect(outcome.exit == exit && outcome.errors.contains(word), "\(arguments): \(outcome.errors)")
+            #expect(outcome.output.isEmpty)
+        }
+        simulator.stop()
+        #expect(await simulator.end() == 0)
+    }
+}

@@ -1,0 +1,91 @@
+import Pipeline
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("The view of a customer")
+struct CustomerViewTests {
+    @Test("holds the whole history of every simulated customer, whichever id is asked for")
+    func everyCustomer() async throws {
+        try await CustomerViews.looking { views in
+            for customer in views.store.world.customers {
+                guard let last = customer.transactions.last else { continue }
+                let view = try await views.ask(id: last.transactionId)
+                #expect(view["bundleId"]?.text == SimulatedApp.first.bundleId, "\(customer.id)")
+                #expect(view["appAppleId"]?.integer == SimulatedApp.first.appAppleId)
+                #expect(view["environment"]?.text == customer.environment.rawValue)
+                #expect(view["source"]?.text == "api" && view["receipt"] == .null)
+                #expect(view["verifiedAt"]?.integer == StandIn.noon.milliseconds)
+
+                let expected = customer.transactions.sorted {
+                    ($0.purchaseDate, Int64($0.transactionId) ?? 0) < ($1.purchaseDate, Int64($1.transactionId) ?? 0)
+                }
+                let rows = view["transactions"]?.elements ?? []
+                #expect(rows == expected.map { $0.row(customer.environment, signedDate: StandIn.noon) })
+                #expect(view["signedTransactions"]?.elements?.count == rows.count)
+                #expect(view["appAccountToken"]?.text == expected.lazy.compactMap(\.appAccountToken).first)
+
+                let subscriptions = view["subscriptions"]?.elements ?? []
+                let originals = Set(customer.transactions.filter(\.isAutoRenewable).map(\.originalTransactionId))
+                #expect(Set(subscriptions.compactMap { $0["originalTransactionId"]?.text }) == originals)
+                for subscription in subscriptions {
+                    #expect((1...5).contains(subscription["status"]?.integer ?? 0))
+                    #expect(subscription["productId"]?.text != nil && subscription["expiresDate"]?.integer != nil)
+                    #expect(subscription["subscriptionGroupIdentifier"]?.text != nil)
+                    #expect(subscription["renewalInfo"]?["autoRenewStatus"]?.integer != nil)
+                }
+            }
+        }
+    }
+
+    @Test("is the same for an id, a receipt and a signed transaction, but for the receipt")
+    func doors() async throws {
+        try await CustomerViews.looking { views in
+            let customer = try views.customer(.activeSubscription)
+            let transaction = try #require(customer.transactions.first)
+            let receipt = try #require(views.store.receipts(of: customer).first)
+            let byId = try await views.ask(id: transaction.transactionId, bundleId: SimulatedApp.first.bundleId)
+            let bySignature = try await views.ask(signedTransaction: views.signed(transaction))
+            let byReceipt = try await views.ask(receipt: receipt.base64)
+            #expect(byReceipt["receipt"]?["bundleId"]?.text == SimulatedApp.first.bundleId)
+            for key in ["bundleId", "appAppleId", "environment", "source", "subscriptions", "transactions"] {
+                #expect(byId[key] != nil && byId[key] == bySignature[key] && byId[key] == byReceipt[key], "\(key)")
+            }
+        }
+    }
+
+    @Test("is the receipt's own where the app has no key, and says so")
+    func withoutKey() async throws {
+        try await CustomerViews.looking(CustomerViews.noKey) { views in
+            for kind in [CustomerKind.longHistory, .oldActiveSubscription] {
+                let customer = try views.customer(kind)
+                let receipt = try #require(views.store.receipts(of: customer).first)
+                let view = try await views.ask(receipt: receipt.base64)
+                #expect(view["source"]?.text == "receipt" && view["signedTransactions"] == .null, "\(kind)")
+                #expect(view["subscriptions"] == .array([]))
+                let rows = view["transactions"]?.elements ?? []
+                #expect(rows.count == receipt.transactions.count && !rows.isEmpty)
+                let dates = rows.compactMap { $0["purchaseDate"]?.integer }
+                #expect(dates.count == rows.count && dates == dates.sorted())
+            }
+            let transaction = try #require(try views.customer(.activeSubscription).transactions.first)
+            #expect(
+                await views.failure { try await $0.ask(id: transaction.transactionId) } == "404 serverAPINotConfigured")
+            let signed = try views.signed(transaction)
+            #expect(
+                await views.failure { try await $0.ask(signedTransaction: signed) } == "404 serverAPINotConfigured")
+            #expect(views.store.requests.total == 0)
+        }
+    }
+
+    @Test("asks nobody about a receipt without purchases")
+    func noPurchases() async throws {
+        try await CustomerViews.looking { views in
+            let receipt = try #require(views.store.receipts(of: try views.customer(.noPurchases)).first)
+            let view = try await views.ask(receipt: receipt.base64)
+            #expect(view["source"]?.text == "receipt" && view["transactions"] == .array([]))
+            #expect(views.store.requests.total == 0)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import AppStore
+import Cryptography
+import Logging
+import Pipeline
+import Rendering
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+import Transport
+
+/// The walk of new clients in front of a simulated Server API.
+struct CustomerViews {
+    let store: SimulatedStore
+    let pipeline: CustomerViewPipeline
+
+    static let noKey = { @Sendable (_: inout Settings, app: inout AppSettings) in app.serverAPI = nil }
+
+    /// Runs the work, and ends all that it needed.
+    static func looking<Value>(
+        customers: Int = 36, _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
+        _ work: (CustomerViews) async throws -> Value
+    ) async throws -> Value {
+        let store = try SimulatedStore(
+            seed: 7, customers: customers, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
+        let port = try await store.start()
+        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let result: Result<Value, any Error>
+        do {
+            let pipeline = try pipeline(store, port: port, transport: transport, change)
+            result = .success(try await work(CustomerViews(store: store, pipeline: pipeline)))
+        } catch {
+            result = .failure(error)
+        }
+        await transport.shutDown()
+        await store.stop()
+        return try result.get()
+    }
+
+    private static func pipeline(
+        _ store: SimulatedStore, port: Int, transport: CurlTransport,
+        _ change: (inout Settings, inout AppSettings) -> Void
+    ) throws -> CustomerViewPipeline {
+        var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
+        app.appAppleId = SimulatedApp.first.appAppleId
+        app.serverAPI = ServerAPIAccount(
+            issuerId: store.credentials.issuerId, keyId: store.credentials.keyId,
+            bundleId: SimulatedApp.first.bundleId,
+            privateKey: .text(Redacted(store.credentials.key.privateKeyPEM)))
+        var settings = Settings()
+        settings.trustedRoots = store.pki.roots.map(\.certificate)
+        settings.intermediates = store.pki.intermediates.map(\.certificate)
+        settings.serverAPI.production = "http://127.0.0.1:\(port)/production"
+        settings.serverAPI.sandbox = "http://127.0.0.1:\(port)/sandbox"
+        change(&settings, &app)
+        settings.apps.insert(app, at: 0)
+        var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        logger.logLevel = .critical
+        return try Pipelines(
+            settings: settings, transport: transport, tables: .bundled, logger: logger, now: { StandIn.noon }
+        ).customerView
+    }
+
+    func customer(_ kind: CustomerKind, _ environment: AppStoreEnvironment = .production) throws -> SimulatedCustomer {
+        try #require(store.world.customers.first { $0.kind == kind && $0.environment == environment })
+    }
+
+    // MARK: - Questions
+
+    func ask(receipt: String) async throws -> JSONValue {
+        try JSONValue(reading: await pipeline.view(body: body("receiptData", receipt)))
+    }
+
+    func ask(signedTransaction text: String) async throws -> JSONValue {
+        try JSONValue(reading: await pipeline.view(body: body("signedTransaction", text)))
+    }
+
+    func ask(id: String, bundleId: String? = nil) async throws -> JSONValue {
+        try JSONValue(reading: await pipeline.view(transactionId: id, bundleId: bundleId))
+    }
+
+    /// `404 transactionNotFound`, or nil where there is a view.
+    func failure(_ question: (CustomerViews) async throws -> some Any) async -> String? {
+        do {
+            _ = try await question(self)
+            return nil
+        } catch let error as CustomerViewError {
+            return "\(error.code.httpStatus) \(error.code.rawValue)"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    func body(_ key: String, _ text: String) -> [UInt8] {
+        JSONValue.object([JSONValue.Member(key, .string(text))]).bytes
+    }
+
+    /// A transaction as the App Store signs it; `changing` replaces claims.
+    func signed(_ transaction: SimulatedTransaction, bundleId: String = SimulatedApp.first.bundleId) throws -> String {
+        try store.pki.jwsSigner.jws(
+            payload: transaction.row(.production, signedDate: StandIn.noon, bundleId: bundleId))
+    }
+}

@@ -1,0 +1,180 @@
+import Pipeline
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("The door of new clients")
+struct CustomerViewDoorTests {
+    private static let token: String = "Zm9ydHktdHdvIGJ5dGVz"
+
+    private static func withToken(_ settings: inout Settings, _: inout AppSettings) {
+        settings.tokens = [Redacted("another"), Redacted(token)]
+    }
+
+    private static let authorized: [String] = ["Authorization: Bearer \(token)"]
+
+    private func get(_ path: String, _ headers: [String]) -> [UInt8] {
+        Array((["GET \(path) HTTP/1.1", "Host: a"] + headers + ["", ""]).joined(separator: "\r\n").utf8)
+    }
+
+    private func post(_ body: String, _ headers: [String]) -> [UInt8] {
+        RawConnection.post("/v1/receipts", Array(body.utf8), ["Host: a"] + headers)
+    }
+
+    private func send(_ bytes: [UInt8], to port: Int) async throws -> RawConnection.Answer {
+        let connection = try RawConnection(port: port)
+        try await connection.send(bytes)
+        return try #require(try await connection.answer())
+    }
+
+    private func code(_ answer: RawConnection.Answer) throws -> String {
+        #expect(answer.header("Content-Type") == "application/problem+json")
+        let problem = try JSONValue(reading: answer.body)
+        #expect(problem["status"]?.integer == Int64(answer.status) && problem["title"]?.text != nil)
+        return "\(answer.status) \(problem["code"]?.text ?? "-")"
+    }
+
+    private func code(_ request: [UInt8], to port: Int) async throws -> String {
+        try code(try await send(request, to: port))
+    }
+
+    private func path(_ proxy: Proxy) throws -> String {
+        let customer = proxy.store.world.customers.first { $0.kind == .activeSubscription }
+        return "/v1/transactions/\(try #require(customer?.transactions.first).transactionId)"
+    }
+
+    // MARK: - Views
+
+    @Test("answers an id, a receipt and a signed transaction with JSON that nobody keeps")
+    func views() async throws {
+        try await Proxy.serving(Self.withToken) { proxy in
+            let customer = try #require(proxy.store.world.customers.first { $0.kind == .activeSubscription })
+            let receipt = try #require(proxy.store.receipts(of: customer).first)
+            let transaction = try #require(customer.transactions.first)
+            let signed = try proxy.store.pki.jwsSigner.jws(
+                payload: transaction.row(.production, signedDate: StandIn.noon))
+            for request in [
+                get(try path(proxy), Self.authorized),
+                get("\(try path(proxy))/?bundleId=com.example.app", Self.authorized),
+                post(#"{"receiptData":"\#(receipt.base64)"}"#, Self.authorized),
+                post(#"{"signedTransaction":"\#(signed)"}"#, ["authorization: bearer \(Self.token)"]),
+            ] {
+                let answer = try await send(request, to: proxy.port)
+                #expect(answer.status == 200, "\(answer.text)")
+                #expect(answer.header("Content-Type") == "application/json")
+                #expect(answer.header("Cache-Control") == "no-store")
+                let view = try JSONValue(reading: answer.body)
+                #expect(view["transactions"]?.elements?.count == customer.transactions.count)
+            }
+        }
+    }
+
+    // MARK: - Tokens
+
+    static let strangeHeaders: [[String]] = [
+        [], ["Authorization: Bearer wrong"], ["Authorization: Bearer"], ["Authorization: Basic \(token)"],
+        ["Authorization: \(token)"], ["Authorization: Bearer \(token)x"], ["Authorization: Bearer "],
+        ["Authorization: Bearer \(token)", "Authorization: Bearer wrong"], ["X-Api-Key: \(token)"],
+        ["X-Forwarded-For: 127.0.0.1"],
+    ]
+
+    @Test("is not there for strangers on the public listener, as if it did not exist", arguments: strangeHeaders)
+    func strangers(headers: [String]) async throws {
+        try await Proxy.serving(Self.withToken) { proxy in
+            let nothing = try await send(get("/v1/nothing", headers), to: proxy.port)
+            for request in [get(try path(proxy), headers), post("{}", headers), get("/v1/transactions/0", headers)] {
+                let answer = try await send(request, to: proxy.port)
+                #expect(answer.status == 404 && answer.body == nothing.body)
+            }
+            #expect(proxy.store.requests.total == 0)
+        }
+    }
+
+    @Test("is on the operations listener alone where no token is configured")
+    func withoutTokens() async throws {
+        try await Proxy.serving { proxy in
+            let path = try path(proxy)
+            #expect(try await code(get(path, Self.authorized), to: proxy.port) == "404 notFound")
+            #expect(try await send(get(path, []), to: proxy.operationsPort).status == 200)
+            #expect(try await code(post("{}", []), to: proxy.operationsPort) == "400 malformedRequest")
+        }
+    }
+
+    static let forwardingHeaders = [
+        "Forwarded: for=192.0.2.1", "X-Forwarded-For: 127.0.0.1", "x-forwarded-proto: https", "X-Forwarded-Host: a",
+    ]
+
+    @Test(
+        "is not on the operations listener for what came through a proxy, without a token", arguments: forwardingHeaders
+    )
+    func forwarded(header: String) async throws {
+        for isConfigured in [false, true] {
+            try await Proxy.serving({ if isConfigured { Self.withToken(&$0, &$1) } }) { proxy in
+                let path = try path(proxy)
+                #expect(try await code(get(path, [header]), to: proxy.operationsPort) == "404 notFound")
+                #expect(try await send(get(path, []), to: proxy.operationsPort).status == 200)
+            }
+        }
+        try await Proxy.serving(Self.withToken) { proxy in
+            let request = get(try path(proxy), Self.authorized + [header])
+            #expect(try await send(request, to: proxy.operationsPort).status == 200)
+            #expect(try await send(request, to: proxy.port).status == 200)
+        }
+    }
+
+    // MARK: - Problems
+
+    static let badPaths: [(String, String)] = [
+        ("/v1/transactions/0", "400 malformedTransactionId"), ("/v1/transactions/abc", "400 malformedTransactionId"),
+        ("/v1/transactions/%2e%2e%2f", "400 malformedTransactionId"), ("/v1/transactions/", "404 notFound"),
+        ("/v1/transactions/../1", "404 notFound"), ("/v1/transactions/1/2", "404 notFound"),
+        ("/v1/transactions/1?bundleId=com.example.other", "404 unknownApp"),
+        ("/v1/transactions/1", "404 transactionNotFound"), ("/v1/receipts", "404 notFound"),
+    ]
+
+    @Test("says what is wrong as a problem with a code")
+    func problems() async throws {
+        try await Proxy.serving(Self.withToken) { proxy in
+            for (path, expected) in Self.badPaths {
+                let code = try await code(get(path, Self.authorized), to: proxy.port)
+                #expect(code == expected, "\(path)")
+            }
+            for (body, expected) in [
+                ("", "400 malformedRequest"), (#"{"receiptData":"AAAA"}"#, "400 notAReceipt"),
+                (#"{"signedTransaction":"a.b.c"}"#, "400 notASignedTransaction"),
+            ] {
+                let code = try await code(post(body, Self.authorized), to: proxy.port)
+                #expect(code == expected, "\(body)")
+            }
+            #expect(!proxy.log.all.contains { $0.contains(Self.token) })
+        }
+    }
+
+    @Test("says when to come back")
+    func retryAfter() async throws {
+        try await Proxy.serving(Self.withToken) { proxy in
+            proxy.store.faults.add(SimulatedFault(.status(503), endpoint: "serverAPI"))
+            let answer = try await send(get(try path(proxy), Self.authorized), to: proxy.port)
+            #expect(try code(answer) == "503 upstreamUnavailable")
+            #expect(answer.header("Retry-After") == "10")
+        }
+    }
+
+    @Test("takes bodies no longer than the other door, and no compressed ones")
+    func bodies() async throws {
+        try await Proxy.serving(Self.withToken) { proxy in
+            let long = String(repeating: " ", count: 3_145_729)
+            for (request, expected) in [
+                (post(long, Self.authorized), "413 bodyTooLarge"),
+                (post("{}", Self.authorized + ["Content-Encoding: gzip"]), "415 encodedBody"),
+            ] {
+                let answer = try await send(request, to: proxy.port)
+                #expect(try code(answer) == expected)
+                #expect(answer.header("Connection") == "close")
+            }
+            let most = "{\(String(repeating: " ", count: 3_145_726))}"
+            #expect(try await code(post(most, Self.authorized), to: proxy.port) == "400 malformedRequest")
+        }
+    }
+}
