@@ -238,6 +238,10 @@ struct SnakeDocumentTests {
             #"{"status":0,"environment":"Xcode"}"#, .noSuchEnvironment,
             "environment: verifyReceipt had Production and Sandbox only"
         ),
+        (
+            #"{"transactions":[{"webOrderLineItemId":"abc"}]}"#, .badValue,
+            "transactions[0].webOrderLineItemId: expected a whole number of 64 bits"
+        ),
         (#"{"status":"fine"}"#, .badValue, "status: expected a whole number of 64 bits"),
         (#"{"transactions":{}}"#, .badValue, "transactions: expected an array of objects"),
         (

@@ -59,6 +59,25 @@ struct DocumentRoundTripTests {
         #expect(JSONReader.object("receipt", in: back) == JSONReader.object("receipt", in: answer))
     }
 
+    @Test("what is cut short or has a byte changed converts or is refused, and never ends the program")
+    func mutations() throws {
+        let answer = Array(answer(.app(appReceipt(purchases: [month("500000000000002")]))).utf8)
+        let camel = try converter.camelCase(answer)
+        for (document, convert) in [(answer, converter.camelCase), (camel, converter.snakeCase)] {
+            for position in document.indices {
+                var changed = document
+                changed[position] ^= UInt8(truncatingIfNeeded: 1 << (position % 7))
+                for hostile in [Array(document[..<position]), changed] {
+                    do {
+                        _ = try convert(hostile)
+                    } catch {
+                        #expect(!error.description.isEmpty)
+                    }
+                }
+            }
+        }
+    }
+
     /// Top-level keys, and the texts of the latest object.
     private func members(_ json: String) throws -> [String: [String: String]] {
         let object = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]

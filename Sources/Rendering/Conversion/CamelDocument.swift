@@ -86,7 +86,16 @@ struct CamelTransaction {
     /// As the payload has it where it has such a property; else as it stands.
     func value<Field: ModelField>(_ field: Field) throws(ConversionError) -> FieldValue? {
         let mapped = TransactionField(rawValue: field.rawValue).flatMap { $0.value(of: payload) }
-        if let mapped { return mapped.becoming(field.kind) }
+        if let mapped {
+            let value = mapped.becoming(field.kind)
+            // Ownership has values without a name, for which there is no key; a number is one or is not.
+            guard value != nil || field.kind == .ownership else {
+                throw ConversionError(
+                    code: .badValue, place: "\(record.place).\(field.rawValue)",
+                    reason: "expected a whole number of 64 bits")
+            }
+            return value
+        }
         return TransactionField.answered.contains(field.rawValue) ? nil : try record.value(field)
     }
 }

@@ -51,7 +51,7 @@ extension FieldTables {
         ]
     }
 
-    /// Every file of ``fileNames`` and what is wrong with it, nil where nothing is: a fault in one hides none in another.
+    /// Every file of ``fileNames`` and what is wrong with it, nil where nothing is.
     package static func findings(
         contents: (String) throws(FieldTableError) -> [UInt8]
     ) -> [(file: String, error: FieldTableError?)] {
