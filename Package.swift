@@ -99,7 +99,8 @@ let package = Package(
         .executableTarget(
             name: "receipt-bridge",
             dependencies: [
-                "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Rendering",
+                "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
+                "Rendering",
                 "Pipeline",
                 "Server", "Simulator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),

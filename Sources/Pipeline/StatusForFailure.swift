@@ -1,4 +1,6 @@
+import AppStore
 import ReceiptDecoding
+import Rendering
 import StoreTypes
 
 extension ReceiptDecodingError {
@@ -9,5 +11,16 @@ extension ReceiptDecodingError {
         case .notAuthentic: .notAuthentic
         case .undecided: nil
         }
+    }
+}
+
+extension ServerAPIError {
+    /// What goes back where the Server API failed and no other source has an answer. The receipt is authentic: nothing
+    /// here may say that it is not.
+    func answer(in environment: AppStoreEnvironment) -> VerifyReceiptAnswer {
+        if errorNumber == .accountNotFound { return .accountNotFound(environment: environment) }
+        // Our key or our clock is wrong; Apple's own word for "cannot get at the data".
+        if code == .unauthorized { return .failure(.internalDataAccess) }
+        return .temporarilyUnavailable(isRetryable: true)
     }
 }

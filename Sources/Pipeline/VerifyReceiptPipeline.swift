@@ -218,7 +218,7 @@ extension VerifyReceiptPipeline {
                         "bundleId": "\(receipt.bundleId)", "environment": "\(receipt.environment)",
                         "reason": "\(error)",
                     ])
-                return .pass(spare: unavailable(from: .api))
+                return .pass(spare: reply(error.answer(in: receipt.environment), from: .api))
             }
         }
 

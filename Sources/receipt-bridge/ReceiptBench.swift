@@ -30,6 +30,8 @@ struct ReceiptBench {
     private let samples: [Sample]
     private let decoder: ReceiptDecoder
     private let pipeline: VerifyReceiptPipeline
+    /// Only beside the built-in samples: it signs its own.
+    private var serverAPI: ServerAPIBench?
 
     /// A receipt with 2 purchases, one with 190, and a transactionReceipt of each version, from keys made now.
     static func builtIn() throws -> ReceiptBench {
@@ -38,13 +40,15 @@ struct ReceiptBench {
         settings.trustedRoots = pki.roots.map(\.certificate)
         settings.intermediates = pki.intermediates.map(\.certificate)
         let samples = BenchSamples(pki: pki)
-        return try ReceiptBench(
+        var bench = try ReceiptBench(
             samples: [
                 Sample(suffix: "", kind: .appReceipt, text: samples.appReceipt(purchases: 2)),
                 Sample(suffix: "@190-purchases", kind: .appReceipt, text: samples.appReceipt(purchases: 190)),
                 Sample(suffix: "", kind: .transactionReceipt, text: samples.transactionReceipt(version: 3)),
                 Sample(suffix: "@v2", kind: .transactionReceipt, text: samples.transactionReceipt(version: 2)),
             ], settings: settings)
+        bench.serverAPI = try ServerAPIBench(pki: pki, trust: bench.decoder.trust)
+        return bench
     }
 
     static func files(_ names: [String], settings: Settings) throws -> ReceiptBench {
@@ -78,6 +82,10 @@ struct ReceiptBench {
                     await Stopwatch.measure(
                         name + sample.suffix, against: { BlackHole.swallow(bare.run()) }, work))
             }
+        }
+        if let serverAPI, let sample = samples.first {
+            rows += try await serverAPI.run(
+                only: prefix, against: decoder.bareVerification(of: sample.text.span))
         }
         return rows
     }

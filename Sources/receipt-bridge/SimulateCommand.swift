@@ -7,7 +7,7 @@ import StoreTypes
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "A stand-in App Store: verifyReceipt for both environments, receipts signed by test roots.",
+        abstract: "A stand-in App Store: verifyReceipt and the Server API for both environments, signed by test roots.",
         discussion: """
             Customers, purchases and receipts follow from --seed and --clock; keys and signatures are new in each state \
             directory. With --state, DIR/receipt-bridge.yaml points a proxy at it. Tests can ask for faults with \
@@ -29,6 +29,12 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "A directory for certificates, keys, receipts and a proxy's configuration.")
     var state: String?
 
+    @Flag(help: "Some customers ordered the app before it was out.")
+    var preOrders = false
+
+    @Flag(help: "verifyReceipt tells upgrades as cancellations too, as some answers of 2020 did.")
+    var cancelledUpgrades = false
+
     @Option(help: .hidden)
     var writeReceipts: String?
 
@@ -47,9 +53,10 @@ struct SimulateCommand: AsyncParsableCommand {
         let (host, port) = try address()
         let clock = try simulatedClock()
         let directory = try state.map { try StateDirectory($0) }
+        let options = WorldOptions(preOrders: preOrders, upgradesAreCancelled: cancelledUpgrades)
         let store =
-            try directory?.open(seed: seed, customers: customers, clock: clock)
-            ?? SimulatedStore(seed: seed, customers: customers, clock: clock)
+            try directory?.open(seed: seed, customers: customers, clock: clock, options: options)
+            ?? SimulatedStore(seed: seed, customers: customers, clock: clock, options: options)
         try await store.run(host: host, port: port, stopsOnSignals: true) { bound in
             try directory?.write(store, host: host, port: bound)
             let url = SimulatedConfiguration.baseURL(host: host, port: bound)

@@ -34,6 +34,17 @@ struct CustomerRecordsTests {
             ])
     }
 
+    @Test("are not half of an answer")
+    func half() async throws {
+        let standIn = try StandIn { path, _ in
+            try path.contains("subscriptions") ? Self.unknown : Answer.history([transaction("100")])
+        }
+        let failure = await standIn.failure()
+        await standIn.end()
+        #expect(failure?.code == .statusesMissing)
+        #expect(failure?.isTemporary == true)
+    }
+
     @Test("without an auto-renewable need no statuses")
     func consumable() async throws {
         let standIn = try StandIn { _, _ in try Answer.history([transaction("100", type: "Consumable")]) }

@@ -171,6 +171,22 @@ struct SignedPayloadTests {
         { PayloadExpectation(bundleId: bundleId, environment: environment, mustSay: must) }
         #expect(try code(text, expecting: expect("com.example.app", .production, must: true)) == nil)
         #expect(try code(text, expecting: expect("com.example.other")) == .wrongBundleId)
+        let download = try sign(
+            .object([
+                "bundleId": .string("com.example.app"), "appAppleId": .number(5), "receiptType": .string("Production"),
+            ]))
+        for (number, code) in [(5, nil), (6, .wrongAppAppleId)] as [(Int64, SignedPayloadError.Code?)] {
+            let expectation = PayloadExpectation(bundleId: "com.example.app", appAppleId: number)
+            let error: SignedPayloadError?
+            do {
+                _ = try Shared.verifier().verify(
+                    download, as: AppTransactionPayload.self, expecting: expectation, now: Shared.noon)
+                error = nil
+            } catch let failure {
+                error = failure as? SignedPayloadError
+            }
+            #expect(error?.code == code)
+        }
         #expect(try code(text, expecting: expect(nil, .sandbox)) == .wrongEnvironment)
         #expect(try code(bare, expecting: expect("com.example.app", .sandbox)) == nil)
         #expect(try code(bare, expecting: expect("com.example.app", must: true)) == .wrongBundleId)

@@ -50,7 +50,7 @@ struct EquivalenceTests {
             seed: seed, customers: Self.customers, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
         let port = try await store.start()
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let pipeline = try pipeline(store, port: port, transport: transport)
+        let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
 
         var tally = Tally()
         for receipt in store.receipts {
@@ -71,29 +71,6 @@ struct EquivalenceTests {
         #expect(tally.unexpected == [:])
         #expect((tally.expected[.requestDate] ?? 0) == 0, "time stands still")
         #expect((tally.expected[.latestReceiptEcho] ?? 0) > 0)
-    }
-
-    private func pipeline(
-        _ store: SimulatedStore, port: Int, transport: CurlTransport
-    ) throws -> VerifyReceiptPipeline {
-        let bundleId = try #require(BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
-        var app = AppSettings(bundleId: bundleId)
-        app.appAppleId = SimulatedApp.first.appAppleId
-        app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
-        app.answer = [.api]
-        app.serverAPI = ServerAPIAccount(
-            issuerId: store.credentials.issuerId, keyId: store.credentials.keyId, bundleId: bundleId.rawValue,
-            privateKey: .text(Redacted(store.credentials.key.privateKeyPEM)))
-        var settings = Settings()
-        settings.trustedRoots = store.pki.roots.map(\.certificate)
-        settings.intermediates = store.pki.intermediates.map(\.certificate)
-        settings.serverAPI.production = "http://127.0.0.1:\(port)/production"
-        settings.serverAPI.sandbox = "http://127.0.0.1:\(port)/sandbox"
-        settings.apps = [app]
-        var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        logger.logLevel = .critical
-        return try VerifyReceiptPipeline(
-            settings: settings, transport: transport, tables: .bundled, logger: logger, now: { StandIn.noon })
     }
 
     private func apple(

@@ -4,6 +4,8 @@ package import StoreTypes
 package struct PayloadExpectation: Sendable, Hashable {
     /// The app; nil for any.
     package let bundleId: String?
+    /// The app's number; nil for any. Compared where a payload names one, as Apple's own libraries do.
+    package let appAppleId: Int64?
     /// The environment; nil for production and sandbox alike.
     package let environment: AppStoreEnvironment?
     /// Whether a payload must say these at all. Genuine ones without exist: transactions of 2021 name no environment,
@@ -15,8 +17,12 @@ package struct PayloadExpectation: Sendable, Hashable {
     package static let any = PayloadExpectation()
 
     /// An expectation.
-    package init(bundleId: String? = nil, environment: AppStoreEnvironment? = nil, mustSay: Bool = false) {
+    package init(
+        bundleId: String? = nil, appAppleId: Int64? = nil, environment: AppStoreEnvironment? = nil,
+        mustSay: Bool = false
+    ) {
         self.bundleId = bundleId
+        self.appAppleId = appAppleId
         self.environment = environment
         self.mustSay = mustSay
     }
@@ -33,6 +39,9 @@ package struct PayloadExpectation: Sendable, Hashable {
             guard environment == nil || claimed == environment?.rawValue else {
                 throw SignedPayloadError(.wrongEnvironment, at: "environment", "belongs to another environment")
             }
+        }
+        if let appAppleId, let claimed = payload.claimedAppAppleId, claimed != appAppleId {
+            throw SignedPayloadError(.wrongAppAppleId, at: "appAppleId", "belongs to another app")
         }
         guard let bundleId, Claims.namesApp else { return }
         switch payload.claimedBundleId {

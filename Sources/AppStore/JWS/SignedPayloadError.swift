@@ -52,6 +52,8 @@ extension SignedPayloadError {
         package static let badSignature = Self(rawValue: "badSignature")
         /// Genuine, but of another app.
         package static let wrongBundleId = Self(rawValue: "wrongBundleId")
+        /// Genuine, but of an app with another number.
+        package static let wrongAppAppleId = Self(rawValue: "wrongAppAppleId")
         /// Genuine, but of another environment.
         package static let wrongEnvironment = Self(rawValue: "wrongEnvironment")
         /// Signed on a developer's own machine.

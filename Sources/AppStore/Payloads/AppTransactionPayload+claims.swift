@@ -1,6 +1,7 @@
 package import StoreTypes
 
 extension AppTransactionPayload: SignedClaims {
+    /// Reads every field that has a name in the document; `claims` keeps the document.
     package init(_ object: JSONObject) throws(JSONFieldError) {
         receiptType = try object.text("receiptType")
         appAppleId = try object.integer("appAppleId")
@@ -18,8 +19,14 @@ extension AppTransactionPayload: SignedClaims {
         claims = object.bytes
     }
 
+    /// When it was signed.
     package var signingDate: Timestamp? { receiptCreationDate }
+    /// This kind names it otherwise.
     package static var signingDateName: String { "receiptCreationDate" }
+    /// The app's number.
+    package var claimedAppAppleId: Int64? { appAppleId }
+    /// The app.
     package var claimedBundleId: String? { bundleId }
+    /// The environment.
     package var claimedEnvironment: String? { receiptType }
 }

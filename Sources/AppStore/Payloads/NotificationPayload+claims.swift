@@ -1,6 +1,7 @@
 package import StoreTypes
 
 extension NotificationPayload: SignedClaims {
+    /// Reads every field that has a name in the document; `claims` keeps the document.
     package init(_ object: JSONObject) throws(JSONFieldError) {
         notificationType = try object.text("notificationType")
         let subtype = try object.text("subtype")
@@ -17,10 +18,17 @@ extension NotificationPayload: SignedClaims {
         claims = object.bytes
     }
 
+    /// When it was signed.
     package var signingDate: Timestamp? { signedDate }
+    /// The app.
     package var claimedBundleId: String? {
         data?.bundleId ?? summary?.bundleId ?? externalPurchaseToken?.bundleId ?? appData?.bundleId
     }
+    /// The app's number.
+    package var claimedAppAppleId: Int64? {
+        data?.appAppleId ?? summary?.appAppleId ?? externalPurchaseToken?.appAppleId ?? appData?.appAppleId
+    }
+    /// The environment.
     package var claimedEnvironment: String? {
         data?.environment ?? summary?.environment ?? appData?.environment ?? externalPurchaseToken?.environment
     }

@@ -1,6 +1,7 @@
 package import StoreTypes
 
 extension RenewalPayload: SignedClaims {
+    /// Reads every field that has a name in the document; `claims` keeps the document.
     package init(_ object: JSONObject) throws(JSONFieldError) {
         originalTransactionId = try object.text("originalTransactionId")
         productId = try object.text("productId")
@@ -26,8 +27,12 @@ extension RenewalPayload: SignedClaims {
         claims = object.bytes
     }
 
+    /// When it was signed.
     package var signingDate: Timestamp? { signedDate }
+    /// Never named.
     package var claimedBundleId: String? { nil }
+    /// The environment.
     package var claimedEnvironment: String? { environment }
+    /// Renewals name no app.
     package static var namesApp: Bool { false }
 }

@@ -11,6 +11,8 @@ package protocol SignedClaims: Sendable {
     static var signingDateName: String { get }
     /// The app it says it belongs to.
     var claimedBundleId: String? { get }
+    /// The number of the app it says it belongs to; transactions and renewals have none, the sandbox has none.
+    var claimedAppAppleId: Int64? { get }
     /// The environment it says it belongs to.
     var claimedEnvironment: String? { get }
     /// False for the kind that never names an app.
@@ -18,6 +20,8 @@ package protocol SignedClaims: Sendable {
 }
 
 extension SignedClaims {
+    /// Nil but for AppTransaction and notifications.
+    package var claimedAppAppleId: Int64? { nil }
     /// `signedDate`, but for AppTransaction.
     package static var signingDateName: String { "signedDate" }
     /// True but for renewals.

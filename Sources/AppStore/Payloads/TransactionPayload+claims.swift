@@ -1,6 +1,7 @@
 package import StoreTypes
 
 extension TransactionPayload: SignedClaims {
+    /// Reads every field that has a name in the document; `claims` keeps the document.
     package init(_ object: JSONObject) throws(JSONFieldError) {
         transactionId = try object.text("transactionId")
         originalTransactionId = try object.text("originalTransactionId")
@@ -35,7 +36,10 @@ extension TransactionPayload: SignedClaims {
         claims = object.bytes
     }
 
+    /// When it was signed.
     package var signingDate: Timestamp? { signedDate }
+    /// The app.
     package var claimedBundleId: String? { bundleId }
+    /// The environment.
     package var claimedEnvironment: String? { environment }
 }

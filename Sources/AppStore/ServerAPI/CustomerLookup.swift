@@ -109,7 +109,13 @@ struct CustomerLookup {
     ) async throws(ServerAPIError) -> [SubscriptionRecord] {
         let expected = found.subscriptionIdentifiers
         guard !expected.isEmpty else { return [] }
-        let answer = try await client.answer(.statuses(identifier), environment, allowance)
+        let answer: JSONObject
+        do throws(ServerAPIError) {
+            answer = try await client.answer(.statuses(identifier), environment, allowance)
+        } catch {
+            guard error.isUnknownTransaction else { throw error }
+            throw ServerAPIError(.statusesMissing, at: "statuses", "unknown there, though the history knows it")
+        }
         let statuses = try client.read("statuses") { () throws(JSONFieldError) in try StatusesAnswer(answer) }
         try client.check(
             bundleId: statuses.bundleId, environment: statuses.environment, of: environment, at: "statuses")

@@ -69,7 +69,9 @@ package struct OrderLookup: Sendable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/extendrenewaldateresponse
 package struct ExtensionResult: Sendable, Hashable {
+    /// The subscription.
     package let originalTransactionId: String?
+    /// Its period.
     package let webOrderLineItemId: String?
     /// Nothing was moved unless it is true.
     package let success: Bool
@@ -88,11 +90,15 @@ package struct ExtensionResult: Sendable, Hashable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/massextendrenewaldatestatusresponse
 package struct MassExtensionStatus: Sendable, Hashable {
+    /// The request.
     package let requestIdentifier: String?
     /// The other members mean something only when it is true.
     package let complete: Bool
+    /// When it was done.
     package let completeDate: Timestamp?
+    /// Subscriptions that were extended.
     package let succeededCount: Int64?
+    /// Subscriptions that were not.
     package let failedCount: Int64?
 
     init(_ object: JSONObject) throws(JSONFieldError) {
@@ -108,6 +114,7 @@ package struct MassExtensionStatus: Sendable, Hashable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/sendattemptitem
 package struct SendAttempt: Sendable, Hashable {
+    /// When.
     package let attemptDate: Timestamp?
     /// As `SUCCESS`, `TIMED_OUT`.
     package let sendAttemptResult: String?
@@ -127,7 +134,9 @@ package struct SendAttempt: Sendable, Hashable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryresponseitem
 package struct NotificationRecord: Sendable, Hashable {
+    /// A signed `NotificationPayload`.
     package let signedPayload: String?
+    /// At most six, in no promised order.
     package let sendAttempts: [SendAttempt]
 
     init(_ object: JSONObject) throws(JSONFieldError) {
@@ -140,7 +149,9 @@ package struct NotificationRecord: Sendable, Hashable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryresponse
 package struct NotificationPage: Sendable, Hashable {
+    /// At most 20.
     package let records: [NotificationRecord]
+    /// Whether there is another page.
     package let hasMore: Bool
     /// Asks for the next page, with the same query.
     package let paginationToken: String?

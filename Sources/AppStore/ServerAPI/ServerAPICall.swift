@@ -14,9 +14,11 @@ package struct ServerAPICall: Sendable, Hashable {
 
     /// Whose budget it takes from.
     package let endpoint: ServerAPIEndpoint
+    /// As the documentation of each says.
     package let method: HTTPMethod
     /// From the first slash on, escaped.
     package let path: String
+    /// In this order.
     package let query: [Parameter]
     /// JSON; empty for none.
     package let body: [UInt8]

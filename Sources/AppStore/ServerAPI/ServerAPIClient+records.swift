@@ -3,14 +3,15 @@ package import StoreTypes
 extension ServerAPIClient {
     /// All that the App Store knows of the customer that the keys belong to: history and subscriptions, verified.
     ///
-    /// Those who ask for the same keys at the same time share one answer.
+    /// Those who ask for the same keys at the same time share one answer; the limits of the first count.
     ///
     /// - Parameters:
     ///   - keys: of an authenticated receipt; the ids that a whole subscription shares are tried first.
     ///   - bundleId: the receipt's; must be the account's.
     ///   - environment: where the receipt says it belongs; nil asks production, then the sandbox.
     /// - Throws: `notFound` when the App Store knows none of them, `noKeys` when there is none, `wrongBundleId`,
-    ///   `wrongEnvironment`, `emptyHistory`, `notAuthentic` for answers that must not be believed; else an outage.
+    ///   `wrongEnvironment`, `emptyHistory`, `notAuthentic` for answers that must not be believed, `statusesMissing` for
+    ///   half an answer; else an outage.
     package func records(
         for keys: LookupKeys, bundleId: String, environment: AppStoreEnvironment?,
         _ options: CallOptions = CallOptions()

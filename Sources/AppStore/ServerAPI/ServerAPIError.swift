@@ -71,6 +71,8 @@ extension ServerAPIError {
         /// A history without a single transaction, though the transaction that was asked for exists: what a token with
         /// a wrong bundle id gets. Not to be believed.
         package static let emptyHistory = Self(rawValue: "emptyHistory")
+        /// A history with a subscription, but no statuses for its customer: half an answer.
+        package static let statusesMissing = Self(rawValue: "statusesMissing")
         /// The pages do not end.
         package static let endlessPages = Self(rawValue: "endlessPages")
         /// Nobody answers for that environment.
@@ -93,7 +95,7 @@ extension ServerAPIError {
     package var isTemporary: Bool {
         switch code {
         case .refused: errorNumber?.isTemporary ?? false
-        case .emptyBody, .notJSON, .budgetSpent, .deadline: true
+        case .emptyBody, .notJSON, .statusesMissing, .budgetSpent, .deadline: true
         case .httpStatus: httpStatus.map { $0 >= 500 || $0 == 429 || $0 == 408 } ?? false
         default: TransportError.Code(rawValue: code.rawValue).isTemporary
         }

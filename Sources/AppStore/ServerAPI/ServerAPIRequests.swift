@@ -4,8 +4,11 @@ package import StoreTypes
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/extendreasoncode
 package enum ExtensionReason: Int64, Sendable {
+    /// No reason given.
     case undeclared = 0
+    /// To make up for something.
     case customerSatisfaction = 1
+    /// Any other.
     case other = 2
     /// An outage.
     case serviceIssue = 3
@@ -15,6 +18,7 @@ package enum ExtensionReason: Int64, Sendable {
 package struct ExtensionRequest: Sendable, Hashable {
     /// 1 to 90.
     package let days: Int
+    /// Why.
     package let reason: ExtensionReason
     /// Ours, another one for each request.
     package let requestIdentifier: String
@@ -39,9 +43,11 @@ package struct ExtensionRequest: Sendable, Hashable {
 package struct MassExtensionRequest: Sendable, Hashable {
     /// 1 to 90.
     package let days: Int
+    /// Why.
     package let reason: ExtensionReason
     /// A UUID; the same again is the same request.
     package let requestIdentifier: String
+    /// The subscription to extend.
     package let productId: String
     /// Countries of three letters; empty for all, since Apple refuses an empty list.
     package let storefrontCountryCodes: [String]
@@ -73,6 +79,7 @@ package struct MassExtensionRequest: Sendable, Hashable {
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/consumptionrequest
 package struct ConsumptionRequest: Sendable, Hashable {
+    /// Whether the customer could try it before buying.
     package let sampleContentProvided: Bool
     /// As `DELIVERED`.
     package let deliveryStatus: String
@@ -109,6 +116,7 @@ package struct ConsumptionRequest: Sendable, Hashable {
 package struct NotificationQuery: Sendable, Hashable {
     /// At most 180 days back, in the sandbox 30.
     package var startDate: Timestamp
+    /// After `startDate`; one that lies ahead means now.
     package var endDate: Timestamp
     /// Not together with `transactionId`.
     package var notificationType: String?

@@ -6,7 +6,8 @@ package final class RequestLog: Sendable {
     package struct Entry: Sendable, Hashable {
         package let method: String
         package let path: String
-        /// `verifyReceipt.production`, `verifyReceipt.sandbox` or `verifyReceipt.automatic`.
+        /// `verifyReceipt.production`, `.sandbox` or `.automatic`; of the Server API `history.production` and so on,
+        /// by the names of ``APIEndpoint``.
         package let endpoint: String
         package let contentType: String?
         package let contentLength: Int?

@@ -4,7 +4,7 @@ import Logging
 import NIOCore
 import Synchronization
 
-/// A stand-in App Store: a world of customers, their signed receipts, and verifyReceipt over HTTP.
+/// A stand-in App Store: a world of customers, their signed receipts, verifyReceipt and the Server API over HTTP.
 package final class SimulatedStore: Sendable {
     package let world: World
     package let pki: TestPKI

@@ -35,6 +35,8 @@ final class JWSMint: Sendable {
             JSONValue.object(["alg": .string("ES256"), "x5c": .array(chain)]).bytes)
     }
 
+    // Swift 6.3.1 crashes when it optimises what these are inlined into (CopyPropagation: "Found ownership error").
+    @inline(never)
     func transaction(
         _ transaction: SimulatedTransaction, _ environment: AppStoreEnvironment, _ tampering: Tampering? = nil
     ) throws(CryptographyError) -> String {
@@ -45,6 +47,7 @@ final class JWSMint: Sendable {
         return try cached(.transaction(transaction)) { transaction.row(environment, signedDate: $0) }
     }
 
+    @inline(never)
     func renewal(
         _ renewal: SimulatedRenewal, _ environment: AppStoreEnvironment, _ tampering: Tampering? = nil
     ) throws(CryptographyError) -> String {
@@ -63,6 +66,7 @@ final class JWSMint: Sendable {
         tampering == .wrongBundle ? "com.example.other" : SimulatedApp.first.bundleId
     }
 
+    @inline(never)
     private func cached(_ row: Row, payload: (Timestamp) -> JSONValue) throws(CryptographyError) -> String {
         let now = clock.now
         let key = Key(row: row, second: now.seconds)

@@ -18,26 +18,49 @@ extension SimulatedServerAPI {
         let customer = try customer(call)
         let query = try HistoryQuery(call.request)
         let rows = customer.transactions.filter { listsFinished || $0.isInReceipts || $0.revocation != nil }
-        var page = query.page(of: rows)
-        let asked = call.request.value("revision")
-        var revision = page.rows.last.map { HistoryQuery.Revision($0).text } ?? asked ?? "0"
-        switch call.fault {
-        case .emptyHistory: (page, revision) = (([], false), "0")
-        case .emptyPage: (page, revision) = (([], !page.rows.isEmpty), asked ?? "1_1")
-        case .unchangedRevision: (page.hasMore, revision) = (true, asked ?? revision)
-        case .endlessPages:
-            page = (Array(rows.prefix(HistoryQuery.pageSize)), true)
-            revision = "\(Int64(clock.now.seconds))_\(jobs.nextNumber())"
-        case .repeatedRows: page.rows += page.rows.prefix(1)
-        default: break
-        }
-        let signed = try page.rows.map {
-            JSONValue.string(try mint.transaction($0, call.environment, call.fault?.tampering))
-        }
+        let (shown, hasMore) = query.page(of: rows)
+        var page = HistoryPage(rows: shown, hasMore: hasMore, revision: call.request.value("revision") ?? "0")
+        if !shown.isEmpty { page.revision = Self.revision(of: shown[shown.count - 1]) }
+        spoil(&page, of: rows, for: call)
+        let signed = try sign(page.rows, for: call)
         return APIAnswer(
             body: .object(
-                [Member("revision", .string(revision)), Member("hasMore", .bool(page.hasMore))] + call.envelope
+                [Member("revision", .string(page.revision)), Member("hasMore", .bool(page.hasMore))] + call.envelope
                     + [Member("signedTransactions", .array(signed))]))
+    }
+
+    private static func revision(of row: SimulatedTransaction) -> String { HistoryQuery.Revision(row).text }
+
+    private func sign(_ rows: [SimulatedTransaction], for call: ServerAPICall) throws -> [JSONValue] {
+        try rows.map { .string(try mint.transaction($0, call.environment, call.fault?.tampering)) }
+    }
+
+    /// What one answer shows of a history.
+    private struct HistoryPage {
+        var rows: [SimulatedTransaction]
+        var hasMore: Bool
+        var revision: String
+    }
+
+    /// Does to a page what the fault in force asks for.
+    private func spoil(_ page: inout HistoryPage, of rows: [SimulatedTransaction], for call: ServerAPICall) {
+        let asked = call.request.value("revision")
+        switch call.fault {
+        case .emptyHistory:
+            page = HistoryPage(rows: [], hasMore: false, revision: "0")
+        case .emptyPage:
+            page = HistoryPage(rows: [], hasMore: !page.rows.isEmpty, revision: asked ?? "1_1")
+        case .unchangedRevision:
+            page.hasMore = true
+            page.revision = asked ?? page.revision
+        case .endlessPages:
+            page = HistoryPage(
+                rows: Array(rows.prefix(HistoryQuery.pageSize)), hasMore: true,
+                revision: "\(Int64(clock.now.seconds))_\(jobs.nextNumber())")
+        case .repeatedRows:
+            page.rows += page.rows.prefix(1)
+        default: break
+        }
     }
 
     /// One element for each original transaction, below its group.

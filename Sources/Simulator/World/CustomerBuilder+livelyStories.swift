@@ -31,11 +31,11 @@ extension CustomerBuilder {
         let coins = buy(.coins, at: ago(days: 2))
         customer.transactions[coins].isFinished = false
         renewal(of: own[2], .active, willRenew: true)
+        renewal(of: shared[0], .active, willRenew: true)
         renewal(of: news[3], .expired, willRenew: false) {
             $0.expirationIntent = 1
             $0.isInBillingRetryPeriod = false
         }
-        renewal(of: shared[0], .active, willRenew: true)
         sortByPurchase()
         appReceipt()
     }

@@ -104,7 +104,7 @@ extension CustomerBuilder {
     private mutating func refundedPeriod() {
         let places = subscribe(.monthly, periods: 4, until: runningUntil())
         customer.transactions[places[1]].revocation = .init(
-            date: ago(days: 50).advanced(byMilliseconds: 826), reason: 1, type: "REFUND_FULL")
+            date: ago(days: 20).advanced(byMilliseconds: 826), reason: 1, type: "REFUND_FULL")
         renewal(of: places[3], .active, willRenew: true)
         appReceipt()
     }

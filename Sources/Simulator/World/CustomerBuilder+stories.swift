@@ -109,10 +109,7 @@ extension CustomerBuilder {
     /// A family member's rows have no web order line item id.
     private mutating func familyShared() {
         let places = subscribe(.yearly, periods: 2, until: ago(days: -120))
-        for place in places {
-            customer.transactions[place].isFamilyShared = true
-            customer.transactions[place].webOrderLineItemId = nil
-        }
+        share(places)
         renewal(of: places[places.count - 1], .active, willRenew: true)
         appReceipt()
     }

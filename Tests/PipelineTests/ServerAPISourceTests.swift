@@ -1,0 +1,67 @@
+import Pipeline
+import Rendering
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+import Transport
+
+@Suite("The Server API as a source")
+struct ServerAPISourceTests {
+    struct Fault: Sendable, CustomTestStringConvertible {
+        let name: String
+        let kind: SimulatedFault.Kind
+        /// With `answer: [api]`.
+        let alone: Int
+
+        var testDescription: String { name }
+    }
+
+    static let faults = [
+        Fault(name: "401 without a body", kind: .status(401), alone: 21009),
+        Fault(name: "500 without a body", kind: .status(500), alone: 21005),
+        Fault(name: "an HTML page with 200", kind: .html, alone: 21005),
+        Fault(name: "half an answer", kind: .truncate, alone: 21005),
+        Fault(name: "a connection that breaks", kind: .reset, alone: 21005),
+    ]
+
+    @Test("fails without a word against a good receipt, and the next source answers", arguments: faults)
+    func failing(fault: Fault) async throws {
+        let store = try StandIn.store(customers: 6)
+        let port = try await store.start()
+        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let receipt = try #require(
+            store.receipts.first { !$0.originalTransactionIds.isEmpty && $0.plan.version == nil })
+        store.faults.add(SimulatedFault(fault.kind, endpoint: "serverAPI"))
+        let body = Array(Question.body(receipt.base64, password: nil, [:]))
+        let alone = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
+        let reply = await alone.answer(body: body, route: .auto)
+        #expect(reply.answer.status.rawValue == fault.alone)
+        #expect(reply.source == .api)
+        let both = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api, .receipt])
+        let second = await both.answer(body: body, route: .auto)
+        #expect(second.source == .receipt)
+        #expect(second.answer.status == .valid)
+        await transport.shutDown()
+        await store.stop()
+    }
+
+    @Test("is not asked about a receipt that is not authentic, nor about one without a transaction")
+    func notAsked() async throws {
+        let store = try StandIn.store(customers: 40)
+        let port = try await store.start()
+        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
+        let tampered = try #require(StandIn.hostile.first { $0.mangling == "tamperedByte" })
+        let refused = await pipeline.answer(
+            body: Array(Question.body(tampered.text, password: nil, [:])), route: .auto)
+        #expect(refused.answer.status == .notAuthentic)
+        let empty = try #require(store.receipts.first { $0.originalTransactionIds.isEmpty })
+        let answered = await pipeline.answer(body: Array(Question.body(empty.base64, password: nil, [:])), route: .auto)
+        #expect(answered.answer.status == .valid)
+        #expect(answered.source == .receipt)
+        #expect(store.requests.total == 0)
+        await transport.shutDown()
+        await store.stop()
+    }
+}

@@ -1,0 +1,155 @@
+import Simulator
+import StoreTypes
+import Testing
+
+/// What verifyReceipt and the Server API say of the same customer; the names are compared by hand, not by tables.
+@Suite("Both faces of the simulated App Store")
+struct FacesTests {
+    private let caller: ServerAPICaller
+
+    init() throws {
+        caller = ServerAPICaller(store: try Shared.everybody.get())
+    }
+
+    private func verdict(_ receipt: IssuedReceipt) throws -> JSONValue {
+        let request = JSONValue.object([
+            "receipt-data": .string(receipt.base64), "password": .string(SimulatedApp.first.sharedSecret),
+        ])
+        return try caller.store.verifyReceipt.answer(body: request.bytes, at: .automatic)
+    }
+
+    private func milliseconds(_ row: JSONValue, _ key: String) -> Int64? {
+        row["\(key)_ms"]?.text.flatMap { Int64($0) }
+    }
+
+    @Test("know every transaction of every receipt, with the same dates, products, offers and refunds")
+    func transactions() throws {
+        var compared = 0
+        for customer in caller.store.world.customers {
+            for receipt in caller.store.receipts(of: customer) where receipt.plan.version == nil {
+                let answer = try verdict(receipt)
+                #expect(answer["status"] == .number(0))
+                let history = try caller.history(of: customer.appTransactionId, in: customer.environment).rows
+                let listed = answer["latest_receipt_info"]?.elements ?? answer["receipt"]?["in_app"]?.elements ?? []
+                for row in listed {
+                    let same = try #require(history.first { matches(row, $0) })
+                    try compare(row, same)
+                    compared += 1
+                }
+            }
+        }
+        #expect(compared > 400)
+    }
+
+    /// By the id; a restored row only by its line item.
+    private func matches(_ row: JSONValue, _ payload: JSONValue) -> Bool {
+        row["transaction_id"] == payload["transactionId"]
+            || row["web_order_line_item_id"] != nil && row["web_order_line_item_id"] == payload["webOrderLineItemId"]
+    }
+
+    private func compare(_ row: JSONValue, _ payload: JSONValue) throws {
+        #expect(row["product_id"] == payload["productId"])
+        #expect(row["original_transaction_id"] == payload["originalTransactionId"])
+        for (key, name) in [
+            ("purchase_date", "purchaseDate"), ("original_purchase_date", "originalPurchaseDate"),
+            ("expires_date", "expiresDate"),
+        ] {
+            #expect(milliseconds(row, key) == payload[name]?.integer)
+        }
+        let isConsumable = payload["type"]?.text == "Consumable"
+        #expect(milliseconds(row, "cancellation_date") == (isConsumable ? nil : payload["revocationDate"]?.integer))
+        #expect((row["is_trial_period"]?.text == "true") == (payload["offerDiscountType"]?.text == "FREE_TRIAL"))
+        let isPaidIntroduction =
+            payload["offerType"]?.integer == 1 && payload["offerDiscountType"]?.text != "FREE_TRIAL"
+        #expect((row["is_in_intro_offer_period"]?.text == "true") == isPaidIntroduction)
+        if row["in_app_ownership_type"] != nil {
+            #expect(row["in_app_ownership_type"] == payload["inAppOwnershipType"])
+        }
+        if row["in_app_ownership_type"]?.text == "FAMILY_SHARED" {
+            #expect(row["web_order_line_item_id"] == nil && row["subscription_group_identifier"] == nil)
+        }
+    }
+
+    @Test("know every id that stands in a receipt, in its own environment only")
+    func identifiers() throws {
+        for receipt in caller.store.receipts {
+            for transaction in receipt.transactions {
+                for id in [transaction.receiptId, transaction.originalTransactionId] {
+                    #expect(try caller.ask("v1/transactions/\(id)", in: receipt.environment).status == 200)
+                    let other: AppStoreEnvironment = receipt.environment == .production ? .sandbox : .production
+                    #expect(try caller.code("v2/history/\(id)", in: other) == 4_040_010)
+                }
+            }
+        }
+    }
+
+    @Test("tell the same of what will be renewed, and expire the same transactionReceipts")
+    func renewals() throws {
+        var statuses: [Int64: Int] = [:]
+        for customer in caller.store.world.customers where !customer.renewals.isEmpty {
+            let data = try #require(
+                try caller.ask("v1/subscriptions/\(customer.appTransactionId)", in: customer.environment)
+                    .body?["data"]?.elements)
+            let items = data.flatMap { $0["lastTransactions"]?.elements ?? [] }
+            #expect(items.count == customer.renewals.count)
+            for item in items { statuses[try #require(item["status"]?.integer), default: 0] += 1 }
+            for receipt in caller.store.receipts(of: customer) {
+                let answer = try verdict(receipt)
+                guard receipt.plan.version == nil else {
+                    let isEntitled = items.contains { [1, 4].contains($0["status"]?.integer) }
+                    #expect(answer["status"]?.integer == (isEntitled ? 0 : 21006), "\(receipt.id)")
+                    continue
+                }
+                for renewal in answer["pending_renewal_info"]?.elements ?? [] {
+                    let item = try #require(
+                        items.first { $0["originalTransactionId"] == renewal["original_transaction_id"] })
+                    let payload = try ServerAPICaller.payload(try #require(item["signedRenewalInfo"]))
+                    #expect(renewal["auto_renew_product_id"] == payload["autoRenewProductId"])
+                    #expect(
+                        renewal["auto_renew_status"]?.text
+                            == (payload["autoRenewStatus"]?.integer).map { String($0) })
+                    #expect(
+                        renewal["expiration_intent"]?.text
+                            == (payload["expirationIntent"]?.integer).map { String($0) })
+                    #expect(
+                        renewal["price_increase_status"]?.text
+                            == (payload["priceIncreaseStatus"]?.integer).map { String($0) })
+                    #expect(
+                        milliseconds(renewal, "grace_period_expires_date")
+                            == payload["gracePeriodExpiresDate"]?.integer)
+                }
+            }
+        }
+        #expect(Set(statuses.keys) == [1, 2, 3, 4, 5])
+    }
+
+    @Test("tell an upgrade as a cancellation only in worlds that ask for it")
+    func upgrades() throws {
+        for isAsked in [false, true] {
+            let store = try SimulatedStore(
+                seed: 7, customers: 36, clock: .fixed(Shared.noon), pki: Shared.pki,
+                options: .init(upgradesAreCancelled: isAsked))
+            let customer = try #require(store.world.customers.first { $0.kind == .upgraded })
+            let request = JSONValue.object([
+                "receipt-data": .string(try #require(store.receipts(of: customer).first).base64),
+                "password": .string(SimulatedApp.first.sharedSecret),
+            ])
+            let answer = try store.verifyReceipt.answer(body: request.bytes, at: .automatic)
+            let row = try #require(answer["latest_receipt_info"]?.elements?.first { $0["is_upgraded"] != nil })
+            #expect(row["is_upgraded"]?.text == "true")
+            #expect((row["cancellation_reason"]?.text == "0") == isAsked)
+        }
+    }
+
+    @Test("of a restored period: receipts and verifyReceipt have one id, the history another")
+    func restored() throws {
+        let customer = try caller.customer(.oldRestored)
+        let receipt = try #require(caller.store.receipts(of: customer).first)
+        let answer = try verdict(receipt)
+        let newest = try #require(customer.transactions.last)
+        #expect(answer["receipt"]?["transaction_id"]?.text == newest.restoredId)
+        #expect(answer["latest_receipt_info"]?["transaction_id"]?.text == newest.transactionId)
+        #expect(
+            answer["receipt"]?["web_order_line_item_id"] == answer["latest_receipt_info"]?["web_order_line_item_id"])
+    }
+}

@@ -1,0 +1,89 @@
+import Cryptography
+import Simulator
+import StoreTypes
+import Testing
+
+@Suite("Access to the simulated Server API")
+struct ServerAPIAccessTests {
+    private let store: SimulatedStore
+
+    init() throws {
+        store = try Shared.everybody.get()
+    }
+
+    private func status(_ authorization: String?) throws -> Int {
+        let id = try #require(store.world.customers.first?.transactions.first?.transactionId)
+        let answer = try store.serverAPI.answer(
+            APIRequest(
+                "GET", path: ["v1", "transactions", id], authorization: authorization, environment: .production))
+        #expect((answer.body == nil) == (answer.status == 401))
+        return answer.status
+    }
+
+    @Test("is had with the account's key, in real time and in the world's, with or without a time of issue")
+    func good() throws {
+        let credentials = store.credentials
+        #expect(try status("Bearer \(credentials.token())") == 200)
+        #expect(try status("Bearer \(credentials.token(issuedAt: Shared.noon))") == 200)
+        #expect(try status("Bearer \(credentials.token(claims: ["iat": nil]))") == 200)
+        #expect(try status("Bearer \(credentials.token(header: header()))") == 200)
+    }
+
+    private func header(alg: String = "ES256", kid: String? = nil, typ: String? = nil) -> JSONValue {
+        .object([
+            "alg": .string(alg), "kid": .string(kid ?? store.credentials.keyId), "typ": typ.map(JSONValue.string),
+        ])
+    }
+
+    @Test("is refused without a body for every wrong token")
+    func refusals() throws {
+        let credentials = store.credentials
+        let now = Timestamp.now.seconds
+        let good = try credentials.token()
+        let tokens: [String?] = [
+            nil, "", good, "Basic \(good)", "Bearer ", "Bearer a.b.c", "Bearer \(good).x",
+            "Bearer \(good.split(separator: ".").prefix(2).joined(separator: "."))",
+            "Bearer \(try credentials.token(signedBy: .p256()))",
+            "Bearer \(try credentials.token(header: header(alg: "none")))",
+            "Bearer \(try credentials.token(header: header(alg: "HS256")))",
+            "Bearer \(try credentials.token(header: header(kid: "OTHER")))",
+            "Bearer \(try credentials.token(header: header(typ: "JWS")))",
+            "Bearer \(try credentials.token(claims: ["iss": .string("other")]))",
+            "Bearer \(try credentials.token(claims: ["aud": .string("appstoreconnect-v2")]))",
+            "Bearer \(try credentials.token(claims: ["bid": .string("com.example.other")]))",
+            "Bearer \(try credentials.token(claims: ["bid": nil]))",
+            "Bearer \(try credentials.token(claims: ["exp": nil]))",
+            "Bearer \(try credentials.token(claims: ["exp": .number(now - 1)]))",
+            "Bearer \(try credentials.token(claims: ["exp": .number(now + 3700)]))",
+            "Bearer \(try credentials.token(claims: ["iat": nil, "exp": .number(now + 86_400)]))",
+            "Bearer \(try credentials.token(claims: ["iat": .string("now")]))",
+        ]
+        for token in tokens { #expect(try status(token) == 401, "\(token ?? "none")") }
+    }
+
+    @Test("is not known by other paths or methods")
+    func paths() throws {
+        let caller = ServerAPICaller(store: store)
+        for target in ["v3/history/1", "v1/transactions", "v1/transactions/1/2/3", "v2/transactions/1"] {
+            #expect(try caller.ask(target).status == 404)
+        }
+        #expect(try caller.ask("v2/history/1", method: "POST").status == 404)
+    }
+
+    @Test("is limited by the hour: nothing stops six hundred, a small budget does until the time it says")
+    func budgets() throws {
+        let limiter = RateLimiter()
+        for _ in 0..<600 { #expect(limiter.take(.history, .sandbox) == nil) }
+        limiter.set(.init(capacity: 3, seconds: 3600), for: .history, in: .production)
+        for _ in 0..<3 { #expect(limiter.take(.history, .production) == nil) }
+        let later = try #require(limiter.take(.history, .production))
+        let wait = later.milliseconds - Timestamp.now.milliseconds
+        #expect((1_190_000...1_200_000).contains(wait))
+        #expect(limiter.take(.history, .sandbox) == nil)
+        #expect(limiter.take(.transactionInfo, .production) == nil)
+        limiter.reset()
+        #expect(limiter.take(.history, .production) == nil)
+        #expect(RateLimiter.Budget.published(.history, .production) == .init(capacity: 180_000))
+        #expect(RateLimiter.Budget.published(.orderLookup, .sandbox) == .init(capacity: 3600))
+    }
+}

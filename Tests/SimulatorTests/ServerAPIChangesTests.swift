@@ -1,0 +1,190 @@
+import Simulator
+import StoreTypes
+import Testing
+
+@Suite("Changes through the simulated Server API")
+struct ServerAPIChangesTests {
+    private let caller: ServerAPICaller
+
+    init() throws {
+        // Its own: these tests change it.
+        caller = ServerAPICaller(store: try Shared.store(customers: 90))
+    }
+
+    private func verdict(_ receipt: IssuedReceipt) throws -> JSONValue {
+        let request = JSONValue.object([
+            "receipt-data": .string(receipt.base64), "password": .string(SimulatedApp.first.sharedSecret),
+        ])
+        return try caller.store.verifyReceipt.answer(body: request.bytes, at: .automatic)
+    }
+
+    @Test("an account token comes back in lower case, in both faces, and moves its rows to the end of the history")
+    func tokens() throws {
+        let customer = try caller.customer(.severalSubscriptions)
+        let first = try #require(customer.transactions.first { $0.isAutoRenewable && !$0.isFamilyShared })
+        let receipt = try #require(caller.store.receipts(of: customer).first)
+        let before = try verdict(receipt)
+        let token = "ABCDEF00-1111-4222-8333-444455556666"
+        func set(_ id: String, _ token: String) throws -> APIAnswer {
+            try caller.ask(
+                "v1/transactions/\(id)/appAccountToken", method: "PUT",
+                body: .object(["appAccountToken": .string(token)]))
+        }
+        #expect(try set(first.transactionId, token).status == 200)
+        let rows = try caller.history(of: first.transactionId).rows
+        #expect(rows.last?["appAccountToken"]?.text == token.lowercased())
+        let after = try verdict(receipt)
+        let told = try #require(after["latest_receipt_info"]?.elements).filter {
+            $0["app_account_token"]?.text == token.lowercased()
+        }
+        #expect(told.map { $0["original_transaction_id"]?.text } == Array(repeating: first.transactionId, count: 4))
+        #expect(after["receipt"]?["in_app"] == before["receipt"]?["in_app"])
+        #expect(try set(first.transactionId, "nonsense").body?["errorCode"]?.integer == 4_000_183)
+        let second = try #require(
+            customer.transactions.last { $0.originalTransactionId == first.transactionId })
+        #expect(try set(second.transactionId, token).body?["errorCode"]?.integer == 4_000_187)
+        #expect(try set("123", token).body?["errorCode"]?.integer == 4_040_005)
+        let shared = try #require(customer.transactions.first { $0.isFamilyShared })
+        #expect(try set(shared.transactionId, token).body?["errorCode"]?.integer == 4_000_185)
+    }
+
+    @Test("a finished consumable leaves version 1 and the newest list, not version 2")
+    func finishing() throws {
+        let customer = try caller.customer(.severalSubscriptions, .sandbox)
+        let coins = try #require(customer.transactions.first { $0.product.kind == .consumable })
+        let receipt = try #require(caller.store.receipts(of: customer).first)
+        let before = try #require(try verdict(receipt)["latest_receipt_info"]?.elements).count
+        let path = "v1/transactions/\(coins.transactionId)/finish"
+        #expect(try caller.ask(path, in: .sandbox, method: "POST").status == 200)
+        #expect(try caller.ask(path, in: .sandbox, method: "POST").status == 200)
+        #expect(try verdict(receipt)["latest_receipt_info"]?.elements?.count == before - 1)
+        let all = customer.transactions.count
+        #expect(try caller.history(of: coins.transactionId, in: .sandbox, version: 1).rows.count == all - 1)
+        #expect(try caller.history(of: coins.transactionId, in: .sandbox).rows.count == all)
+    }
+
+    @Test("an extension moves the end in both faces, at most twice a year")
+    func extensions() throws {
+        let customer = try caller.customer(.longHistory)
+        let newest = try #require(customer.transactions.last)
+        let path = "v1/subscriptions/extend/\(newest.originalTransactionId)"
+        func wish(_ days: Int64) -> JSONValue {
+            .object([
+                "extendByDays": .number(days), "extendReasonCode": .number(3), "requestIdentifier": .string("r"),
+            ])
+        }
+        let answer = try #require(try caller.ask(path, method: "PUT", body: wish(10)).body)
+        let date = try #require(newest.expiresDate).milliseconds + 864_000_000
+        #expect(answer["success"] == .bool(true))
+        #expect(answer["effectiveDate"] == .number(date))
+        #expect(answer["webOrderLineItemId"]?.text == newest.webOrderLineItemId)
+        let receipt = try #require(caller.store.receipts(of: customer).first)
+        let told = try verdict(receipt)["latest_receipt_info"]?.elements?.last
+        #expect(told?["expires_date_ms"]?.text == String(date))
+        #expect(try caller.ask(path, method: "PUT", body: wish(1)).status == 200)
+        #expect(try caller.code(path, method: "PUT", body: wish(1)) == 4_030_005)
+        #expect(try caller.code(path, method: "PUT", body: wish(0)) == 4_000_009)
+        #expect(try caller.code("v1/subscriptions/extend/x", method: "PUT", body: wish(1)) == 4_000_008)
+        #expect(try caller.code("v1/subscriptions/extend/77", method: "PUT", body: wish(1)) == 4_040_005)
+        for (kind, code) in [(CustomerKind.familyShared, Int64(4_030_007)), (.expiredSubscription, 4_030_004)] {
+            let id = try #require(try caller.customer(kind).transactions.first).transactionId
+            #expect(try caller.code("v1/subscriptions/extend/\(id)", method: "PUT", body: wish(1)) == code)
+        }
+    }
+
+    @Test("a mass extension says how many it reached, and does nothing when it is asked again")
+    func massExtensions() throws {
+        let name = "3f0b9f5e-6d1c-4c2a-9a57-1b7a0f6e2d11"
+        func wish(_ more: KeyValuePairs<String, JSONValue?> = [:], name: String) -> JSONValue {
+            .object(
+                [
+                    .init("extendByDays", .number(5)), .init("extendReasonCode", .number(2)),
+                    .init("requestIdentifier", .string(name)), .init("productId", .string("com.example.app.yearly")),
+                ] + more.compactMap { member in member.value.map { JSONValue.Member(member.key, $0) } })
+        }
+        let path = "v1/subscriptions/extend/mass"
+        func end() throws -> Int64? {
+            let id = try #require(try caller.customer(.downgradePending).transactions.last).transactionId
+            return try caller.history(of: id).rows.last?["expiresDate"]?.integer
+        }
+        let before = try #require(try end())
+        for _ in 0..<2 { #expect(try caller.ask(path, method: "POST", body: wish(name: name)).status == 200) }
+        #expect(try end() == before + 432_000_000)
+        let status = try #require(try caller.ask("\(path)/com.example.app.yearly/\(name)").body)
+        #expect(status["complete"] == .bool(true))
+        #expect(try #require(status["succeededCount"]?.integer) > 0)
+        #expect(try caller.code("\(path)/com.example.app.monthly/\(name)") == 4_040_009)
+        #expect(try caller.code(path, method: "POST", body: wish(name: "no UUID")) == 4_000_011)
+        let nowhere = wish(["storefrontCountryCodes": .array([])], name: name)
+        #expect(try caller.code(path, method: "POST", body: nowhere) == 4_000_027)
+    }
+
+    @Test("test notifications can be looked up, past ones are told in twenties")
+    func notifications() throws {
+        let token = try #require(
+            try caller.ask("v1/notifications/test", method: "POST").body?["testNotificationToken"]?.text)
+        let test = try #require(try caller.ask("v1/notifications/test/\(token)").body)
+        let payload = try ServerAPICaller.payload(try #require(test["signedPayload"]))
+        #expect(payload["notificationType"]?.text == "TEST")
+        #expect(keys(payload["data"]) == ["environment", "bundleId", "appAppleId"])
+        #expect(try caller.code("v1/notifications/test/\(token)", in: .sandbox) == 4_040_008)
+        #expect(try caller.code("v1/notifications/test/x") == 4_000_020)
+        let end = Shared.noon.milliseconds
+        func period(_ days: Int64, _ more: KeyValuePairs<String, JSONValue?> = [:]) -> JSONValue {
+            .object(
+                [.init("startDate", .number(end - days * 86_400_000)), .init("endDate", .number(end))]
+                    + more.compactMap { member in member.value.map { JSONValue.Member(member.key, $0) } })
+        }
+        let path = "v1/notifications/history"
+        let first = try #require(try caller.ask(path, method: "POST", body: period(170)).body)
+        #expect(first["notificationHistory"]?.elements?.count == 20)
+        #expect(first["hasMore"] == .bool(true))
+        let next = try #require(first["paginationToken"]?.text)
+        let second = try caller.ask("\(path)?paginationToken=\(next)", method: "POST", body: period(170)).body
+        #expect(second?["notificationHistory"] != first["notificationHistory"])
+        let refunds = period(170, ["notificationType": .string("REFUND")])
+        for item in try caller.ask(path, method: "POST", body: refunds).body?["notificationHistory"]?.elements ?? [] {
+            let payload = try ServerAPICaller.payload(try #require(item["signedPayload"]))
+            #expect(payload["notificationType"]?.text == "REFUND")
+            let row = try ServerAPICaller.payload(try #require(payload["data"]?["signedTransactionInfo"]))
+            #expect(row["revocationDate"] != nil)
+        }
+        for (days, more, code) in [
+            (181, [:], 4_000_012), (-1, [:], 4_000_013), (9, ["notificationSubtype": .string("X")], 4_000_018),
+            (9, ["notificationType": .string("TEST"), "transactionId": .string("1")], 4_000_019),
+            (9, ["transactionId": .string("1")], 4_040_010), (9, ["transactionId": .string("x")], 4_000_006),
+        ] as [(Int64, KeyValuePairs<String, JSONValue?>, Int64)] {
+            #expect(try caller.code(path, method: "POST", body: period(days, more)) == code)
+        }
+        #expect(try caller.code("\(path)?paginationToken=x", method: "POST", body: period(9)) == 4_000_014)
+    }
+
+    @Test("consumption is taken note of when it is told as Apple wants it")
+    func consumption() throws {
+        let coins = try #require(try caller.customer(.consumables).transactions.first).transactionId
+        let month = try #require(try caller.customer(.longHistory).transactions.first).transactionId
+        func send(_ id: String, _ members: KeyValuePairs<String, JSONValue?>) throws -> APIAnswer {
+            let good: [JSONValue.Member] = [
+                .init("customerConsented", .bool(true)), .init("sampleContentProvided", .bool(false)),
+                .init("deliveryStatus", .string("DELIVERED")),
+            ]
+            let changed = members.map { JSONValue.Member($0.key, $0.value ?? .null) }
+            let kept = good.filter { member in !changed.contains { $0.key == member.key } }
+            return try caller.ask(
+                "v2/transactions/consumption/\(id)", method: "PUT", body: .object(kept + changed))
+        }
+        let accepted = try send(coins, ["consumptionPercentage": .number(40_000)])
+        #expect(accepted.status == 202)
+        #expect(accepted.body == nil)
+        for (id, members, code) in [
+            (coins, ["customerConsented": .bool(false)], 4_000_035), (coins, ["customerConsented": nil], 4_000_035),
+            (coins, ["sampleContentProvided": nil], 4_000_041), (coins, ["deliveryStatus": .string("X")], 4_000_036),
+            (coins, ["refundPreference": .string("X")], 4_000_044),
+            (month, ["consumptionPercentage": .number(1)], 4_000_209), ("0", [:], 4_000_006), ("5", [:], 4_040_010),
+        ] as [(String, KeyValuePairs<String, JSONValue?>, Int64)] {
+            #expect(try send(id, members).body?["errorCode"]?.integer == code)
+        }
+        #expect(
+            try caller.code("v1/transactions/consumption/\(coins)", method: "PUT", body: .object([])) == 4_000_035)
+    }
+}

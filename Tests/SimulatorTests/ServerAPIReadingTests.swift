@@ -1,0 +1,148 @@
+import Simulator
+import StoreTypes
+import Testing
+
+@Suite("The simulated Server API")
+struct ServerAPIReadingTests {
+    private let caller: ServerAPICaller
+
+    init() throws {
+        caller = ServerAPICaller(store: try Shared.everybody.get())
+    }
+
+    @Test("tells one transaction, signed now")
+    func transactionInfo() throws {
+        let transaction = try #require(try caller.customer(.activeSubscription).transactions.last)
+        let answer = try caller.ask("v1/transactions/\(transaction.transactionId)")
+        #expect(answer.status == 200)
+        let row = try ServerAPICaller.payload(try #require(answer.body?["signedTransactionInfo"]))
+        #expect(row == transaction.row(.production, signedDate: Shared.noon))
+    }
+
+    @Test(
+        "refuses ids by their form, and those of the other environment",
+        arguments: [
+            ("0", 4_000_006), ("..%2F", 4_000_006), ("abc", 4_000_006), ("123456789012345678901", 4_000_006),
+            ("123456789012345", 4_040_010),
+        ] as [(String, Int64)])
+    func identifiers(id: String, code: Int64) throws {
+        for path in ["v1/transactions/", "v2/history/", "v1/history/", "v1/subscriptions/", "v2/refund/lookup/"] {
+            #expect(try caller.code("\(path)\(id)") == code, "\(path)")
+        }
+        let sandbox = try #require(try caller.customer(.consumables, .sandbox).transactions.first)
+        #expect(try caller.code("v2/history/\(sandbox.transactionId)") == 4_040_010)
+        #expect(try caller.ask("v2/history/\(sandbox.transactionId)", in: .sandbox).status == 200)
+    }
+
+    @Test("pages a history of more than a hundred in twenties, by the date of change", arguments: [1, 2])
+    func paging(version: Int) throws {
+        let customer = try caller.customer(.longHistory)
+        let id = customer.transactions[50].transactionId
+        let (rows, pages) = try caller.history(of: id, version: version)
+        #expect(pages == (customer.transactions.count + 19) / 20)
+        #expect(rows.compactMap { $0["transactionId"]?.text } == customer.transactions.map(\.transactionId))
+        let descending = try caller.history(of: id, version: version, query: "sort=DESCENDING").rows
+        #expect(descending == rows.reversed())
+    }
+
+    @Test("lists a refunded row where it was refunded, not where it was bought")
+    func lastModified() throws {
+        let customer = try caller.customer(.refundedPeriod)
+        let ids = try caller.history(of: customer.transactions[0].transactionId).rows.compactMap {
+            $0["transactionId"]?.text
+        }
+        let refunded = try #require(customer.transactions.first { $0.revocation != nil })
+        #expect(Set(ids) == Set(customer.transactions.map(\.transactionId)))
+        #expect(ids.firstIndex(of: refunded.transactionId) == 2)
+    }
+
+    @Test("finds a customer by every id, restored ones and the download's among them")
+    func anyId() throws {
+        let customer = try caller.customer(.restored)
+        let ids = customer.transactions.flatMap { [$0.transactionId, $0.receiptId] } + [customer.appTransactionId]
+        #expect(Set(ids).count == customer.transactions.count + 3)
+        for id in ids { #expect(try caller.history(of: id).rows.count == customer.transactions.count) }
+        #expect(try caller.code("v1/transactions/\(customer.appTransactionId)") == 4_000_048)
+    }
+
+    @Test(
+        "filters a history",
+        arguments: [
+            ("productId=com.example.app.unlock&productId=com.example.app.season", 2),
+            ("productType=AUTO_RENEWABLE", 8), ("productType=NON_RENEWABLE&productType=NON_CONSUMABLE", 2),
+            ("subscriptionGroupIdentifier=20500002", 4), ("inAppOwnershipType=FAMILY_SHARED", 1),
+            ("inAppOwnershipType=PURCHASED", 10), ("revoked=true", 0), ("revoked=False", 11),
+            ("excludeRevoked=true", 11), ("startDate=0&endDate=9999999999999", 11), ("endDate=0", 0),
+            ("productId=com.example.app.other", 0), ("revision=0", 11),
+        ])
+    func filters(query: String, count: Int) throws {
+        let id = try #require(try caller.customer(.severalSubscriptions).transactions.first).transactionId
+        #expect(try caller.history(of: id, query: query).rows.count == count)
+    }
+
+    @Test(
+        "refuses parameters by name",
+        arguments: [
+            ("revision=x", 4_000_005), ("startDate=5&endDate=4", 4_000_013), ("startDate=x", 4_000_015),
+            ("endDate=x", 4_000_016), ("sort=UP", 4_000_021), ("productType=Consumable", 4_000_022),
+            ("productId=", 4_000_023), ("subscriptionGroupIdentifier=x", 4_000_024), ("excludeRevoked=1", 4_000_025),
+            ("inAppOwnershipType=X", 4_000_026), ("revoked=maybe", 4_000_030),
+        ] as [(String, Int64)])
+    func badParameters(query: String, code: Int64) throws {
+        let id = try #require(try caller.customer(.severalSubscriptions).transactions.first).transactionId
+        #expect(try caller.code("v2/history/\(id)?\(query)") == code)
+    }
+
+    @Test("answers of the sandbox have no appAppleId; a customer without purchases has an empty history")
+    func envelopes() throws {
+        for environment in [AppStoreEnvironment.production, .sandbox] {
+            let id = try caller.customer(.noPurchases, environment).appTransactionId
+            let answer = try #require(try caller.ask("v2/history/\(id)", in: environment).body)
+            #expect(answer["revision"] == .string("0"))
+            #expect(answer["signedTransactions"] == .array([]))
+            #expect((answer["appAppleId"]?.integer == 1_234_567_890) == (environment == .production))
+            let statuses = try #require(try caller.ask("v1/subscriptions/\(id)", in: environment).body)
+            #expect(statuses["data"] == .array([]))
+        }
+    }
+
+    @Test("leaves finished consumables out of version 1, refunded ones not")
+    func versionOne() throws {
+        for (kind, first, second) in [(CustomerKind.consumables, 1, 2), (.refundedConsumables, 3, 3)] {
+            let id = try #require(try caller.customer(kind).transactions.first).transactionId
+            #expect(try caller.history(of: id, version: 1).rows.count == first)
+            #expect(try caller.history(of: id, version: 2).rows.count == second)
+        }
+    }
+
+    @Test("tells the state of each subscription below its group, and only those asked for")
+    func statuses() throws {
+        let customer = try caller.customer(.severalSubscriptions)
+        let path = "v1/subscriptions/\(customer.transactions[0].transactionId)"
+        let data = try #require(try caller.ask(path).body?["data"]?.elements)
+        #expect(data.compactMap { $0["subscriptionGroupIdentifier"]?.text } == ["20500001", "20500002"])
+        #expect(data.map { $0["lastTransactions"]?.elements?.count } == [2, 1])
+        let expired = try #require(try caller.ask("\(path)?status=2&status=5").body?["data"]?.elements)
+        #expect(expired.map { $0["subscriptionGroupIdentifier"]?.text } == ["20500002"])
+        #expect(try caller.code("\(path)?status=6") == 4_000_031)
+    }
+
+    @Test("gives refunds by their dates, an order's purchases in production, and the app's download")
+    func others() throws {
+        let customer = try caller.customer(.restored)
+        let first = try #require(customer.transactions.first)
+        let refunds = try #require(try caller.ask("v2/refund/lookup/\(first.transactionId)").body)
+        #expect(keys(refunds) == ["signedTransactions", "revision", "hasMore"])
+        #expect(refunds["signedTransactions"]?.elements?.count == 1)
+        #expect(try caller.code("v1/refund/lookup/\(customer.transactions[1].transactionId)") == 4_040_005)
+        let order = try #require(try caller.ask("v1/lookup/\(first.orderId)").body)
+        #expect(order["status"] == .number(0))
+        #expect(order["signedTransactions"]?.elements?.count == 1)
+        #expect(keys(try caller.ask("v1/lookup/MUNKNOWN").body) == ["status"])
+        #expect(try caller.code("v1/lookup/\(first.orderId)", in: .sandbox) == 4_000_000)
+        let app = try caller.ask("v1/transactions/appTransactions/\(first.transactionId)").body
+        let payload = try ServerAPICaller.payload(try #require(app?["signedAppTransactionInfo"]))
+        #expect(payload["appTransactionId"]?.text == customer.appTransactionId)
+        #expect(payload["originalPurchaseDate"]?.integer == customer.originalPurchaseDate.milliseconds)
+    }
+}
