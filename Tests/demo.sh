@@ -11,10 +11,11 @@ command -v curl >/dev/null 2>&1 || { echo "demo: curl is missing" >&2; exit 2; }
 state=$(mktemp -d)
 store=""
 proxy=""
+api_proxy=""
 clean_up() {
     code=$?
     trap - EXIT
-    for child in $proxy $store; do kill "$child" 2>/dev/null || true; done
+    for child in $proxy $api_proxy $store; do kill "$child" 2>/dev/null || true; done
     wait 2>/dev/null || true
     rm -rf "$state"
     exit "$code"
@@ -25,7 +26,7 @@ trap 'exit 143' TERM
 
 fail() {
     echo "demo: $1" >&2
-    for log in "$state/store.log" "$state/proxy.log"; do [ ! -s "$log" ] || sed 's/^/    /' "$log" >&2; done
+    for log in "$state/store.log" "$state/proxy.log" "$state/api-proxy.log"; do [ ! -s "$log" ] || sed 's/^/    /' "$log" >&2; done
     exit 1
 }
 
@@ -67,6 +68,10 @@ ask() {
 
 header() { sed -n "s/^$1: *\([^ ]*\) *\$/\1/p" "$state/head" | tr -d '\r'; }
 
+# What the answer says, whatever the order: its members sorted, without the time of the request and without the receipt
+# in it, which Apple signs anew each time.
+facts() { tr -s '[]{},' '\n' <"$state/answer.json" | grep -v '^"request_date\|^"latest_receipt"' | sort; }
+
 # The answer a member a line, long values cut, and not more of it than fits on the screen.
 readable() {
     sed 's/,"/,\
@@ -82,6 +87,7 @@ readable() {
 
 : >"$state/store.log"
 : >"$state/proxy.log"
+: >"$state/api-proxy.log"
 "$tool" simulate --listen 127.0.0.1:0 --state "$state" --customers 20 >/dev/null 2>"$state/store.log" &
 store=$!
 store_url=$(address "$state/store.log" "$store")
@@ -94,10 +100,23 @@ echo "receipt-bridge:      $proxy_url"
 
 app=$(receipt Production appReceipt)
 ask "An App Receipt of production, passed on to Apple" "$app" 0 apple Production
+facts >"$state/apple.facts"
 ask "A sandbox receipt at the same address: Apple's 21007 sends the proxy to the sandbox" \
     "$(receipt Sandbox appReceipt)" 0 apple Sandbox
 ask "A transactionReceipt, as apps for iOS 6 post it" "$(receipt Production transactionReceipt)" 0 apple Production
 tampered=$(sed -n 's/.*"receipt":"\([^"]*\)".*"mangling":"tamperedByte".*/\1/p' "$state/hostile.jsonl")
+
+sed 's/answer: \[apple, receipt\]/answer: [api, apple, receipt]/' "$state/receipt-bridge.yaml" >"$state/api.yaml"
+"$tool" serve --config "$state/api.yaml" --listen 127.0.0.1:0 >/dev/null 2>"$state/api-proxy.log" &
+api_proxy=$!
+old_proxy_url=$proxy_url
+proxy_url=$(address "$state/api-proxy.log" "$api_proxy")
+ask "The first receipt at a proxy that is switched to the App Store Server API: without verifyReceipt, the same members" \
+    "$app" 0 api Production
+facts >"$state/api.facts"
+proxy_url=$old_proxy_url
+diff "$state/apple.facts" "$state/api.facts" || fail "the App Store Server API gives another answer than verifyReceipt"
+
 ask "A receipt in which somebody changed one byte" "$tampered" 21003 apple Production
 
 kill "$store"
