@@ -4,7 +4,8 @@
     server_api.py --simulator http://127.0.0.1:8090 --state STATE
 
 Nothing of the library is changed but the host that it asks and the root that it trusts. Prints a line per check; exits
-with 1 when one fails. The state directory is the one that `receipt-bridge simulate --state` wrote.
+with 1 when one fails. The state directory is the one that `receipt-bridge simulate --state STATE --customers 200` wrote:
+in a smaller world no customer has a prorated refund, and the checks that look for one fail.
 """
 
 import argparse
