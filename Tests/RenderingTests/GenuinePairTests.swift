@@ -3,22 +3,21 @@ import Purchases
 import ReceiptDecoding
 import Rendering
 import StoreTypes
+import TestSupport
 import Testing
 
 /// Apple's own answers to receipts, beside the checkout where there are any; nothing of them is in the repository.
-private let corpus = URL(filePath: #filePath)
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appending(path: "shared/corpus")
-
-private let hasCorpus = FileManager.default.fileExists(atPath: corpus.path)
-
 @Suite(
     "Genuine pairs of receipt and answer",
-    .enabled(if: hasCorpus, "there is no ../shared/corpus beside the checkout, so Apple's own answers are not compared")
+    .enabled(
+        if: Corpus.folder != nil,
+        "there is no ../shared/corpus beside the checkout, so Apple's own answers are not compared")
 )
 struct GenuinePairTests {
+    private func corpus(_ path: String) throws -> URL { try #require(Corpus.folder).appending(path: path) }
+
     private func blob(_ path: String) throws -> Data {
-        let text = try String(contentsOf: corpus.appending(path: path), encoding: .utf8)
+        let text = try String(contentsOf: corpus(path), encoding: .utf8)
         return try #require(Data(base64Encoded: text, options: .ignoreUnknownCharacters))
     }
 
@@ -27,7 +26,7 @@ struct GenuinePairTests {
         arguments: [("sandbox-demo-7iap-20150813-sha1-e5ef15", 7), ("sandbox-fashion-42iap-20201108-sha1-b5549e", 42)])
     func appReceipt(name: String, count: Int) throws {
         let apple = JSONReader.compact(
-            try String(contentsOf: corpus.appending(path: "responses/PAIR-\(name).json"), encoding: .utf8))
+            try String(contentsOf: corpus("responses/PAIR-\(name).json"), encoding: .utf8))
         let receipt = try BlobReader.appReceipt(try blob("app-receipts/\(name).b64"))
         #expect(receipt.purchases.count == count)
         let date = try #require(apple.firstMatch(of: /"request_date_ms":"(\d+)"/).flatMap { Int64($0.1) })
@@ -48,7 +47,7 @@ struct GenuinePairTests {
             "PAIR-sandbox-v2-demo-sub-20151117-48b378", "PAIR-expired21006-sandbox-v2-demo-sub-20151117-48b378",
         ])
     func transactionReceipt(name: String) throws {
-        let apple = try String(contentsOf: corpus.appending(path: "responses/\(name).json"), encoding: .utf8)
+        let apple = try String(contentsOf: corpus("responses/\(name).json"), encoding: .utf8)
         let receipt = try BlobReader.transactionReceipt(
             try blob("transaction-receipts/sandbox-v2-demo-sub-20151117-48b378.b64"))
         let isExpired = name.contains("21006")
