@@ -5,8 +5,8 @@
 
 Nothing of the library is changed but the host that it asks and the root that it trusts. Prints a line per check; exits
 with 1 when one fails. The state directory is the one that `receipt-bridge simulate --state STATE --customers 200` wrote:
-in the default world of 20, three checks fail for want of a customer to look at (a second subscription, a grace period, a
-prorated refund).
+in the default world of 20, three checks fail for want of a customer to look at (a second product, a grace period or
+a revoked subscription, a prorated refund).
 """
 
 import argparse
