@@ -47,13 +47,30 @@ package struct AnsweredPurchase: Sendable, Hashable {
     }
 
     /// The elements of an array, or the one object that stands in its place.
-    private static func objects(_ name: StaticString, in object: JSONObject) -> [JSONObject] {
+    fileprivate static func objects(_ name: StaticString, in object: JSONObject) -> [JSONObject] {
         if let objects = try? object.objects(name) { return objects }
         return (try? object.object(name)).flatMap { $0 }.map { [$0] } ?? []
     }
 }
 
 extension LookupKeys {
+    /// The identifiers of a whole verifyReceipt answer, as they stand there: of its receipt, its latest rows and its
+    /// pending renewals. Nothing of that is signed. Empty for what is no JSON object.
+    package init(unverifiedAnswer body: [UInt8]) {
+        guard let answer = try? JSONObject(body) else {
+            self.init([])
+            return
+        }
+        let receipts = AnsweredPurchase.objects("receipt", in: answer)
+        var rows = receipts + receipts.flatMap { AnsweredPurchase.objects("in_app", in: $0) }
+        for name in ["latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info"] as [StaticString] {
+            rows += AnsweredPurchase.objects(name, in: answer)
+        }
+        self.init(
+            originalTransactionIds: rows.map { (try? $0.text("original_transaction_id")) ?? nil },
+            transactionIds: rows.map { (try? $0.text("transaction_id")) ?? nil })
+    }
+
     /// The identifiers of an answer's rows.
     package init(_ purchases: [AnsweredPurchase]) {
         self.init(
