@@ -6,6 +6,7 @@ import Transport
 package struct ServerAPISource: Sendable {
     private struct App: Sendable {
         let client: ServerAPIClient
+        let budget: ServerAPIBudget
         /// Of kept records, in milliseconds.
         let lifetime: Int64
     }
@@ -14,9 +15,13 @@ package struct ServerAPISource: Sendable {
     private let cache = RecordCache()
     private let now: @Sendable () -> Timestamp
 
+    /// - Parameters:
+    ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
+    ///   - reserve: the part of that which live traffic has for itself.
     init(
         settings: Settings, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
-        now: @escaping @Sendable () -> Timestamp
+        now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
+        retry: RetryPolicy = RetryPolicy()
     ) throws {
         let hosts: ServerAPIHosts
         do throws(TransportError) {
@@ -27,12 +32,13 @@ package struct ServerAPISource: Sendable {
         }
         let clock = AppStoreClock(now: now, uptime: AppStoreClock.system.uptime, sleep: AppStoreClock.system.sleep)
         let parts = ServerAPIClient.Parts(
-            transport: transport, hosts: hosts, verifier: verifier, clock: clock)
+            transport: transport, hosts: hosts, verifier: verifier, retry: retry, clock: clock)
         var apps: [BundleIdentifier: App] = [:]
         for app in settings.apps {
             guard let bundleId = app.bundleId, let account = app.serverAPI else { continue }
+            let budget = ServerAPIBudget(share: share, reserve: reserve)
             apps[bundleId] = App(
-                client: ServerAPIClient(account: account, parts: parts, budget: ServerAPIBudget()),
+                client: ServerAPIClient(account: account, parts: parts, budget: budget), budget: budget,
                 lifetime: app.cacheSeconds * 1000)
         }
         self.apps = apps
@@ -60,4 +66,10 @@ package struct ServerAPISource: Sendable {
 
     /// Whether the app has a key.
     func serves(_ bundleId: BundleIdentifier) -> Bool { apps[bundleId] != nil }
+
+    /// The app's client, for calls that nothing is kept of; nil where the app has no key.
+    func client(for bundleId: BundleIdentifier) -> ServerAPIClient? { apps[bundleId]?.client }
+
+    /// Of all apps with a key.
+    var budgets: [ServerAPIBudget] { apps.values.map(\.budget) }
 }

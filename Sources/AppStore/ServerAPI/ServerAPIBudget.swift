@@ -14,6 +14,10 @@ package final class ServerAPIBudget: Sendable {
     private let share: Double
     private let reserve: Double
     private let buckets = Mutex<[Key: HourlyBudget]>([:])
+    private let granted = Atomic<Int64>(0)
+
+    /// Calls that were granted, to all endpoints together.
+    package var calls: Int64 { granted.load(ordering: .relaxed) }
 
     /// - Parameters:
     ///   - share: the part of Apple's limits to use, above 0 and at most 1.
@@ -28,7 +32,9 @@ package final class ServerAPIBudget: Sendable {
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
     ) -> HourlyBudget.Verdict {
-        change(endpoint, environment, now) { $0.take(priority, at: now) }
+        let verdict = change(endpoint, environment, now) { $0.take(priority, at: now) }
+        if case .granted = verdict { granted.add(1, ordering: .relaxed) }
+        return verdict
     }
 
     /// Apple refused a call: none until then.
