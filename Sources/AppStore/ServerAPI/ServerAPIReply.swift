@@ -1,3 +1,4 @@
+import JSONReading
 import Transport
 
 /// What a response of the App Store Server API means.
