@@ -36,6 +36,7 @@ let package = Package(
 
         // Leaves: know nothing of the walk.
         .target(name: "StoreTypes", swiftSettings: strict),
+        .target(name: "JSONReading", swiftSettings: strict),
         .target(
             name: "Cryptography", dependencies: ["COpenSSL"],
             resources: [
@@ -53,11 +54,13 @@ let package = Package(
 
         // Stages of the walk, in its order.
         .target(name: "ReceiptDecoding", dependencies: ["StoreTypes", "Cryptography"], swiftSettings: strict),
-        .target(name: "AppStore", dependencies: ["StoreTypes", "Cryptography", "Transport"], swiftSettings: strict),
         .target(
-            name: "Purchases", dependencies: ["StoreTypes", "ReceiptDecoding", "AppStore"], swiftSettings: strict),
+            name: "AppStore", dependencies: ["StoreTypes", "JSONReading", "Cryptography", "Transport"],
+            swiftSettings: strict),
         .target(
-            name: "Rendering", dependencies: ["StoreTypes", "ReceiptDecoding", "AppStore", "Purchases"],
+            name: "Purchases", dependencies: ["StoreTypes", "JSONReading", "ReceiptDecoding", "AppStore"], swiftSettings: strict),
+        .target(
+            name: "Rendering", dependencies: ["StoreTypes", "JSONReading", "ReceiptDecoding", "AppStore", "Purchases"],
             resources: mappings.map { .embedInCode("../../Mappings/\($0).json") },
             swiftSettings: strict),
 
@@ -65,7 +68,8 @@ let package = Package(
         .target(
             name: "Pipeline",
             dependencies: [
-                "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases", "Rendering",
+                "StoreTypes", "JSONReading", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
+                "Rendering",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -99,7 +103,8 @@ let package = Package(
         .executableTarget(
             name: "receipt-bridge",
             dependencies: [
-                "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
+                "CMalloc", "StoreTypes", "JSONReading", "Cryptography", "Transport", "ReceiptDecoding", "AppStore",
+                "Purchases",
                 "Rendering",
                 "Pipeline",
                 "Server", "Simulator",
@@ -115,6 +120,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["StoreTypes", "Cryptography", "ReceiptDecoding", "Simulator"],
             path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "StoreTypesTests", dependencies: ["StoreTypes"], swiftSettings: strict),
+        .testTarget(name: "JSONReadingTests", dependencies: ["JSONReading"], swiftSettings: strict),
         .testTarget(
             name: "CryptographyTests", dependencies: ["Cryptography", "Simulator", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
@@ -127,7 +133,8 @@ let package = Package(
         .testTarget(
             name: "AppStoreTests",
             dependencies: [
-                "AppStore", "Cryptography", "Transport", "StoreTypes", "Simulator", "HTTPTestServer", "TestSupport",
+                "AppStore", "JSONReading", "Cryptography", "Transport", "StoreTypes", "Simulator", "HTTPTestServer",
+                "TestSupport",
             ],
             swiftSettings: strict),
         .testTarget(

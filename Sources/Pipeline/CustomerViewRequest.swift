@@ -1,4 +1,4 @@
-import AppStore
+import JSONReading
 package import StoreTypes
 
 /// The body of `POST /v1/receipts`: exactly one of two keys, others do not matter.

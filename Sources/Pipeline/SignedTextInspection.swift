@@ -1,4 +1,5 @@
 package import AppStore
+import JSONReading
 package import ReceiptDecoding
 package import StoreTypes
 

@@ -1,3 +1,4 @@
+import JSONReading
 package import ReceiptDecoding
 package import StoreTypes
 
@@ -42,19 +43,19 @@ package struct VerifyReceiptRequest: Sendable {
         let bytes = body.span
         let start = body.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         let found: [JSONScanner.Member]
-        do throws(JSONScanner.Failure) {
-            found = try JSONScanner.members(of: bytes, from: start)
+        do throws(JSONStructureError) {
+            found = try Self.members(of: bytes, from: start)
         } catch {
             throw .notJSON
         }
         guard Self.isUnicode(body) else { throw .notJSON }
         let members = Self.lastOfEach(found, in: bytes)
         func value(_ key: StaticString) -> JSONScanner.Value? {
-            members.last { Self.key(of: $0, is: key, in: bytes) }?.value
+            members.last { $0.name.says(key, in: bytes) }?.value
         }
         self.body = Redacted(body)
         self.members = members
-        isAmbiguous = start > 0 || members.count < found.count || members.contains(where: \.keyHasEscapes)
+        isAmbiguous = start > 0 || members.count < found.count || members.contains(where: \.name.isEscaped)
         let (text, isMended) = try Self.receiptText(value("receipt-data"), in: bytes, profile: profile)
         receiptText = Redacted(text)
         self.isMended = isMended
@@ -91,12 +92,12 @@ package struct VerifyReceiptRequest: Sendable {
             written += value
         }
         for member in members {
-            let name = Self.name(of: member, in: body.span)
+            let name = member.name.unescaped(in: body.span)
             if replacement != nil, name.elementsEqual("password".utf8) { continue }
             if isMended, name.elementsEqual("receipt-data".utf8) {
                 write(name, Self.quoted(receiptText.reveal()))
             } else {
-                write(member.keyHasEscapes ? Self.escaped(name) : name, body[member.value.whole])
+                write(member.name.isEscaped ? Self.escaped(name) : name, body[member.value.whole])
             }
         }
         if let replacement {
@@ -107,14 +108,22 @@ package struct VerifyReceiptRequest: Sendable {
 }
 
 extension VerifyReceiptRequest {
+    /// In order, repetitions included.
+    private static func members(
+        of bytes: Span<UInt8>, from start: Int
+    ) throws(JSONStructureError) -> [JSONScanner.Member] {
+        var scanner = JSONScanner(at: start, valueDepth: JSONScanner.maximumDepth)
+        var members: [JSONScanner.Member] = []
+        try scanner.takeDocument(bytes) { members.append($0) }
+        return members
+    }
+
     private static func receiptText(
-        _ value: JSONScanner.Value?, in bytes: borrowing Span<UInt8>, profile: ReceiptProfile
+        _ value: JSONScanner.Value?, in bytes: Span<UInt8>, profile: ReceiptProfile
     ) throws(Failure) -> (text: [UInt8], isMended: Bool) {
         guard let value else { throw .receiptMissing }
-        guard case .string(let range, let hasEscapes) = value else { throw .receiptNotText }
-        let text =
-            hasEscapes
-            ? JSONText.unescaped(range, in: bytes) : bytes.withUnsafeBufferPointer { [UInt8]($0[range]) }
+        guard case .string(let string) = value else { throw .receiptNotText }
+        let text = string.unescaped(in: bytes)
         guard !text.isEmpty else { throw .receiptEmpty }
         if profile == .tolerant, let mended = ReceiptDecoder.mended(text.span), mended != text {
             return (mended, true)
@@ -122,27 +131,25 @@ extension VerifyReceiptRequest {
         return (text, false)
     }
 
-    private static func password(_ value: JSONScanner.Value?, in bytes: borrowing Span<UInt8>) -> Password {
+    private static func password(_ value: JSONScanner.Value?, in bytes: Span<UInt8>) -> Password {
         switch value {
-        case .string(let range, _) where range.isEmpty: .absent
-        case .string(let range, _):
-            .text(SharedSecret(String(decoding: JSONText.unescaped(range, in: bytes), as: UTF8.self)))
-        case .scalar(let range) where JSONText.equal(range, "null" as StaticString, in: bytes): .absent
+        case .string(let string) where string.range.isEmpty: .absent
+        case .string(let string): .text(SharedSecret(String(decoding: string.unescaped(in: bytes), as: UTF8.self)))
+        case .scalar(let range) where bytes.holds("null", at: range): .absent
         case nil: .absent
         default: .notText
         }
     }
 
     /// Clients send `true`, `"true"` and `1`.
-    private static func isTrue(_ value: JSONScanner.Value?, in bytes: borrowing Span<UInt8>) -> Bool {
+    private static func isTrue(_ value: JSONScanner.Value?, in bytes: Span<UInt8>) -> Bool {
         let range: Range<Int>
         switch value {
-        case .string(let text, _): range = text
+        case .string(let text): range = text.range
         case .scalar(let text): range = text
         default: return false
         }
-        return JSONText.equal(range, "true" as StaticString, in: bytes)
-            || JSONText.equal(range, "1" as StaticString, in: bytes)
+        return bytes.holds("true", at: range) || bytes.holds("1", at: range)
     }
 
     private static func isUnicode(_ body: [UInt8]) -> Bool {
@@ -151,24 +158,11 @@ extension VerifyReceiptRequest {
         return union < 0x80 || String(validating: body, as: UTF8.self) != nil
     }
 
-    private static func name(of member: JSONScanner.Member, in bytes: borrowing Span<UInt8>) -> [UInt8] {
-        member.keyHasEscapes
-            ? JSONText.unescaped(member.key, in: bytes) : bytes.withUnsafeBufferPointer { [UInt8]($0[member.key]) }
-    }
-
-    private static func key(
-        of member: JSONScanner.Member, is name: StaticString, in bytes: borrowing Span<UInt8>
-    ) -> Bool {
-        guard member.keyHasEscapes else { return JSONText.equal(member.key, name, in: bytes) }
-        let unescaped = JSONText.unescaped(member.key, in: bytes)
-        return JSONText.equal(0..<unescaped.count, name, in: unescaped.span)
-    }
-
     private static func lastOfEach(
-        _ members: [JSONScanner.Member], in bytes: borrowing Span<UInt8>
+        _ members: [JSONScanner.Member], in bytes: Span<UInt8>
     ) -> [JSONScanner.Member] {
         var positions: [[UInt8]: Int] = [:]
-        for (position, member) in members.enumerated() { positions[name(of: member, in: bytes)] = position }
+        for (position, member) in members.enumerated() { positions[member.name.unescaped(in: bytes)] = position }
         guard positions.count < members.count else { return members }
         return positions.values.sorted().map { members[$0] }
     }

@@ -1,4 +1,4 @@
-import AppStore
+import JSONReading
 package import StoreTypes
 
 /// A purchase as a row of Apple's verifyReceipt answer tells it: only what outlives the answer, identifiers and whether

@@ -1,3 +1,4 @@
+import JSONReading
 import AppStore
 import Testing
 
@@ -55,21 +56,9 @@ struct StatusScannerTests {
         "Anything but one JSON object is refused, with the place",
         arguments: [
             ("", "byte 0: expected a JSON object"), ("<html>", "byte 0: expected a JSON object"),
-            ("0", "byte 0: expected a JSON object"), (#"[{"status":0}]"#, "byte 0: expected a JSON object"),
             ("\u{FEFF}{}", "byte 0: expected a JSON object"), (#"{"status":0"#, "byte 11: expected a comma or }"),
             (#"{"status":0}}"#, "byte 12: expected nothing after the object"),
-            (#"{"status":0}{"status":1}"#, "byte 12: expected nothing after the object"),
-            (#"{"status":0,}"#, "byte 12: expected a string"), (#"{status:0}"#, "byte 1: expected a string"),
-            (#"{"status" 0}"#, "byte 10: expected a colon"), (#"{"status":}"#, "byte 10: expected a value"),
-            (#"{"status":00}"#, "byte 11: expected a comma or }"), (#"{"status":-}"#, "byte 11: expected a digit"),
-            (#"{"status":1.}"#, "byte 12: expected a digit"), (#"{"status":1e}"#, "byte 12: expected a digit"),
-            (#"{"status":+1}"#, "byte 10: expected a value"), (#"{"status":NaN}"#, "byte 10: expected a value"),
-            (#"{"status":tru}"#, "byte 13: expected a value"), (#"{"a":"b"#, "byte 7: expected the end of a string"),
-            (#"{"a":"\x"}"#, "byte 7: expected an escape"), (#"{"a":"\u00g0"}"#, "byte 10: expected a hex digit"),
-            ("{\"a\":\"\n\"}", "byte 6: expected no control character in a string"),
-            (#"{"a":[1,]}"#, "byte 8: expected a value"), (#"{"a":[1}"#, "byte 7: expected a comma or ]"),
-            (#"{"a":{"b":1]}"#, "byte 11: expected a comma or }"), (#"{"a":{,}}"#, "byte 6: expected a string"),
-            (#"{"a":"\"#, "byte 7: expected an escape"),
+            (#"{"status":00}"#, "byte 11: expected a comma or }"),
         ])
     func refused(text: String, description: String) {
         #expect(reason(Array(text.utf8)) == description)
@@ -92,19 +81,6 @@ struct StatusScannerTests {
                 _ = try? StatusScanner.scan(changed)
             }
         }
-    }
-
-    @Test("64 levels are read, 65 are refused, a million cost nothing", arguments: ["[", #"{"a":"#])
-    func nesting(opening: String) throws {
-        func nested(_ levels: Int) -> [UInt8] {
-            let closing = opening == "[" ? "]" : "}"
-            let inside = String(repeating: opening, count: levels) + "1" + String(repeating: closing, count: levels)
-            return Array("{\"a\":\(inside),\"status\":0}".utf8)
-        }
-        #expect(try StatusScanner.scan(nested(63)).status == 0)
-        #expect(reason(nested(64))?.hasSuffix("expected less nesting") == true)
-        #expect(reason(nested(1_000_000))?.hasSuffix("expected less nesting") == true)
-        #expect(reason(Array(String(repeating: opening, count: 1_000_000).utf8)) != nil)
     }
 
     private func reason(_ bytes: [UInt8]) -> String? {

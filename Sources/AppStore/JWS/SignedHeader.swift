@@ -1,3 +1,4 @@
+import JSONReading
 import Cryptography
 
 /// The header of a text that the App Store signed. `kid`, `jku`, `x5u` and `jwk` are not looked at: they name keys of

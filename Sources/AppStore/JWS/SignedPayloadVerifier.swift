@@ -1,3 +1,4 @@
+import JSONReading
 package import Cryptography
 package import StoreTypes
 

@@ -1,3 +1,4 @@
+package import JSONReading
 package import StoreTypes
 
 extension RenewalPayload: SignedClaims {

@@ -1,3 +1,4 @@
+package import JSONReading
 package import StoreTypes
 
 /// A payload that the App Store signs.

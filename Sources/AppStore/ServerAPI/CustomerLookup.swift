@@ -1,3 +1,4 @@
+import JSONReading
 import StoreTypes
 
 /// Who is looked up: equal questions are asked once at a time.

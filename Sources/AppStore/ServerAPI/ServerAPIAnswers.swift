@@ -1,3 +1,4 @@
+import JSONReading
 package import StoreTypes
 
 /// A page of a history of transactions or refunds, nothing verified.

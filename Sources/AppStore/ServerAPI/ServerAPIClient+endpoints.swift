@@ -1,3 +1,4 @@
+import JSONReading
 package import StoreTypes
 
 /// The endpoints one by one; what is signed in an answer is verified before it is returned.

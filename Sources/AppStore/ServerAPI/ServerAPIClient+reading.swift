@@ -1,3 +1,4 @@
+import JSONReading
 import StoreTypes
 
 /// From answers to verified payloads.

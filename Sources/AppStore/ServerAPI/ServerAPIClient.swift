@@ -1,3 +1,4 @@
+import JSONReading
 import StoreTypes
 package import Transport
 

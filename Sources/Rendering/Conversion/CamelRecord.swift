@@ -1,3 +1,4 @@
+import JSONReading
 import AppStore
 import StoreTypes
 

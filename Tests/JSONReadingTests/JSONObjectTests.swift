@@ -1,5 +1,4 @@
-import AppStore
-import StoreTypes
+import JSONReading
 import Testing
 
 @Suite("A JSON object read in place")
@@ -14,7 +13,7 @@ struct JSONObjectTests {
         for name in ["text", "integer", "date", "flag", "texts", "object", "objects", "null"] as [StaticString] {
             _ = try? object.text(name)
             _ = try? object.integer(name)
-            _ = try? object.date(name)
+            _ = try? object.milliseconds(name)
             _ = try? object.flag(name)
             _ = try? object.texts(name)
             _ = try? object.object(name)
@@ -27,7 +26,7 @@ struct JSONObjectTests {
         let object = try JSONObject(Array(Self.sample.utf8))
         #expect(try object.text("text") == "aé\n😀")
         #expect(try object.integer("integer") == .min)
-        #expect(try object.date("date") == Timestamp(milliseconds: 1_697_679_936_049))
+        #expect(try object.milliseconds("date") == 1_697_679_936_049)
         #expect(try object.flag("flag") == false)
         #expect(try object.texts("texts") == ["x", "/", ""])
         #expect(try object.object("object")?.object("inner")?.has("deep") == true)

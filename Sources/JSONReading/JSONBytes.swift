@@ -1,0 +1,48 @@
+extension Span<UInt8> {
+    /// The next quote, backslash or control character, which is what a JSON string cannot simply contain; or the end.
+    func endOfPlainText(from start: Int) -> Int {
+        bytes.withUnsafeBytes { buffer in
+            var position = start
+            // Eight at a time: receipts are strings of a hundred thousand bytes. Each test sets the top bit of a byte
+            // that it holds for, and perhaps of bytes behind such a one: the first is right.
+            let ones: UInt64 = 0x0101_0101_0101_0101
+            while position + 8 <= buffer.count {
+                let word = UInt64(littleEndian: buffer.loadUnaligned(fromByteOffset: position, as: UInt64.self))
+                let control = (word &- ones &* 0x20) & ~word
+                let quote = word ^ (ones &* 0x22)
+                let backslash = word ^ (ones &* 0x5C)
+                let found = control | ((quote &- ones) & ~quote) | ((backslash &- ones) & ~backslash)
+                let tops = found & (ones &* 0x80)
+                if tops != 0 { return position + tops.trailingZeroBitCount / 8 }
+                position += 8
+            }
+            while position < buffer.count, buffer[position] != UInt8(ascii: "\""),
+                buffer[position] != UInt8(ascii: "\\"),
+                buffer[position] >= 0x20
+            {
+                position += 1
+            }
+            return position
+        }
+    }
+
+    /// Whether exactly this text stands there.
+    package func holds(_ text: StaticString, at range: Range<Int>) -> Bool {
+        guard range.count == text.utf8CodeUnitCount else { return false }
+        let wanted = text.utf8Start
+        for offset in 0..<range.count where self[range.lowerBound + offset] != wanted[offset] { return false }
+        return true
+    }
+}
+
+extension UInt8 {
+    /// The value of a hex digit.
+    var hexDigit: UInt16? {
+        switch self {
+        case 0x30...0x39: UInt16(self - 0x30)
+        case 0x41...0x46: UInt16(self - 0x41 + 10)
+        case 0x61...0x66: UInt16(self - 0x61 + 10)
+        default: nil
+        }
+    }
+}

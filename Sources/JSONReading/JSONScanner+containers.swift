@@ -1,0 +1,71 @@
+/// Objects and arrays that are checked and not looked into.
+extension JSONScanner {
+    mutating func skipContainer(_ bytes: Span<UInt8>) throws(JSONStructureError) {
+        var open = OpenContainers(limit: valueDepth)
+        repeat {
+            skipBlanks(bytes)
+            if take(UInt8(ascii: "{"), bytes) {
+                guard open.push(isObject: true) else { throw fails(expecting: "less nesting") }
+                skipBlanks(bytes)
+                if peek(bytes) != UInt8(ascii: "}") {
+                    _ = try takeName(bytes)
+                    continue
+                }
+            } else if take(UInt8(ascii: "["), bytes) {
+                guard open.push(isObject: false) else { throw fails(expecting: "less nesting") }
+                skipBlanks(bytes)
+                if peek(bytes) != UInt8(ascii: "]") { continue }
+            } else if peek(bytes) == UInt8(ascii: "\"") {
+                _ = try takeString(bytes)
+            } else {
+                try skipScalar(bytes)
+            }
+            try closeContainers(&open, bytes)
+        } while !open.isEmpty
+    }
+
+    /// After a value: closes what ends here, up to the comma before the next value.
+    private mutating func closeContainers(
+        _ open: inout OpenContainers, _ bytes: Span<UInt8>
+    ) throws(JSONStructureError) {
+        while !open.isEmpty {
+            skipBlanks(bytes)
+            if take(open.isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]"), bytes) {
+                open.pop()
+            } else if take(UInt8(ascii: ","), bytes) {
+                if open.isInObject { _ = try takeName(bytes) }
+                return
+            } else {
+                throw fails(expecting: open.isInObject ? "a comma or }" : "a comma or ]")
+            }
+        }
+    }
+}
+
+/// The containers around a value, innermost last: one bit each.
+private struct OpenContainers {
+    private var kinds: UInt64 = 0
+    private var depth = 0
+    private let limit: Int
+
+    /// - Parameter limit: at most 64, as many as there are bits.
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    var isEmpty: Bool { depth == 0 }
+    var isInObject: Bool { kinds & 1 == 1 }
+
+    /// False when there are as many as there may be.
+    mutating func push(isObject: Bool) -> Bool {
+        guard depth < limit else { return false }
+        kinds = kinds << 1 | (isObject ? 1 : 0)
+        depth += 1
+        return true
+    }
+
+    mutating func pop() {
+        kinds >>= 1
+        depth -= 1
+    }
+}

@@ -1,0 +1,84 @@
+/// Strings, numbers and words.
+extension JSONScanner {
+    /// `"name" :` and the blanks around them.
+    mutating func takeName(_ bytes: Span<UInt8>) throws(JSONStructureError) -> JSONString {
+        skipBlanks(bytes)
+        let name = try takeString(bytes)
+        skipBlanks(bytes)
+        guard take(UInt8(ascii: ":"), bytes) else { throw fails(expecting: "a colon") }
+        skipBlanks(bytes)
+        return name
+    }
+
+    mutating func takeString(_ bytes: Span<UInt8>) throws(JSONStructureError) -> JSONString {
+        guard take(UInt8(ascii: "\""), bytes) else { throw fails(expecting: "a string") }
+        let start = position
+        var isEscaped = false
+        while true {
+            position = bytes.endOfPlainText(from: position)
+            if take(UInt8(ascii: "\""), bytes) {
+                return JSONString(range: start..<position - 1, isEscaped: isEscaped)
+            }
+            guard take(UInt8(ascii: "\\"), bytes) else {
+                let isCut = position == bytes.count
+                throw fails(expecting: isCut ? "the end of a string" : "no control character in a string")
+            }
+            isEscaped = true
+            try skipEscape(bytes)
+        }
+    }
+
+    /// Behind the backslash.
+    private mutating func skipEscape(_ bytes: Span<UInt8>) throws(JSONStructureError) {
+        switch peek(bytes) {
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "b"), UInt8(ascii: "f"),
+            UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"):
+            position += 1
+        case UInt8(ascii: "u"):
+            position += 1
+            for _ in 0..<4 {
+                guard peek(bytes)?.hexDigit != nil else { throw fails(expecting: "a hex digit") }
+                position += 1
+            }
+        default: throw fails(expecting: "an escape")
+        }
+    }
+
+    /// A number or word.
+    mutating func skipScalar(_ bytes: Span<UInt8>) throws(JSONStructureError) {
+        switch peek(bytes) {
+        case UInt8(ascii: "t"): try skipWord("true", bytes)
+        case UInt8(ascii: "f"): try skipWord("false", bytes)
+        case UInt8(ascii: "n"): try skipWord("null", bytes)
+        default: try skipNumber(bytes)
+        }
+    }
+
+    private mutating func skipWord(_ word: StaticString, _ bytes: Span<UInt8>) throws(JSONStructureError) {
+        for offset in 0..<word.utf8CodeUnitCount {
+            guard take(word.utf8Start[offset], bytes) else { throw fails(expecting: "a value") }
+        }
+    }
+
+    /// `-? (0 | [1-9] digits) (. digits)? ([eE] [+-]? digits)?`
+    private mutating func skipNumber(_ bytes: Span<UInt8>) throws(JSONStructureError) {
+        let isNegative = take(UInt8(ascii: "-"), bytes)
+        if !take(UInt8(ascii: "0"), bytes) {
+            guard skipDigits(bytes) else { throw fails(expecting: isNegative ? "a digit" : "a value") }
+        }
+        if take(UInt8(ascii: "."), bytes) {
+            guard skipDigits(bytes) else { throw fails(expecting: "a digit") }
+        }
+        if take(UInt8(ascii: "e"), bytes) || take(UInt8(ascii: "E"), bytes) {
+            _ = take(UInt8(ascii: "+"), bytes) || take(UInt8(ascii: "-"), bytes)
+            guard skipDigits(bytes) else { throw fails(expecting: "a digit") }
+        }
+    }
+
+    /// False when there is none.
+    private mutating func skipDigits(_ bytes: Span<UInt8>) -> Bool {
+        let start = position
+        while let byte = peek(bytes), (0x30...0x39).contains(byte) { position += 1 }
+        return position > start
+    }
+}

@@ -1,0 +1,92 @@
+/// A string, where it stands in a document that the scanner found well-formed.
+package struct JSONString: Sendable, Hashable {
+    /// Between the quotes.
+    package let range: Range<Int>
+    /// Whether it says something else than it spells.
+    package let isEscaped: Bool
+
+    /// Whether this is what it says, however it is spelled.
+    package func says(_ text: StaticString, in bytes: Span<UInt8>) -> Bool {
+        guard isEscaped else { return bytes.holds(text, at: range) }
+        // The longest spelling of a byte has six.
+        guard range.count <= 6 * text.utf8CodeUnitCount else { return false }
+        let unescaped = unescaped(in: bytes)
+        return unescaped.span.holds(text, at: unescaped.indices)
+    }
+
+    /// What it says; half a surrogate pair becomes U+FFFD.
+    package func unescaped(in bytes: Span<UInt8>) -> [UInt8] {
+        unescaped(in: bytes, orHalf: "\u{FFFD}") ?? []
+    }
+
+    /// What it says; nil for bytes that are not UTF-8, and for half a surrogate pair.
+    package func text(in bytes: Span<UInt8>) -> String? {
+        guard isEscaped else {
+            return bytes.extracting(range).withUnsafeBufferPointer { text in
+                // Most are ASCII, and read 37 ns faster so, each.
+                text.reduce(0, |) < 0x80
+                    ? String(decoding: text, as: UTF8.self) : String(validating: text, as: UTF8.self)
+            }
+        }
+        return unescaped(in: bytes, orHalf: nil).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// - Parameter half: what stands for half a surrogate pair; nil where nothing can.
+    private func unescaped(in bytes: Span<UInt8>, orHalf half: UnicodeScalar?) -> [UInt8]? {
+        let text = bytes.extracting(range)
+        guard isEscaped else { return text.withUnsafeBufferPointer { [UInt8]($0) } }
+        var plain: [UInt8] = []
+        plain.reserveCapacity(text.count)
+        var position = 0
+        while true {
+            let end = text.endOfPlainText(from: position)
+            text.extracting(position..<end).withUnsafeBufferPointer { plain.append(contentsOf: $0) }
+            guard end + 1 < text.count else { return plain }
+            let letter = text[end + 1]
+            position = end + 2
+            if letter == UInt8(ascii: "u") {
+                guard let scalar = text.scalar(at: &position) ?? half else { return nil }
+                plain.append(contentsOf: scalar.utf8)
+            } else {
+                plain.append(Self.meaning(of: letter))
+            }
+        }
+    }
+
+    /// Of the letter behind a backslash.
+    private static func meaning(of letter: UInt8) -> UInt8 {
+        switch letter {
+        case UInt8(ascii: "b"): 0x08
+        case UInt8(ascii: "f"): 0x0C
+        case UInt8(ascii: "n"): 0x0A
+        case UInt8(ascii: "r"): 0x0D
+        case UInt8(ascii: "t"): 0x09
+        default: letter
+        }
+    }
+}
+
+extension Span<UInt8> {
+    /// The four digits of `\uXXXX`, and its second half where there is one; nil for half a surrogate pair.
+    fileprivate func scalar(at position: inout Int) -> UnicodeScalar? {
+        guard let first = codeUnit(at: position) else { return nil }
+        position += 4
+        guard UTF16.isLeadSurrogate(first) else { return UnicodeScalar(first) }
+        guard position + 1 < count, self[position] == UInt8(ascii: "\\"), self[position + 1] == UInt8(ascii: "u"),
+            let second = codeUnit(at: position + 2), UTF16.isTrailSurrogate(second)
+        else { return nil }
+        position += 6
+        return UnicodeScalar(0x10000 + (UInt32(first) - 0xD800) << 10 + (UInt32(second) - 0xDC00))
+    }
+
+    /// Four hexadecimal digits.
+    private func codeUnit(at start: Int) -> UInt16? {
+        guard start + 4 <= count else { return nil }
+        var unit: UInt16 = 0
+        for position in start..<start + 4 {
+            guard let digit = self[position].hexDigit else { return nil }
+            unit = unit << 4 | digit
+        }
+        return unit
+    }
+}
