@@ -98,7 +98,7 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "Migration", dependencies: ["StoreTypes", "Cryptography", "Rendering", "Ledger"],
+            name: "Migration", dependencies: ["StoreTypes", "Cryptography", "JSONReading", "Rendering", "Ledger"],
             swiftSettings: strict),
         .target(
             name: "Simulator",
