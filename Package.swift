@@ -26,6 +26,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     ],
     targets: [
@@ -51,6 +52,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "Transport", dependencies: ["CCurl"], swiftSettings: strict),
+        .target(
+            name: "Ledger",
+            dependencies: [
+                "StoreTypes", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: strict),
 
         // Stages of the walk, in its order.
         .target(name: "ReceiptDecoding", dependencies: ["StoreTypes", "Cryptography"], swiftSettings: strict),
@@ -88,6 +96,9 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            swiftSettings: strict),
+        .target(
+            name: "Migration", dependencies: ["StoreTypes", "Cryptography", "JSONReading", "Rendering", "Ledger"],
             swiftSettings: strict),
         .target(
             name: "Simulator",
@@ -159,6 +170,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SimulatorTests", dependencies: ["Simulator", "Cryptography", "StoreTypes"], swiftSettings: strict),
+        .testTarget(name: "LedgerTests", dependencies: ["Ledger", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "MigrationTests", dependencies: ["Migration", "Ledger", "StoreTypes", "TestSupport"],
+            swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["receipt-bridge", "Simulator", "StoreTypes", "TestSupport"],
             swiftSettings: strict),

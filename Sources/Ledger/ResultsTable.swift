@@ -1,0 +1,137 @@
+import Foundation
+import GRDB
+
+/// The database that results go to: one table `results`, a row a result, rowids counting from 1 in the order of writing.
+///
+/// The first column is text and never twice the same. What is written becomes durable with ``commit()``, all of it or
+/// nothing. A call that failed has failed for good: open the table anew.
+package final class ResultsTable {
+    package struct Column: Sendable, Hashable {
+        package enum Kind: String, Sendable, Hashable {
+            case text = "TEXT"
+            case integer = "INTEGER"
+        }
+
+        package let name: String
+        package let kind: Kind
+
+        package init(_ name: String, _ kind: Kind) {
+            self.name = name
+            self.kind = kind
+        }
+    }
+
+    /// How many rows there are, those included that are not committed yet.
+    package private(set) var rows: Int64 = 0
+
+    private let path: String
+    private let columns: [Column]
+    private var queue: DatabaseQueue?
+    private var insertion: Statement?
+    private var isInTransaction = false
+    private var failure: LedgerError?
+
+    /// Opens the database; nothing is written to it before the first row.
+    ///
+    /// - Parameters:
+    ///   - path: of a database that ``commit()`` left, or of an empty file.
+    ///   - rowsToKeep: those behind are deleted; it is an error if there are not as many.
+    package init(path: String, columns: [Column], keeping rowsToKeep: Int64) throws(LedgerError) {
+        self.path = path
+        self.columns = columns
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        configuration.busyMode = .timeout(10)
+        let queue = try asLedgerError(at: path) { try DatabaseQueue(path: path, configuration: configuration) }
+        self.queue = queue
+        try asLedgerError(at: path) {
+            try queue.inDatabase { try keep(rowsToKeep, in: $0) }
+        }
+        rows = rowsToKeep
+    }
+
+    /// - Returns: false where the first column's text is taken; nothing is written then.
+    package func insert(_ row: borrowing PackedRow) throws(LedgerError) -> Bool {
+        let isNew = try onDatabase { db in
+            let statement = try begin(db).sqliteStatement
+            return try row.withBindings(to: statement) { try statement.run() == 1 }
+        }
+        if isNew { rows += 1 }
+        return isNew
+    }
+
+    /// Everything written until now is on disk when this returns.
+    package func commit() throws(LedgerError) {
+        guard isInTransaction else { return }
+        try onDatabase { try $0.execute(sql: "COMMIT") }
+        isInTransaction = false
+    }
+
+    /// Commits, and leaves one plain file without companions. A second call does nothing.
+    package func close() throws(LedgerError) {
+        guard queue != nil else { return }
+        _ = try onDatabase { try begin($0) }
+        try commit()
+        insertion = nil
+        try onDatabase { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
+        try asLedgerError(at: path) { try queue?.close() }
+        queue = nil
+    }
+
+    private func onDatabase<Result>(_ body: (Database) throws -> Result) throws(LedgerError) -> Result {
+        if let failure { throw failure }
+        guard let queue else { throw LedgerError(.failed, at: path, "the database was closed") }
+        do {
+            return try queue.inDatabase(body)
+        } catch {
+            let failure = LedgerError(error, at: path)
+            self.failure = failure
+            throw failure
+        }
+    }
+
+    /// The statement that writes a row, inside a transaction; the first one makes the table.
+    private func begin(_ db: Database) throws -> Statement {
+        if let insertion, isInTransaction { return insertion }
+        if insertion == nil {
+            // Readers do not wait for us, and we do not wait for them. A checkpoint of the log costs two more waits
+            // for the disk: it is worth one of 64 MiB.
+            try db.execute(
+                sql: """
+                    PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 16384;
+                    PRAGMA cache_size = -32768
+                    """)
+        }
+        try db.execute(sql: "BEGIN IMMEDIATE")
+        isInTransaction = true
+        if let insertion { return insertion }
+        let definitions = columns.enumerated().map { place, column in
+            "\(SQLName(column.name)) \(column.kind.rawValue)\(place == 0 ? " NOT NULL UNIQUE" : "")"
+        }
+        try db.execute(sql: "CREATE TABLE IF NOT EXISTS results (\(definitions.joined(separator: ", ")))")
+        let marks = columns.map { _ in "?" }.joined(separator: ", ")
+        let statement = try db.makeStatement(sql: "INSERT INTO results VALUES (\(marks)) ON CONFLICT DO NOTHING")
+        insertion = statement
+        return statement
+    }
+
+    /// Deletes what lies beyond; refuses what is not ours.
+    private func keep(_ wanted: Int64, in db: Database) throws {
+        let names = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info('results') ORDER BY cid")
+        guard !names.isEmpty else {
+            let others = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
+            guard wanted == 0, others == 0 else {
+                throw LedgerError(.changed, at: path, "there is no table results with \(wanted) rows")
+            }
+            return
+        }
+        guard names == columns.map(\.name) else {
+            throw LedgerError(.changed, at: path, "the table results has other columns: \(names.joined(separator: ", "))")
+        }
+        let last = try Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") ?? 0
+        guard last >= wanted else {
+            throw LedgerError(.changed, at: path, "the table results has \(last) rows where \(wanted) were written")
+        }
+        if last > wanted { try db.execute(sql: "DELETE FROM results WHERE rowid > ?", arguments: [wanted]) }
+    }
+}

@@ -1,0 +1,24 @@
+/// The name of a table or column of somebody else's, as it may stand in SQL.
+///
+/// Quoted as SQLite wants it, quotes inside doubled: a name is data, whatever it looks like.
+struct SQLName: Sendable, Hashable, CustomStringConvertible {
+    let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    var description: String { "\"\(text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\"" }
+
+    /// SQLite's own comparison: letters of ASCII in either case.
+    static func areSame(_ one: String, _ other: String) -> Bool {
+        one.utf8.count == other.utf8.count && zip(one.utf8, other.utf8).allSatisfy { folded($0) == folded($1) }
+    }
+
+    private static func folded(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte + 0x20
+        default: byte
+        }
+    }
+}

@@ -1,0 +1,27 @@
+import GRDB
+import GRDBSQLite
+
+extension SQLiteStatement {
+    /// TEXT without a copy, zero bytes in it included; it must stay where it is until the statement is done.
+    func bind(text: UnsafeRawBufferPointer, at index: CInt) {
+        // Where the pointer is nil SQLite would bind NULL.
+        let start = text.baseAddress ?? UnsafeRawPointer(emptyText.utf8Start)
+        sqlite3_bind_text64(
+            self, index, start.assumingMemoryBound(to: CChar.self), UInt64(text.count), nil, UInt8(SQLITE_UTF8))
+    }
+
+    /// Runs a statement that gives no rows; how many rows it changed.
+    func run() throws(DatabaseError) -> Int {
+        let connection = sqlite3_db_handle(self)
+        let code = sqlite3_step(self)
+        let message = code == SQLITE_DONE ? "" : String(cString: sqlite3_errmsg(connection))
+        sqlite3_reset(self)
+        sqlite3_clear_bindings(self)
+        guard code == SQLITE_DONE else {
+            throw DatabaseError(resultCode: ResultCode(rawValue: code), message: message)
+        }
+        return Int(sqlite3_changes(connection))
+    }
+}
+
+private let emptyText: StaticString = ""

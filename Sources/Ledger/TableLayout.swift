@@ -1,0 +1,97 @@
+import GRDB
+
+/// How one table of a foreign database is read: which one, by which integer, and the names of its columns.
+struct TableLayout: Sendable, Hashable {
+    /// What the caller asked for; nil where a default does.
+    struct Wish: Sendable, Hashable {
+        var table: String?
+        var receiptColumn: String
+        var idColumn: String?
+        var accountTokenColumn: String?
+    }
+
+    let table: SQLName
+    /// What each row has one of, in ascending order: the rowid, or an integer primary key.
+    let key: String
+    let receipt: SQLName
+    let id: SQLName?
+    let accountToken: SQLName?
+    /// The statement that made the table.
+    let schema: String
+
+    /// Looks around in the database; every error names what there is instead.
+    init(_ wish: Wish, in db: Database, at place: String) throws {
+        let (name, schema) = try Self.table(wish.table, in: db, at: place)
+        self.schema = schema
+        table = SQLName(name)
+        let place = "\(place), table \(name)"
+        let columns = try Column.all(of: name, in: db)
+        key = try Self.key(of: table, columns: columns, in: db, at: place)
+        receipt = try Self.column(wish.receiptColumn, of: columns, at: place)
+        if let wanted = wish.idColumn {
+            id = try Self.column(wanted, of: columns, at: place)
+        } else {
+            id = columns.first { SQLName.areSame($0.name, "id") }.map { SQLName($0.name) }
+        }
+        accountToken = try wish.accountTokenColumn.map { try Self.column($0, of: columns, at: place) }
+    }
+
+    /// The one that is wished for; else the only one there is; else `receipts`.
+    private static func table(
+        _ wanted: String?, in db: Database, at place: String
+    ) throws -> (name: String, schema: String) {
+        let rows = try Row.fetchAll(
+            db,
+            sql: """
+                SELECT name, type, coalesce(sql, '') FROM sqlite_master
+                WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name
+                """)
+        let all = rows.map { (name: $0[0] as String, isView: $0[1] as String == "view", schema: $0[2] as String) }
+        let tables = all.filter { !$0.isView }
+        let named = all.filter { SQLName.areSame($0.name, wanted ?? "receipts") }
+        guard let found = wanted == nil && tables.count == 1 ? tables.first : named.first else {
+            let names = tables.isEmpty ? "there is none" : "there are: \(tables.map(\.name).joined(separator: ", "))"
+            let what = wanted.map { "no table \($0)" } ?? "no table receipts, and not exactly one table"
+            throw LedgerError(.missingTable, at: place, "\(what); \(names)")
+        }
+        guard !found.isView else {
+            let reason = "\(found.name) is a view: its rows have no number to go on from; name a table"
+            throw LedgerError(.unusableTable, at: place, reason)
+        }
+        return (found.name, found.schema)
+    }
+
+    private static func column(_ wanted: String, of columns: [Column], at place: String) throws(LedgerError) -> SQLName {
+        guard let column = columns.first(where: { SQLName.areSame($0.name, wanted) }) else {
+            let names = columns.map(\.name).joined(separator: ", ")
+            throw LedgerError(.missingColumn, at: place, "no column \(wanted); there are: \(names)")
+        }
+        return SQLName(column.name)
+    }
+
+    /// A name of the rowid that no column has taken; in a table without rowids its integer primary key.
+    private static func key(
+        of table: SQLName, columns: [Column], in db: Database, at place: String
+    ) throws -> String {
+        let free = ["rowid", "_rowid_", "oid"].first { name in !columns.contains { SQLName.areSame($0.name, name) } }
+        if let free, (try? db.makeStatement(sql: "SELECT \(free) FROM \(table) LIMIT 0")) != nil { return free }
+        let primary = columns.filter { $0.placeInPrimaryKey > 0 }
+        if primary.count == 1, primary[0].type.uppercased().contains("INT") { return "\(SQLName(primary[0].name))" }
+        let reason = "the rows have neither a rowid nor an integer primary key to go on from"
+        throw LedgerError(.unusableTable, at: place, reason)
+    }
+
+    /// A column as SQLite describes it, generated ones included.
+    private struct Column {
+        let name: String
+        let type: String
+        /// From 1; 0 for a column outside the primary key.
+        let placeInPrimaryKey: Int
+
+        static func all(of table: String, in db: Database) throws -> [Column] {
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1", arguments: [table])
+            return rows.map { Column(name: $0[0], type: $0[1], placeInPrimaryKey: $0[2]) }
+        }
+    }
+}

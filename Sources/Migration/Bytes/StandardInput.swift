@@ -1,0 +1,28 @@
+/// Standard input: read once, from its beginning.
+struct StandardInput: ByteStream {
+    let name = "standard input"
+    private let file: FileDescriptor
+
+    init() {
+        file = FileDescriptor(0, isOwned: false)
+    }
+
+    /// Of another open file, for tests.
+    init(_ file: FileDescriptor) {
+        self.file = file
+    }
+
+    mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(SourceError) -> Int {
+        do throws(SystemFailure) { return try file.read(into: buffer) } catch { throw SourceError(error, at: name) }
+    }
+
+    /// Nothing can be seen of a stream before it is read. Whoever goes on in it is told by the digest in the position
+    /// whether the part to leave out is the same.
+    func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity {
+        SourceIdentity(kind: .standardInput, size: nil, digest: "")
+    }
+
+    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison {
+        try identity(as: kind).comparison(with: earlier, unit: "byte")
+    }
+}

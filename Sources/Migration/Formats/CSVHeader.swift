@@ -1,0 +1,80 @@
+/// The first record of a CSV file: which columns there are, and what separates them.
+struct CSVHeader: Sendable {
+    let separator: UInt8
+    /// Places of the columns; nil where there is none and none was asked for.
+    let receipt: Int
+    let id: Int?
+    let accountToken: Int?
+    /// How many columns every record must have.
+    let count: Int
+
+    /// Bytes, and names, that a header may have.
+    static let maximumBytes = 1 << 20
+    static let maximumColumns = 4_096
+
+    /// - Parameter record: without a byte order mark, up to the end of the line.
+    init(_ record: Span<UInt8>, _ options: SourceOptions, at place: String) throws(SourceError) {
+        separator = Self.separator(in: record)
+        var scanner = CSVScanner(separator: separator, wantedFields: Self.maximumColumns)
+        if !scanner.scan(record) { scanner.finish(record) }
+        guard !scanner.isBroken, scanner.fieldCount <= Self.maximumColumns else {
+            throw SourceError(.malformed, at: place, "the first line is no header of CSV")
+        }
+        count = scanner.fieldCount
+        var names: [String] = []
+        for field in scanner.fields {
+            names.append(String(decoding: field.text(in: record), as: UTF8.self).trimmingSpaces)
+        }
+        receipt = try Self.place(of: options.receiptColumn ?? "receipt", in: names, at: place)
+        if let wanted = options.idColumn {
+            id = try Self.place(of: wanted, in: names, at: place)
+        } else {
+            id = names.firstIndex(of: "id")
+        }
+        if let wanted = options.accountTokenColumn {
+            accountToken = try Self.place(of: wanted, in: names, at: place)
+        } else {
+            accountToken = nil
+        }
+    }
+
+    /// For the fields of a record that matter.
+    var scanner: CSVScanner {
+        CSVScanner(separator: separator, wantedFields: max(receipt, id ?? 0, accountToken ?? 0) + 1)
+    }
+
+    /// How many bytes the first line has, line breaks in quotes included; nil where it does not end in these bytes.
+    static func length(in bytes: Span<UInt8>) -> Int? {
+        var isInQuotes = false
+        for index in bytes.indices {
+            if bytes[index] == UInt8(ascii: "\"") { isInQuotes.toggle() }
+            if bytes[index] == UInt8(ascii: "\n"), !isInQuotes { return index + 1 }
+        }
+        return nil
+    }
+
+    /// A comma, unless there is none and something else is: programs write what their country's numbers leave free.
+    private static func separator(in header: Span<UInt8>) -> UInt8 {
+        let candidates = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
+        var found: Set<UInt8> = []
+        var isInQuotes = false
+        for index in header.indices {
+            if header[index] == UInt8(ascii: "\"") { isInQuotes.toggle() }
+            if !isInQuotes { found.insert(header[index]) }
+        }
+        return candidates.first { found.contains($0) } ?? candidates[0]
+    }
+
+    private static func place(of name: String, in names: [String], at place: String) throws(SourceError) -> Int {
+        guard let index = names.firstIndex(of: name) else {
+            throw SourceError(.missingColumn, at: place, "no column \(name); there are: \(names.joined(separator: ", "))")
+        }
+        return index
+    }
+}
+
+extension String {
+    fileprivate var trimmingSpaces: String {
+        String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+}

@@ -1,0 +1,195 @@
+/// One row a record of CSV, as ``CSVScanner`` describes it, behind a header with the names. Blank lines are none.
+///
+/// Separated by commas, or by semicolons or tabs where the header has those instead. In UTF-8, with or without a byte
+/// order mark. A position is the byte at which a record begins.
+struct CSVSource: RowSource {
+    /// Bytes of a receipt, and of a whole record; a longer one is a row that cannot be read.
+    static let maximumFieldBytes = 8 << 20
+    static let maximumRecordBytes = 16 << 20
+
+    let identity: SourceIdentity
+
+    private let header: CSVHeader
+    private let maximumFieldBytes: Int
+    private let maximumRecordBytes: Int
+    private var window: ByteWindow
+    private var scanner: CSVScanner
+    private var nextRowNumber: Int64
+    /// Where a record begins that is too long for the window.
+    private var longRecord: SourcePosition?
+    private var failure: SourceError?
+    private var isFinished = false
+
+    /// - Parameter chunk: bytes to read at a time.
+    init(
+        _ stream: any ByteStream, options: SourceOptions, at position: SourcePosition?, chunk: Int = 1 << 18,
+        maximumFieldBytes: Int = Self.maximumFieldBytes, maximumRecordBytes: Int = Self.maximumRecordBytes
+    ) throws(SourceError) {
+        self.maximumFieldBytes = maximumFieldBytes
+        self.maximumRecordBytes = maximumRecordBytes
+        window = ByteWindow(stream, capacity: chunk)
+        identity = try window.identity(as: .csv)
+        header = try window.takeHeader(options)
+        scanner = header.scanner
+        nextRowNumber = position?.nextRowNumber ?? 1
+        guard let position else { return }
+        guard let offset = Int64(position.place), offset >= window.offset else {
+            throw SourceError(.changed, at: window.name, "the position is of a source of another kind")
+        }
+        try window.skip(behindLineBreak: offset - window.offset)
+    }
+
+    func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
+        try window.comparison(with: earlier, as: .csv)
+    }
+
+    mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
+        var rows: [SourceRow] = []
+        var bytes = 0
+        while !isFinished, rows.count < max(maximumRows, 1), rows.isEmpty || bytes < maximumBytes {
+            switch try nextRecord(canFail: rows.isEmpty) {
+            case nil:
+                isFinished = rows.isEmpty
+                return rows.isEmpty ? nil : SourceBatch(rows: rows, end: position)
+            case .whole:
+                guard let row = take() else { continue }
+                bytes += row.value.size
+                rows.append(row)
+            case .unfinished:
+                guard rows.isEmpty else { return SourceBatch(rows: rows, end: position) }
+                isFinished = true
+                let end = longRecord ?? position
+                finishRecord()
+                return take().map { SourceBatch(rows: [$0], end: end, isUnfinishedTail: true) }
+            }
+        }
+        return rows.isEmpty ? nil : SourceBatch(rows: rows, end: position)
+    }
+
+    private var position: SourcePosition {
+        SourcePosition(place: "\(window.offset)", nextRowNumber: nextRowNumber)
+    }
+
+    // MARK: - Records
+
+    private enum Record {
+        /// Up to where the scanner is.
+        case whole
+        /// All that is left, without a line break.
+        case unfinished
+    }
+
+    /// - Parameter canFail: false where there are rows to deliver first; a failure then waits for the next call.
+    private mutating func nextRecord(canFail: Bool) throws(SourceError) -> Record? {
+        do throws(SourceError) {
+            if let failure { throw failure }
+            return try nextRecord()
+        } catch {
+            failure = error
+            guard canFail else { return nil }
+            throw error
+        }
+    }
+
+    private mutating func nextRecord() throws(SourceError) -> Record? {
+        while !scan() {
+            if window.isAtEnd { return window.count > 0 || longRecord != nil ? .unfinished : nil }
+            if window.count > maximumRecordBytes {
+                if longRecord == nil { longRecord = position }
+                window.drop(scanner.position)
+                scanner.forgetFields()
+            }
+            try window.extend()
+        }
+        return .whole
+    }
+
+    private mutating func scan() -> Bool {
+        let bytes = window.bytes
+        return scanner.scan(bytes.span.extracting(window.range))
+    }
+
+    private mutating func finishRecord() {
+        let bytes = window.bytes
+        scanner.finish(bytes.span.extracting(window.range))
+    }
+
+    /// The row in the record that was scanned, which leaves the window; nil for a blank line.
+    private mutating func take() -> SourceRow? {
+        let length = scanner.position
+        let taken = window.read { row(of: $0.extracting(0..<length)) }
+        window.drop(length)
+        scanner.reset()
+        longRecord = nil
+        if taken != nil { nextRowNumber += 1 }
+        return taken
+    }
+
+    private func row(of record: Span<UInt8>) -> SourceRow? {
+        guard longRecord == nil, record.count <= maximumRecordBytes else {
+            return row(.tooLarge("the record", limit: maximumRecordBytes), in: record)
+        }
+        guard !record.isBlank else { return nil }
+        guard !scanner.isBroken else {
+            let reason =
+                scanner.isInQuotes
+                ? "the file ends within quotes" : "something stands between a closing quote and the next separator"
+            return row(.unreadable(code: "malformedQuotes", reason: reason), in: record)
+        }
+        guard scanner.fieldCount == header.count else {
+            let reason = "the record has \(scanner.fieldCount) fields where the header has \(header.count)"
+            return row(.unreadable(code: "wrongFieldCount", reason: reason), in: record)
+        }
+        let field = scanner.fields[header.receipt]
+        guard field.range.count <= maximumFieldBytes else {
+            return row(.tooLarge("the field", limit: maximumFieldBytes), in: record)
+        }
+        return row(StoredValue(bytes: field.text(in: record)), in: record)
+    }
+
+    private func row(_ value: StoredValue, in record: Span<UInt8>) -> SourceRow {
+        SourceRow(
+            number: nextRowNumber, id: text(at: header.id, in: record), value: value,
+            accountToken: text(at: header.accountToken, in: record))
+    }
+
+    /// Nil where the record has no such field, and for the empty text.
+    private func text(at place: Int?, in record: Span<UInt8>) -> String? {
+        guard let place, place < scanner.fields.count else { return nil }
+        let text = scanner.fields[place].text(in: record)
+        return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+    }
+}
+
+extension ByteWindow {
+    /// Reads the first line; what comes next in the window is the first record.
+    fileprivate mutating func takeHeader(_ options: SourceOptions) throws(SourceError) -> CSVHeader {
+        var length: Int?
+        repeat {
+            try extend()
+            length = read { CSVHeader.length(in: $0) }
+            guard length != nil || count <= CSVHeader.maximumBytes else {
+                throw SourceError(.malformed, at: name, "the first line is too long for a header of CSV")
+            }
+        } while length == nil && !isAtEnd
+        guard count > 0 else { throw SourceError(.malformed, at: name, "the file is empty; CSV has a header") }
+        guard read({ $0[0] < 0xFE }) else { throw SourceError(.malformed, at: name, "the text is UTF-16, not UTF-8") }
+        if read({ $0.beginsWithByteOrderMark }) {
+            drop(3)
+            length = length.map { $0 - 3 }
+        }
+        let end = length ?? count
+        let bytes = bytes
+        let header = try CSVHeader(bytes.span.extracting(range).extracting(0..<end), options, at: name)
+        drop(end)
+        return header
+    }
+}
+
+extension Span<UInt8> {
+    /// A line break and nothing else.
+    fileprivate var isBlank: Bool {
+        for index in indices where self[index] != 0x0A && self[index] != 0x0D { return false }
+        return true
+    }
+}

@@ -1,0 +1,214 @@
+import Cryptography
+import Foundation
+
+/// One row a file, however deep; its id is the path from the folder on, its value what is in it.
+///
+/// Folder by folder, names in the order of their bytes; what begins with a dot is left out. A symbolic link is not
+/// followed but is a row that cannot be read, and so is a file or folder that may not be opened: nothing disappears
+/// without a word. A position is the path of the last row.
+///
+/// While files come and go: one that is there from before the beginning to the end gives exactly one row. One that is
+/// added gives one if its path comes behind the position that is reached, and none otherwise, in this run and in every
+/// one that goes on from its position. One that is removed before its turn gives none.
+struct DirectorySource: RowSource {
+    /// Bytes of one file; a longer one is a row that cannot be read.
+    static let maximumFileBytes = 16 << 20
+    /// Folders within one another.
+    static let maximumDepth = 32
+
+    let identity: SourceIdentity
+
+    private let path: String
+    private let pageSize: Int
+    /// From the outermost folder to the one that is being read.
+    private var levels: [Level] = []
+    private var lastPath: [UInt8]
+    private var nextRowNumber: Int64
+
+    /// One folder that is being read.
+    private struct Level {
+        /// From the outermost folder on.
+        let path: [UInt8]
+        var page: DirectoryPage
+        var next = 0
+    }
+
+    /// - Parameter pageSize: names of one folder in memory.
+    init(path: String, at position: SourcePosition?, pageSize: Int = 1 << 16) throws(SourceError) {
+        self.path = path
+        self.pageSize = pageSize
+        identity = try Self.identity(of: path)
+        lastPath = []
+        nextRowNumber = position?.nextRowNumber ?? 1
+        guard let position else {
+            try openOutermost(after: nil)
+            return
+        }
+        guard let last = PathText.path(of: position.place) else {
+            throw SourceError(.changed, at: path, "the position is of a source of another kind")
+        }
+        lastPath = last
+        try goOn()
+    }
+
+    /// The folder, by its real path.
+    private static func identity(of path: String) throws(SourceError) -> SourceIdentity {
+        guard let real = realpath(path, nil) else { throw SourceError(.last, at: path) }
+        defer { free(real) }
+        return SourceIdentity(
+            kind: .directory, size: nil, digest: SHA.hex(Array(String(cString: real).utf8), with: .sha256))
+    }
+
+    /// Which files there are does not matter.
+    func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
+        guard earlier.kind == .directory, earlier.digest != identity.digest else {
+            return identity.comparison(with: earlier, unit: "file")
+        }
+        return .changed("it is another folder")
+    }
+
+    mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
+        var rows: [SourceRow] = []
+        var bytes = 0
+        while rows.count < max(maximumRows, 1), rows.isEmpty || bytes < maximumBytes, let row = nextRow() {
+            bytes += row.value.size
+            rows.append(row)
+        }
+        guard !rows.isEmpty else { return nil }
+        return SourceBatch(
+            rows: rows, end: SourcePosition(place: PathText.text(of: lastPath), nextRowNumber: nextRowNumber))
+    }
+
+    // MARK: - Folders
+
+    private mutating func nextRow() -> SourceRow? {
+        while let level = levels.last {
+            let here = levels.count - 1
+            if level.next < level.page.entries.count {
+                levels[here].next += 1
+                let entry = level.page.entries[level.next]
+                let path = level.path.isEmpty ? entry.name : level.path + [UInt8(ascii: "/")] + entry.name
+                guard let value = entry.kind == .directory ? enter(path) : value(at: path, entry.kind) else { continue }
+                return row(value, at: path)
+            } else if level.page.isLast {
+                levels.removeLast()
+            } else if let value = turnPage(of: here) {
+                return row(value, at: level.path)
+            }
+        }
+        return nil
+    }
+
+    private mutating func row(_ value: StoredValue, at path: [UInt8]) -> SourceRow {
+        let row = SourceRow(number: nextRowNumber, id: String(decoding: path, as: UTF8.self), value: value)
+        nextRowNumber += 1
+        lastPath = path
+        return row
+    }
+
+    /// Nil where the folder is open now, or gone; else what its row says.
+    private mutating func enter(_ path: [UInt8]) -> StoredValue? {
+        guard levels.count < Self.maximumDepth else {
+            return .unreadable(code: "tooDeep", reason: "there are more than \(Self.maximumDepth) folders in one another")
+        }
+        do throws(SystemFailure) {
+            levels.append(Level(path: path, page: try DirectoryPage(of: full(path), after: nil, size: pageSize)))
+            return nil
+        } catch {
+            return error.isNoSuchFile ? nil : .notReadable(error)
+        }
+    }
+
+    private mutating func turnPage(of place: Int) -> StoredValue? {
+        let level = levels[place]
+        do throws(SystemFailure) {
+            let page = try DirectoryPage(of: full(level.path), after: level.page.entries.last?.name, size: pageSize)
+            levels[place] = Level(path: level.path, page: page)
+            return nil
+        } catch {
+            levels.remove(at: place)
+            return error.isNoSuchFile ? nil : .notReadable(error)
+        }
+    }
+
+    private mutating func openOutermost(after name: [UInt8]?) throws(SourceError) {
+        do throws(SystemFailure) {
+            levels = [Level(path: [], page: try DirectoryPage(of: full([]), after: name, size: pageSize))]
+        } catch {
+            throw SourceError(error, at: path)
+        }
+    }
+
+    /// Opens every folder on the way to the last row, each behind the name that was taken in it.
+    private mutating func goOn() throws(SourceError) {
+        let names = lastPath.split(separator: UInt8(ascii: "/")).map(Array.init)
+        try openOutermost(after: names.first)
+        for depth in names.indices.dropFirst() {
+            let folder = Array(names[..<depth].joined(separator: [UInt8(ascii: "/")]))
+            do throws(SystemFailure) {
+                let page = try DirectoryPage(of: full(folder), after: names[depth], size: pageSize)
+                levels.append(Level(path: folder, page: page))
+            } catch {
+                // A folder that is gone by now has nothing more to give.
+                guard error.isNoSuchFile else {
+                    throw SourceError(error, at: String(decoding: full(folder), as: UTF8.self))
+                }
+                return
+            }
+        }
+    }
+
+    private func full(_ relative: [UInt8]) -> [UInt8] {
+        relative.isEmpty ? Array(path.utf8) : Array(path.utf8) + [UInt8(ascii: "/")] + relative
+    }
+
+    // MARK: - Files
+
+    /// Nil for a file that is gone.
+    private func value(at path: [UInt8], _ kind: DirectoryPage.Kind) -> StoredValue? {
+        switch kind {
+        case .link: return .unreadable(code: "symbolicLink", reason: "symbolic links are not followed")
+        case .other: return .unreadable(code: "notAFile", reason: "this is no ordinary file")
+        case .file, .directory: break
+        }
+        do throws(SystemFailure) {
+            let file = try FileDescriptor(reading: full(path))
+            let status = try file.status()
+            guard status.isRegularFile else {
+                return .unreadable(code: "notAFile", reason: "this is no ordinary file")
+            }
+            let bytes = try file.readAll(about: Int(status.st_size), atMost: Self.maximumFileBytes)
+            return bytes.map(StoredValue.init(bytes:)) ?? .tooLarge("the file", limit: Self.maximumFileBytes)
+        } catch {
+            return error.isNoSuchFile ? nil : .notReadable(error)
+        }
+    }
+}
+
+extension StoredValue {
+    fileprivate static func notReadable(_ failure: SystemFailure) -> StoredValue {
+        .unreadable(code: "notReadable", reason: failure.reason)
+    }
+}
+
+extension FileDescriptor {
+    /// Nil for a file that is longer than allowed.
+    fileprivate func readAll(about size: Int, atMost limit: Int) throws(SystemFailure) -> [UInt8]? {
+        guard size <= limit else { return nil }
+        var bytes = [UInt8](repeating: 0, count: size + 1)
+        var count = 0
+        while true {
+            let start = count
+            let come = try bytes.withUnsafeMutableBytesOrThrow { (buffer) throws(SystemFailure) in
+                try read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[start...]))
+            }
+            if come == 0 { break }
+            count += come
+            guard count <= limit else { return nil }
+            // It is growing.
+            if count == bytes.count { bytes.append(contentsOf: repeatElement(0, count: count)) }
+        }
+        bytes.removeLast(bytes.count - count)
+        return bytes
+    }
+}

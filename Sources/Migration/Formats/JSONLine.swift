@@ -1,0 +1,79 @@
+import JSONReading
+
+/// One line of JSON: an object with the receipt, and perhaps an id.
+///
+///     {"id": "c-1", "receipt": "MIIT…"}                                   text
+///     {"id": 2, "receipt-data": "MIIT…"}                                  the name that verifyReceipt has for it
+///     {"id": "c-3", "receipt": {"status": 0, "latest_receipt": "MIIT…"}}  a whole answer, handed over as it stands
+///
+/// Other members do not matter; of repeated ones the last counts.
+struct JSONLine: Sendable {
+    /// Names of the receipt, the best one first.
+    private let receiptKeys: [[UInt8]]
+    private let idKey: [UInt8]
+    private let accountTokenKey: [UInt8]?
+
+    init(_ options: SourceOptions) {
+        receiptKeys = (options.receiptColumn.map { [$0] } ?? ["receipt", "receipt-data"]).map { Array($0.utf8) }
+        idKey = Array((options.idColumn ?? "id").utf8)
+        accountTokenKey = options.accountTokenColumn.map { Array($0.utf8) }
+    }
+
+    /// A line that is no JSON is a row too, one that cannot be read.
+    func row(_ line: Span<UInt8>, number: Int64) -> SourceRow {
+        var receipts = [JSONScanner.Value?](repeating: nil, count: receiptKeys.count)
+        var id: JSONScanner.Value?
+        var accountToken: JSONScanner.Value?
+        var scanner = JSONScanner()
+        do throws(JSONStructureError) {
+            try scanner.takeDocument(line) { member in
+                if let place = receiptKeys.firstIndex(where: { member.name.says($0, in: line) }) {
+                    receipts[place] = member.value
+                } else if member.name.says(idKey, in: line) {
+                    id = member.value
+                } else if let accountTokenKey, member.name.says(accountTokenKey, in: line) {
+                    accountToken = member.value
+                }
+            }
+        } catch {
+            let value = StoredValue.unreadable(code: "notJSON", reason: "the line is no JSON object: \(error)")
+            return SourceRow(number: number, id: nil, value: value)
+        }
+        var receipt = StoredValue.missing
+        for case let value? in receipts where receipt == .missing { receipt = Self.stored(value, in: line) }
+        return SourceRow(
+            number: number, id: id.flatMap { Self.text($0, in: line) }, value: receipt,
+            accountToken: accountToken.flatMap { Self.text($0, in: line) })
+    }
+
+    private static func stored(_ value: JSONScanner.Value, in line: Span<UInt8>) -> StoredValue {
+        switch value {
+        case .string(let string): return StoredValue(bytes: string.unescaped(in: line))
+        case .container(let range) where line[range.lowerBound] == UInt8(ascii: "{"): return .bytes(line.array(range))
+        case .scalar(let range) where line[range.lowerBound] == UInt8(ascii: "n"): return .missing
+        case .container: return .unreadable(code: "notText", reason: "an array stands in place of the receipt")
+        case .scalar: return .unreadable(code: "notText", reason: "a number or a truth value stands in place of the receipt")
+        }
+    }
+
+    /// A string, or a number as it is spelled; nil for everything else, and for the empty text.
+    private static func text(_ value: JSONScanner.Value, in line: Span<UInt8>) -> String? {
+        let bytes: [UInt8]
+        switch value {
+        case .string(let string): bytes = string.unescaped(in: line)
+        case .scalar(let range) where line[range.lowerBound] < UInt8(ascii: "A"): bytes = line.array(range)
+        case .scalar, .container: return nil
+        }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension JSONString {
+    /// Whether this is what it says, however it is spelled.
+    fileprivate func says(_ text: [UInt8], in bytes: Span<UInt8>) -> Bool {
+        guard !isEscaped else { return range.count <= 6 * text.count && unescaped(in: bytes) == text }
+        guard range.count == text.count else { return false }
+        for offset in 0..<text.count where bytes[range.lowerBound + offset] != text[offset] { return false }
+        return true
+    }
+}

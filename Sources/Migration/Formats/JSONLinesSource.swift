@@ -1,0 +1,185 @@
+/// One row a line, as ``JSONLine`` describes it. Blank lines are none.
+///
+/// A position is the byte at which a line begins; of standard input also the digest of everything before.
+struct JSONLinesSource: RowSource {
+    /// Bytes of one line; a longer one is a row that cannot be read.
+    static let maximumLineBytes = 16 << 20
+
+    let identity: SourceIdentity
+
+    private let line: JSONLine
+    private let maximumLineBytes: Int
+    private var window: ByteWindow
+    /// Of what was delivered; nil where the stream can be told by its beginning.
+    private var digest: StreamDigest?
+    private var nextRowNumber: Int64
+    /// Bytes at the beginning of the window that hold no line break.
+    private var searched = 0
+    /// Where a line begins that is too long for the window.
+    private var longLine: SourcePosition?
+    private var failure: SourceError?
+    private var isFinished = false
+
+    /// - Parameters:
+    ///   - keepsDigest: for a stream that has no identity.
+    ///   - chunk: bytes to read at a time.
+    init(
+        _ stream: any ByteStream, options: SourceOptions, at position: SourcePosition?, keepsDigest: Bool = false,
+        chunk: Int = 1 << 18, maximumLineBytes: Int = Self.maximumLineBytes
+    ) throws(SourceError) {
+        line = JSONLine(options)
+        self.maximumLineBytes = maximumLineBytes
+        window = ByteWindow(stream, capacity: chunk)
+        identity = try window.identity(as: .jsonLines)
+        digest = keepsDigest ? StreamDigest() : nil
+        nextRowNumber = position?.nextRowNumber ?? 1
+        if let position { try goOn(at: position) }
+    }
+
+    func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
+        try window.comparison(with: earlier, as: .jsonLines)
+    }
+
+    mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
+        var rows: [SourceRow] = []
+        var bytes = 0
+        while !isFinished, rows.count < max(maximumRows, 1), rows.isEmpty || bytes < maximumBytes {
+            switch try nextLine(canFail: rows.isEmpty) {
+            case nil:
+                isFinished = isFinished || rows.isEmpty
+                guard !rows.isEmpty else { return nil }
+                return SourceBatch(rows: rows, end: position)
+            case .whole(let count):
+                guard let row = take(count) else { continue }
+                bytes += row.value.size
+                rows.append(row)
+            case .unfinished:
+                guard rows.isEmpty else { return SourceBatch(rows: rows, end: position) }
+                isFinished = true
+                let end = longLine ?? position
+                return take(window.count).map { SourceBatch(rows: [$0], end: end, isUnfinishedTail: true) }
+            }
+        }
+        return rows.isEmpty ? nil : SourceBatch(rows: rows, end: position)
+    }
+
+    // MARK: - Lines
+
+    private enum Line {
+        /// So many bytes, the line break included.
+        case whole(Int)
+        /// All that is left, without a line break.
+        case unfinished
+    }
+
+    /// - Parameter canFail: false where there are rows to deliver first; a failure then waits for the next call.
+    private mutating func nextLine(canFail: Bool) throws(SourceError) -> Line? {
+        do throws(SourceError) {
+            if let failure { throw failure }
+            return try nextLine()
+        } catch {
+            failure = error
+            guard canFail else { return nil }
+            throw error
+        }
+    }
+
+    private mutating func nextLine() throws(SourceError) -> Line? {
+        while true {
+            let (start, count) = (searched, window.count)
+            if let end = window.read({ $0.firstIndex(of: UInt8(ascii: "\n"), from: start, to: count) }) {
+                return .whole(end + 1)
+            }
+            searched = count
+            if window.isAtEnd { return count > 0 || longLine != nil ? .unfinished : nil }
+            if count > maximumLineBytes {
+                if longLine == nil { longLine = position }
+                drop(count)
+            }
+            try window.extend()
+        }
+    }
+
+    /// The row in the first bytes of the window, which leave it; nil for a blank line.
+    private mutating func take(_ count: Int) -> SourceRow? {
+        defer {
+            drop(count)
+            longLine = nil
+        }
+        let isLong = longLine != nil || count > maximumLineBytes + 1
+        let (line, number, isFirst) = (line, nextRowNumber, window.offset == 0)
+        let row = window.read { bytes -> SourceRow? in
+            let bytes = bytes.extracting((isFirst && bytes.beginsWithByteOrderMark ? 3 : 0)..<count)
+            if isLong {
+                return SourceRow(number: number, id: nil, value: .tooLarge("the line", limit: maximumLineBytes))
+            }
+            return bytes.isBlank ? nil : line.row(bytes, number: number)
+        }
+        if row != nil { nextRowNumber += 1 }
+        return row
+    }
+
+    private mutating func drop(_ count: Int) {
+        if var digest {
+            self.digest = nil
+            window.read { digest.update($0.extracting(0..<count)) }
+            self.digest = digest
+        }
+        window.drop(count)
+        searched = 0
+    }
+
+    // MARK: - Positions
+
+    private var position: SourcePosition {
+        let place = digest.map { "\(window.offset) \($0.value)" } ?? "\(window.offset)"
+        return SourcePosition(place: place, nextRowNumber: nextRowNumber)
+    }
+
+    private mutating func goOn(at position: SourcePosition) throws(SourceError) {
+        let parts = position.place.split(separator: " ")
+        guard let offset = parts.first.flatMap({ Int64($0) }), offset >= 0, parts.count == (digest == nil ? 1 : 2) else {
+            throw SourceError(.changed, at: window.name, "the position is of a source of another kind")
+        }
+        guard digest == nil else { return try readAgain(offset, position) }
+        try window.skip(behindLineBreak: offset)
+    }
+
+    /// Reads up to where the stream was read before, and sees whether it is the same.
+    private mutating func readAgain(_ offset: Int64, _ position: SourcePosition) throws(SourceError) {
+        while window.offset < offset, !window.isAtEnd {
+            try window.extend()
+            drop(Int(min(Int64(window.count), offset - window.offset)))
+        }
+        guard self.position == position else {
+            let reason = "its first \(offset) bytes are not those that were read before"
+            throw SourceError(.changed, at: window.name, reason)
+        }
+    }
+}
+
+extension ByteWindow {
+    /// Leaves out the beginning of the stream, whose last byte must be the end of a line.
+    mutating func skip(behindLineBreak count: Int64) throws(SourceError) {
+        guard count > 0 else { return }
+        try skip(count - 1)
+        while self.count == 0, !isAtEnd { try extend() }
+        guard self.count > 0, read({ $0[0] }) == UInt8(ascii: "\n") else {
+            throw SourceError(.changed, at: name, "no line ends at byte \(count), up to where it was read before")
+        }
+        drop(1)
+    }
+}
+
+extension Span<UInt8> {
+    /// EF BB BF, which some programs put before UTF-8.
+    var beginsWithByteOrderMark: Bool {
+        count >= 3 && self[0] == 0xEF && self[1] == 0xBB && self[2] == 0xBF
+    }
+
+    /// Nothing but white space of JSON.
+    fileprivate var isBlank: Bool {
+        for index in indices where ![0x20, 0x09, 0x0A, 0x0D].contains(self[index]) { return false }
+        return true
+    }
+}

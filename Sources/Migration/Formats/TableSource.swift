@@ -1,0 +1,68 @@
+import Cryptography
+import Ledger
+
+/// One row a row of a SQLite table, in the order of its rowids, which are also the positions.
+///
+/// A database others write to may be read: see ``SourceTable``.
+struct TableSource: RowSource {
+    /// Bytes of one value; a longer one is a row that cannot be read.
+    static let maximumValueBytes = 16 << 20
+
+    let identity: SourceIdentity
+
+    private let table: SourceTable
+    private var lastKey: Int64?
+    private var nextRowNumber: Int64
+
+    init(path: String, options: SourceOptions, at position: SourcePosition?) throws(SourceError) {
+        table = try asSourceError { () throws(LedgerError) in
+            try SourceTable(
+                path: path, table: options.table, receiptColumn: options.receiptColumn ?? "receipt",
+                idColumn: options.idColumn, accountTokenColumn: options.accountTokenColumn)
+        }
+        identity = try Self.identity(of: table)
+        lastKey = position.flatMap { Int64($0.place) }
+        nextRowNumber = position?.nextRowNumber ?? 1
+        guard position == nil || lastKey != nil else {
+            throw SourceError(.changed, at: path, "the position is of a source of another kind")
+        }
+    }
+
+    /// The largest key, and a digest of the table's definition with the key and the id of its first row.
+    private static func identity(of table: SourceTable) throws(SourceError) -> SourceIdentity {
+        let marks = try asSourceError { () throws(LedgerError) in try table.landmarks() }
+        let beginning = "\(marks.table)\n\(marks.schema)\n\(marks.first ?? "")"
+        return SourceIdentity(
+            kind: .table, size: marks.lastKey, digest: SHA.hex(Array(beginning.utf8), with: .sha256))
+    }
+
+    func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
+        try Self.identity(of: table).comparison(with: earlier, unit: "row")
+    }
+
+    mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
+        let found = try asSourceError { () throws(LedgerError) in
+            try table.rows(
+                after: lastKey, maximumRows: maximumRows, maximumBytes: max(maximumBytes, 1),
+                largestValue: Self.maximumValueBytes)
+        }
+        guard let last = found.last else { return nil }
+        let rows = zip(nextRowNumber..., found).map { number, row in
+            SourceRow(number: number, id: row.id, value: StoredValue(row.value), accountToken: row.accountToken)
+        }
+        nextRowNumber += Int64(rows.count)
+        lastKey = last.key
+        return SourceBatch(rows: rows, end: SourcePosition(place: "\(last.key)", nextRowNumber: nextRowNumber))
+    }
+}
+
+extension StoredValue {
+    fileprivate init(_ value: SourceTable.Value) {
+        switch value {
+        case .bytes(let bytes): self = .bytes(bytes)
+        case .missing: self = .missing
+        case .number: self = .unreadable(code: "notText", reason: "a number stands in place of the receipt")
+        case .tooLarge: self = .tooLarge("the value", limit: TableSource.maximumValueBytes)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+
+/// A file that grows at its end, through a buffer.
+struct OutputFile {
+    private let path: String
+    private let file: FileDescriptor
+    private var buffer: [UInt8] = []
+    /// How long the file is, the buffer included.
+    private(set) var size: Int64
+    private var isDurable = false
+    /// The folder has to learn of the file, too.
+    private var isNew: Bool
+
+    private static let bufferSize = 1 << 20
+
+    /// A file that nobody but its owner can read.
+    ///
+    /// - Parameter size: what lies beyond is cut off; nil for a new file, which may exist only if it is empty.
+    init(path: String, cutAt size: Int64?) throws(SinkError) {
+        let flags = O_WRONLY | O_CLOEXEC | (size ?? 0 == 0 ? O_CREAT : 0)
+        let number = open(path, flags, 0o600)
+        guard number >= 0 else {
+            if size ?? 0 > 0, errno == ENOENT { throw SinkError(.changed, at: path, "the file is gone") }
+            throw SinkError(.last, at: path)
+        }
+        try self.init(path: path, FileDescriptor(number), cutAt: size)
+    }
+
+    /// Of a file that is open already.
+    init(path: String, _ file: FileDescriptor, cutAt size: Int64?) throws(SinkError) {
+        self.path = path
+        self.file = file
+        self.size = size ?? 0
+        isNew = self.size == 0
+        buffer.reserveCapacity(Self.bufferSize)
+        let status: stat
+        do throws(SystemFailure) { status = try file.status() } catch { throw SinkError(error, at: path) }
+        guard status.isRegularFile else { return }
+        guard size != nil || status.st_size == 0 else {
+            throw SinkError(.destinationExists, at: path, "the file exists and is not empty")
+        }
+        guard Int64(status.st_size) >= self.size else {
+            let reason = "the file has \(status.st_size) bytes where \(self.size) were written"
+            throw SinkError(.changed, at: path, reason)
+        }
+        guard ftruncate(file.number, off_t(self.size)) == 0, fchmod(file.number, 0o600) == 0,
+            lseek(file.number, 0, SEEK_END) >= 0
+        else { throw SinkError(.last, at: path) }
+    }
+
+    mutating func append(_ bytes: [UInt8]) throws(SinkError) {
+        if buffer.count + bytes.count > Self.bufferSize { try flush() }
+        buffer.append(contentsOf: bytes)
+        size += Int64(bytes.count)
+        isDurable = false
+    }
+
+    /// Everything is on disk when this returns.
+    mutating func makeDurable() throws(SinkError) {
+        guard !isDurable else { return }
+        try flush()
+        guard fdatasync(file.number) == 0 else { throw SinkError(.last, at: path) }
+        if isNew { syncFolder() }
+        isNew = false
+        isDurable = true
+    }
+
+    /// Not every file system can; where it cannot there is nothing to be done.
+    private func syncFolder() {
+        let folder = (path as NSString).deletingLastPathComponent
+        let number = open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard number >= 0 else { return }
+        fsync(number)
+        close(number)
+    }
+
+    private mutating func flush() throws(SinkError) {
+        let failure = buffer.withUnsafeBytes { bytes -> SystemFailure? in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Foundation.write(file.number, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count > 0 { rest = rest.dropFirst(count) } else if count == 0 || errno != EINTR { return .last }
+            }
+            return nil
+        }
+        if let failure { throw SinkError(failure, at: path) }
+        buffer.removeAll(keepingCapacity: true)
+    }
+}

@@ -1,0 +1,20 @@
+/// Opens the sink that a path names.
+package enum Sinks {
+    /// A destination ends in `.jsonl`, `.csv`, `.sqlite` or `.db`.
+    ///
+    /// - Parameters:
+    ///   - withAPI: whether the rows have the columns of ``APIColumns``; the same for as long as the destination lives.
+    ///   - position: what lies beyond is thrown away. Nil for a new destination, where nothing may be but an empty
+    ///     file; ``SinkPosition/start`` for one that is known to be ours, there or not.
+    package static func open(
+        _ path: String, withAPI: Bool, at position: SinkPosition? = nil
+    ) throws(SinkError) -> any ResultSink {
+        switch path.split(separator: ".").last?.lowercased() {
+        case "jsonl": try TextSink(path: path, JSONLinesFormat(withAPI: withAPI), at: position)
+        case "csv": try TextSink(path: path, CSVFormat(withAPI: withAPI), at: position)
+        case "sqlite", "db": try TableSink(path: path, withAPI: withAPI, at: position)
+        default:
+            throw SinkError(.unknownKind, at: path, "the name of a destination ends in .jsonl, .csv, .sqlite or .db")
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Ledger
+import Rendering
+
+/// A database with one table `results`: text, numbers, truth values as 0 and 1, arrays as their JSON text.
+struct TableSink: ResultSink {
+    private let columns: [ResultColumn]
+    private let table: ResultsTable
+    private var row = PackedRow()
+
+    /// - Parameter position: nil for a new file.
+    init(path: String, withAPI: Bool, at position: SinkPosition?) throws(SinkError) {
+        columns = ResultColumn.all(withAPI: withAPI)
+        let columns = columns.map { ResultsTable.Column($0.rawValue, $0.isNumber ? .integer : .text) }
+        if position ?? .start == .start {
+            // SQLite would let everybody read the file. What an earlier start left in it is not cut off but deleted.
+            try FileDescriptor.makePrivateFile(at: path, mustBeEmpty: position == nil)
+        }
+        table = try asSinkError { () throws(LedgerError) in
+            try ResultsTable(path: path, columns: columns, keeping: position?.rows ?? 0)
+        }
+    }
+
+    mutating func write(_ result: ResultRow) throws(SinkError) -> WriteResult {
+        row.removeAll()
+        for column in columns {
+            switch column.value(of: result) {
+            case .null: row.appendNull()
+            case .text(let text): row.append(text)
+            case .number(let number): row.append(number)
+            case .flag(let flag): row.append(flag ? 1 : 0)
+            case .texts(let texts): row.append(utf8: texts.isEmpty ? Self.noTexts : JSONWriter.array(texts))
+            case .json(let bytes): row.append(utf8: bytes)
+            }
+        }
+        return try asSinkError { () throws(LedgerError) in try table.insert(row) ? .written : .repeatedId }
+    }
+
+    mutating func checkpoint() throws(SinkError) -> SinkPosition {
+        try asSinkError { () throws(LedgerError) in try table.commit() }
+        return SinkPosition(rows: table.rows, bytes: 0)
+    }
+
+    mutating func close() throws(SinkError) {
+        try asSinkError { () throws(LedgerError) in try table.close() }
+    }
+
+    private static let noTexts = Array("[]".utf8)
+}
+
+extension ResultColumn {
+    fileprivate var isNumber: Bool { self == .verified || self == .appAppleId }
+}

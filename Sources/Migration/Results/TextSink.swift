@@ -1,0 +1,98 @@
+import Ledger
+
+/// A file of lines: one result each, written by a format.
+struct TextSink<Format: ResultFormat>: ResultSink {
+    private let format: Format
+    private let path: String
+    private var file: OutputFile
+    private var rows: Int64
+    private let ids: IdentifierSet
+    private var failure: SinkError?
+
+    /// - Parameter position: nil for a new file.
+    init(path: String, _ format: Format, at position: SinkPosition?) throws(SinkError) {
+        try self.init(
+            path: path, file: try OutputFile(path: path, cutAt: position?.bytes), format, at: position ?? .start)
+    }
+
+    /// In a file that is open already.
+    init(path: String, file: OutputFile, _ format: Format, at position: SinkPosition) throws(SinkError) {
+        self.format = format
+        self.path = path
+        self.file = file
+        rows = position.rows
+        ids = try asSinkError { () throws(LedgerError) in try IdentifierSet() }
+        if position.bytes > 0 {
+            try recallIds()
+        } else {
+            try self.file.append(format.header)
+        }
+    }
+
+    mutating func write(_ row: ResultRow) throws(SinkError) -> WriteResult {
+        try onFile { (sink) throws(SinkError) in
+            guard try asSinkError({ () throws(LedgerError) in try sink.ids.insert(row.id) }) else { return .repeatedId }
+            try sink.file.append(sink.format.line(of: row))
+            sink.rows += 1
+            return .written
+        }
+    }
+
+    mutating func checkpoint() throws(SinkError) -> SinkPosition {
+        try onFile { (sink) throws(SinkError) in
+            try sink.file.makeDurable()
+            return SinkPosition(rows: sink.rows, bytes: sink.file.size)
+        }
+    }
+
+    mutating func close() throws(SinkError) {
+        _ = try checkpoint()
+    }
+
+    /// What failed once has failed for good: nobody knows how much of it is in the file.
+    private mutating func onFile<Result>(
+        _ body: (inout Self) throws(SinkError) -> Result
+    ) throws(SinkError) -> Result {
+        if let failure { throw failure }
+        do throws(SinkError) {
+            return try body(&self)
+        } catch {
+            failure = error
+            throw error
+        }
+    }
+
+    /// The ids of the rows that are there: read from the file, so that there is no second truth beside it.
+    private func recallIds() throws(SinkError) {
+        do throws(SourceError) {
+            var source = try format.reader(of: try FileStream(path: path))
+            var count: Int64 = 0
+            while let batch = try source.next(maximumRows: 1_024, maximumBytes: 1 << 20), !batch.isUnfinishedTail {
+                for id in batch.rows.compactMap(\.id) {
+                    _ = try asSourceError { () throws(LedgerError) in try ids.insert(id) }
+                }
+                count += Int64(batch.rows.count)
+            }
+            guard count == rows else {
+                throw SourceError(.changed, at: path, "the file has \(count) rows where \(rows) were written")
+            }
+        } catch {
+            throw SinkError(error.code == .notReadable ? .failed : .changed, at: path, error.reason)
+        }
+    }
+}
+
+/// How a result is spelled in a file, and read again.
+protocol ResultFormat {
+    /// Before the first row.
+    var header: [UInt8] { get }
+    /// With its line break.
+    func line(of row: ResultRow) -> [UInt8]
+    /// Gives the rows with their ids; what stands beside them does not matter.
+    func reader(of stream: FileStream) throws(SourceError) -> any RowSource
+}
+
+/// Calls of the ledger, with its errors as a source's.
+func asSourceError<Result>(_ body: () throws(LedgerError) -> Result) throws(SourceError) -> Result {
+    do throws(LedgerError) { return try body() } catch { throw SourceError(error) }
+}

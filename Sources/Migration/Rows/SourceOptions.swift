@@ -1,0 +1,20 @@
+/// Where in a source the receipts stand; a run that goes on must be told the same as the one before.
+package struct SourceOptions: Sendable, Hashable, Codable {
+    /// A column or key; nil for `receipt`, in JSON also `receipt-data`.
+    package var receiptColumn: String?
+    /// A column or key that must be there; nil for `id`, where there is one.
+    package var idColumn: String?
+    /// A column or key with the user's UUID; nil for none.
+    package var accountTokenColumn: String?
+    /// Of a database: nil for the only table, or `receipts` where there are several.
+    package var table: String?
+
+    package init(
+        receiptColumn: String? = nil, idColumn: String? = nil, accountTokenColumn: String? = nil, table: String? = nil
+    ) {
+        self.receiptColumn = receiptColumn
+        self.idColumn = idColumn
+        self.accountTokenColumn = accountTokenColumn
+        self.table = table
+    }
+}
