@@ -180,7 +180,11 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["receipt-bridge", "Simulator", "StoreTypes", "TestSupport"],
+            name: "EndToEndTests",
+            dependencies: [
+                "receipt-bridge", "Simulator", "StoreTypes", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
     ]
 )

@@ -75,6 +75,9 @@ struct MigrateCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("A report to write, .html or .json.", valueName: "file"))
     var report: [String] = []
 
+    @Option(help: .hidden)
+    var checkpointMilliseconds = 1_000
+
     func validate() throws {
         guard !(withApi && offline) else { throw ValidationError("--with-api and --offline exclude each other") }
         guard withApi || !(plan || setAccountTokens || accountTokenColumn != nil || allowUnverified) else {
@@ -137,6 +140,7 @@ struct MigrateCommand: AsyncParsableCommand {
         options.rowLimit = limit
         options.timeLimit = maxHours.map { .seconds($0 * 3_600) }
         options.accountTokens = setAccountTokens ? .set : .dryRun
+        options.checkpointInterval = .milliseconds(checkpointMilliseconds)
         return options
     }
 

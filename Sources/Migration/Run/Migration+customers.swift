@@ -79,7 +79,7 @@ extension Migration {
                         stop = .refusedByAppStore
                         isAtEnd = true
                     }
-                    if lastCommit.duration(to: .now) > .seconds(1) {
+                    if lastCommit.duration(to: .now) >= options.checkpointInterval {
                         try ledger.commit()
                         lastCommit = .now
                     }

@@ -101,7 +101,7 @@ extension Migration {
                     end = batch.end
                 }
                 watch.show { [counts] in $0.counts = counts }
-                if let end, refusals.count > 10_000 || lastCheckpoint.duration(to: .now) > .seconds(1) {
+                if let end, refusals.count > 10_000 || lastCheckpoint.duration(to: .now) >= options.checkpointInterval {
                     try save(end)
                 } else if let end {
                     progress.checkpoint.source = end

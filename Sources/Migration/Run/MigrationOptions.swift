@@ -34,6 +34,8 @@ package struct MigrationOptions: Sendable {
     /// Batches that are decoded, and customers that are asked about, at the same time.
     package var workers: Int
     package var accountTokens = AccountTokens.dryRun
+    /// How much work a crash may cost.
+    package var checkpointInterval = Duration.seconds(1)
 
     package init(source: String, destination: String, workers: Int) {
         self.source = source
