@@ -25,6 +25,9 @@ package final class IdentifierSet {
         }
     }
 
+    // A connection that is closed inside a transaction calls GRDB's observers after they are gone.
+    deinit { try? queue.inDatabase { try $0.execute(sql: "COMMIT") } }
+
     private static let place = "temporary database"
 
     /// False where it was in the set already.

@@ -2,17 +2,17 @@ import Foundation
 import GRDB
 
 /// A customer of one app as the rows of a migration tell of one: all identifiers that were ever seen together.
-package struct MigratingCustomer: Sendable, Hashable {
+package struct MigratingCustomer: Sendable {
     package let key: Int64
     package let bundleId: String
-    /// As the receipts say.
+    /// As the receipts say; where the customer was found, once that is known.
     package let environment: String
     /// Sorted as text.
     package let identifiers: [String]
     /// The account token of the customer's rows; nil where they have none, or not the same.
     package let accountToken: String?
-    /// Of the last look-up.
-    package let revision: String?
+    /// Of the last look-up, and the JSON array of its signed transactions; nil where there was none.
+    package let known: (revision: String, signedTransactions: [UInt8])?
 }
 
 /// What looking a customer up came to.
@@ -153,7 +153,8 @@ extension MigrationLedger {
             return try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
-                        SELECT customer.key, bundleId, scope.environment, accountToken, tokens, revision
+                        SELECT customer.key, bundleId, coalesce(customer.environment, scope.environment),
+                        accountToken, tokens, revision, signedTransactions
                         FROM customer JOIN scope ON scope.key = customer.scope
                         WHERE \(condition) customer.key > ? ORDER BY customer.key LIMIT ?
                         """), arguments: [key, limit]
@@ -161,7 +162,10 @@ extension MigrationLedger {
                 MigratingCustomer(
                     key: row[0], bundleId: row[1], environment: row[2],
                     identifiers: try String.fetchAll(identifiers, arguments: [row[0] as Int64]),
-                    accountToken: (row[4] as Int64) == 1 ? row[3] : nil, revision: row[5])
+                    accountToken: (row[4] as Int64) == 1 ? row[3] : nil,
+                    known: (row[5] as String?).flatMap { revision in
+                        (row[6] as Data?).map { (revision, [UInt8]($0)) }
+                    })
             }
         }
     }
@@ -209,6 +213,11 @@ extension MigrationLedger {
     /// Where asking failed for a while it is tried again.
     package func retryFailedCustomers() throws(LedgerError) {
         try write { try $0.execute(sql: "UPDATE customer SET state = 0, reason = NULL WHERE state = 3") }
+    }
+
+    /// Everybody is to be asked about again, for what is new.
+    package func refreshCustomers() throws(LedgerError) {
+        try write { try $0.execute(sql: "UPDATE customer SET state = 0, reason = NULL") }
     }
 
     /// What became of tying an account to a customer's purchases.

@@ -41,6 +41,9 @@ package final class MigrationLedger {
         }
     }
 
+    // A connection that is closed inside a transaction calls GRDB's observers after they are gone.
+    deinit { try? queue.inDatabase { if $0.isInsideTransaction { try $0.execute(sql: "ROLLBACK") } } }
+
     private static func prepare(_ db: Database) throws {
         try db.execute(
             sql: """

@@ -50,6 +50,9 @@ package final class ResultsTable {
         rows = rowsToKeep
     }
 
+    // A connection that is closed inside a transaction calls GRDB's observers after they are gone.
+    deinit { try? queue?.inDatabase { if $0.isInsideTransaction { try $0.execute(sql: "ROLLBACK") } } }
+
     /// - Returns: false where the first column's text is taken; nothing is written then.
     package func insert(_ row: borrowing PackedRow) throws(LedgerError) -> Bool {
         let isNew = try onDatabase { db in

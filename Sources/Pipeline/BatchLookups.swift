@@ -34,16 +34,25 @@ package struct BatchLookups: Sendable {
 
     /// All that is known of the customer of these identifiers: in the environment that the receipt names, and where it is
     /// not known there, in the other one.
+    ///
+    /// - Parameter known: the signed transactions of an earlier look-up in that environment, and its revision: only what
+    ///   changed since is asked for.
     package func records(
-        for keys: LookupKeys, bundleId: BundleIdentifier, environment: AppStoreEnvironment?
+        for keys: LookupKeys, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
+        since known: (signedTransactions: [String], revision: String)? = nil
     ) async throws(ServerAPIError) -> CustomerRecords {
         guard let client = source.client(for: bundleId) else {
             throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no key")
         }
         let first = environment == .xcode ? nil : environment
+        var history: KnownHistory?
+        if let known, let first {
+            history = client.knownHistory(
+                signedTransactions: known.signedTransactions, revision: known.revision, in: first)
+        }
         do throws(ServerAPIError) {
             return try await client.records(
-                for: keys, bundleId: bundleId.rawValue, environment: first, Self.options)
+                for: keys, bundleId: bundleId.rawValue, environment: first, since: history, Self.options)
         } catch {
             guard error.isUnknownTransaction, let first else { throw error }
             return try await client.records(

@@ -48,6 +48,9 @@ struct MigrateCommand: AsyncParsableCommand {
     @Flag(help: "Decodes and says how many customers and calls there would be; asks nobody, writes no result.")
     var plan = false
 
+    @Flag(help: "Asks again about customers who are known, only for what changed since.")
+    var refresh = false
+
     @Flag(help: "Looks up receipts too that are not authentic; `verified` is false in their rows.")
     var allowUnverified = false
 
@@ -80,9 +83,9 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !(withApi && offline) else { throw ValidationError("--with-api and --offline exclude each other") }
-        guard withApi || !(plan || setAccountTokens || accountTokenColumn != nil || allowUnverified) else {
+        guard withApi || !(plan || refresh || setAccountTokens || accountTokenColumn != nil || allowUnverified) else {
             throw ValidationError(
-                "--plan, --allow-unverified and the account token options need --with-api")
+                "--plan, --refresh, --allow-unverified and the account token options need --with-api")
         }
         guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
         guard (1...1_024).contains(workers ?? 1) else { throw ValidationError("--workers: 1 to 1024") }
@@ -137,6 +140,7 @@ struct MigrateCommand: AsyncParsableCommand {
         options.lasting.allowUnverified = allowUnverified
         options.isFresh = fresh
         options.isPlan = plan
+        options.isRefresh = refresh
         options.rowLimit = limit
         options.timeLimit = maxHours.map { .seconds($0 * 3_600) }
         options.accountTokens = setAccountTokens ? .set : .dryRun

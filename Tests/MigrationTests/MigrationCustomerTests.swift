@@ -16,6 +16,7 @@ struct MigrationCustomerTests {
             var failing: Set<String> = []
             var refuses = false
             var tokens: [String] = []
+            var revisions: [String] = []
         }
 
         private let histories: [[String]]
@@ -25,6 +26,7 @@ struct MigrationCustomerTests {
         init(_ histories: [[String]]) { self.histories = histories }
 
         var asked: [[String]] { state.withLock { $0.asked } }
+        var revisions: [String] { state.withLock { $0.revisions } }
         var tokens: [String] { state.withLock { $0.tokens } }
         func fail(_ ids: Set<String>) { state.withLock { $0.failing = ids } }
         func refuse(_ refuses: Bool) { state.withLock { $0.refuses = refuses } }
@@ -34,6 +36,7 @@ struct MigrationCustomerTests {
         func look(up customer: MigratingCustomer) async -> CustomerAnswer {
             let (fails, refuses) = state.withLock { state in
                 state.asked.append(customer.identifiers)
+                if let known = customer.known { state.revisions.append(known.revision) }
                 return (!state.failing.isDisjoint(with: customer.identifiers), state.refuses)
             }
             if refuses { return .giveUp(reason: "no key") }
@@ -108,6 +111,23 @@ struct MigrationCustomerTests {
         #expect(book.asked.count == asked + 1)
         #expect(try row()?["outcome"]?.text == "migrated")
         #expect(try world.results().count == world.rows.count)
+    }
+
+    @Test("asks again about those who are known when it is told to, with the revision that it kept")
+    func refresh() async throws {
+        let world = try MigrationWorld()
+        let book = Book(try histories())
+        _ = try await world.run(directory: book, api)
+        let (asked, result) = (book.asked.count, try world.result)
+        #expect(book.revisions.isEmpty)
+        let ending = try await world.run(directory: book) {
+            api(&$0)
+            $0.isRefresh = true
+        }
+        #expect(ending.stop == nil && !ending.wasFinished)
+        #expect(book.revisions.count == book.asked.count - asked && Set(book.revisions) == ["r1"])
+        #expect(try world.result == result)
+        #expect(try await world.run(directory: book, api).wasFinished)
     }
 
     @Test("says notFound of customers whom nobody knows")

@@ -30,7 +30,10 @@ package final class AppStoreDirectory: CustomerDirectory {
         do throws(ServerAPIError) {
             let records = try await lookups.records(
                 for: LookupKeys(originalTransactionIds: customer.identifiers, transactionIds: []), bundleId: bundleId,
-                environment: AppStoreEnvironment(rawValue: customer.environment))
+                environment: AppStoreEnvironment(rawValue: customer.environment),
+                since: customer.known.flatMap { known in
+                    Self.texts(known.signedTransactions).map { ($0, known.revision) }
+                })
             refusals.store(0, ordering: .relaxed)
             return .found(.known(columns(records)))
         } catch {
@@ -51,6 +54,11 @@ package final class AppStoreDirectory: CustomerDirectory {
             return .found(.notFound(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))
         }
         return .found(.failed(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))
+    }
+
+    /// From a JSON array of texts; nil for anything else.
+    private static func texts(_ array: [UInt8]) -> [String]? {
+        try? JSONDecoder().decode([String].self, from: Data(array))
     }
 
     private func columns(_ records: CustomerRecords) -> CustomerColumns {

@@ -5,7 +5,14 @@ extension Migration {
     mutating func runWithAPI() async throws(MigrationError) -> Ending {
         guard let directory else { throw .notPossible("--with-api needs a configuration with an app that has a key") }
         let ledger = ledger
-        try migrating { try ledger.retryFailedCustomers() }
+        try migrating {
+            if options.isRefresh {
+                try ledger.refreshCustomers()
+                progress.isFinished = false
+                try progress.keep(in: ledger)
+            }
+            try ledger.retryFailedCustomers()
+        }
         var stop = try await readRows(
             write: { row in
                 var customer: Int64?

@@ -27,6 +27,8 @@ package struct MigrationOptions: Sendable {
     package var isFresh = false
     /// Decoding and finding out who is who; nobody is asked and no result is written.
     package var isPlan = false
+    /// Asks again about customers who are known, for what is new since.
+    package var isRefresh = false
     /// Rows to take from the source in this run; nil for all.
     package var rowLimit: Int64?
     /// How long to begin new work; nil without an end.
