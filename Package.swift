@@ -170,9 +170,13 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SimulatorTests", dependencies: ["Simulator", "Cryptography", "StoreTypes"], swiftSettings: strict),
-        .testTarget(name: "LedgerTests", dependencies: ["Ledger", "TestSupport"], swiftSettings: strict),
         .testTarget(
-            name: "MigrationTests", dependencies: ["Migration", "Ledger", "StoreTypes", "TestSupport"],
+            name: "LedgerTests",
+            dependencies: ["Ledger", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
+        .testTarget(
+            name: "MigrationTests",
+            dependencies: ["Migration", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests", dependencies: ["receipt-bridge", "Simulator", "StoreTypes", "TestSupport"],
