@@ -172,11 +172,15 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SimulatorTests", dependencies: ["Simulator", "Cryptography", "StoreTypes"], swiftSettings: strict),
-        .testTarget(name: "LedgerTests", dependencies: ["Ledger", "TestSupport"], swiftSettings: strict),
+        .testTarget(
+            name: "LedgerTests",
+            dependencies: ["Ledger", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: strict),
         .testTarget(
             name: "MigrationTests",
             dependencies: [
                 "Migration", "Cryptography", "Ledger", "Pipeline", "Simulator", "StoreTypes", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(

@@ -5,7 +5,7 @@ import GRDB
 /// A million of them take about two seconds and 32 MiB of memory at most.
 package final class IdentifierSet {
     private let queue: DatabaseQueue
-    private let insertion: Statement
+    private var insertion: Statement?
 
     package init() throws(LedgerError) {
         var configuration = Configuration()
@@ -25,8 +25,11 @@ package final class IdentifierSet {
         }
     }
 
-    // A connection that is closed inside a transaction calls GRDB's observers after they are gone.
-    deinit { try? queue.inDatabase { try $0.execute(sql: "COMMIT") } }
+    /// A statement that outlives its connection keeps SQLite's half of it open, and GRDB's hooks are gone by then.
+    deinit {
+        insertion = nil
+        try? queue.close()
+    }
 
     private static let place = "temporary database"
 
@@ -35,7 +38,7 @@ package final class IdentifierSet {
         var text = text
         return try asLedgerError(at: Self.place) {
             try queue.inDatabase { _ in
-                let statement = insertion.sqliteStatement
+                guard let statement = insertion?.sqliteStatement else { return false }
                 return try text.withUTF8 { utf8 in
                     statement.bind(text: UnsafeRawBufferPointer(utf8), at: 1)
                     return try statement.run() == 1

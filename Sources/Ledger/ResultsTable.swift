@@ -31,6 +31,9 @@ package final class ResultsTable {
     private var isInTransaction = false
     private var failure: LedgerError?
 
+    /// Seconds to wait for somebody who reads or writes.
+    private static let patience: TimeInterval = 5
+
     /// Opens the database; nothing is written to it before the first row.
     ///
     /// - Parameters:
@@ -41,7 +44,7 @@ package final class ResultsTable {
         self.columns = columns
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
-        configuration.busyMode = .timeout(10)
+        configuration.busyMode = .timeout(Self.patience)
         let queue = try asLedgerError(at: path) { try DatabaseQueue(path: path, configuration: configuration) }
         self.queue = queue
         try asLedgerError(at: path) {
@@ -50,8 +53,11 @@ package final class ResultsTable {
         rows = rowsToKeep
     }
 
-    // A connection that is closed inside a transaction calls GRDB's observers after they are gone.
-    deinit { try? queue?.inDatabase { if $0.isInsideTransaction { try $0.execute(sql: "ROLLBACK") } } }
+    /// A statement that outlives its connection keeps SQLite's half of it open, and GRDB's hooks are gone by then.
+    deinit {
+        insertion = nil
+        try? queue?.close()
+    }
 
     /// - Returns: false where the first column's text is taken; nothing is written then.
     package func insert(_ row: borrowing PackedRow) throws(LedgerError) -> Bool {
@@ -120,6 +126,8 @@ package final class ResultsTable {
 
     /// Deletes what lies beyond; refuses what is not ours.
     private func keep(_ wanted: Int64, in db: Database) throws {
+        // What a dead run wrote and did not commit gives its room back to the disk.
+        try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         let names = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info('results') ORDER BY cid")
         guard !names.isEmpty else {
             let others = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
@@ -129,8 +137,7 @@ package final class ResultsTable {
             return
         }
         guard names == columns.map(\.name) else {
-            throw LedgerError(
-                .changed, at: path, "the table results has other columns: \(names.joined(separator: ", "))")
+            throw LedgerError(.changed, at: path, "the table results has other columns: \(names.joined(separator: ", "))")
         }
         let last = try Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") ?? 0
         guard last >= wanted else {

@@ -34,8 +34,14 @@ final class FileDescriptor {
         while true {
             let count = Foundation.read(number, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
-            guard errno == EINTR else { throw .last }
+            // Standard input can be somebody's socket that does not wait by itself.
+            if errno == EAGAIN { waitForBytes() } else if errno != EINTR { throw .last }
         }
+    }
+
+    private func waitForBytes() {
+        var wish = pollfd(fd: number, events: Int16(POLLIN), revents: 0)
+        poll(&wish, 1, -1)
     }
 
     func status() throws(SystemFailure) -> stat {

@@ -7,6 +7,7 @@ final class GzipStream: ByteStream {
     let name: String
     private let compressed: FileStream
     private let process = Process()
+    private let pipe = Pipe()
     private let output: FileDescriptor
     private var isFinished = false
 
@@ -16,14 +17,12 @@ final class GzipStream: ByteStream {
         guard let input = FileHandle(forReadingAtPath: path) else {
             throw SourceError(.notReadable, at: path, "it cannot be opened")
         }
-        let pipe = Pipe()
+        output = FileDescriptor(pipe.fileHandleForReading.fileDescriptor, isOwned: false)
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["gzip", "-dc"]
         process.standardInput = input
         process.standardOutput = pipe
         process.standardError = FileHandle.nullDevice
-        // The pipe goes with its handle; what is read from must stay.
-        output = FileDescriptor(fcntl(pipe.fileHandleForReading.fileDescriptor, F_DUPFD_CLOEXEC, 3))
         do {
             try process.run()
         } catch {
@@ -33,7 +32,8 @@ final class GzipStream: ByteStream {
 
     deinit {
         guard !isFinished, process.isRunning else { return }
-        process.terminate()
+        // Not SIGTERM: a child is born with the signals blocked that the thread has blocked which starts it.
+        kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
 

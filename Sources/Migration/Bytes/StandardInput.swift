@@ -3,13 +3,8 @@ struct StandardInput: ByteStream {
     let name = "standard input"
     private let file: FileDescriptor
 
-    init() {
-        file = FileDescriptor(0, isOwned: false)
-    }
-
-    /// Of another open file, for tests.
-    init(_ file: FileDescriptor) {
-        self.file = file
+    init(descriptor: Int32) {
+        file = FileDescriptor(descriptor, isOwned: false)
     }
 
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(SourceError) -> Int {

@@ -45,24 +45,36 @@ struct CSVHeader: Sendable {
 
     /// How many bytes the first line has, line breaks in quotes included; nil where it does not end in these bytes.
     static func length(in bytes: Span<UInt8>) -> Int? {
-        var isInQuotes = false
-        for index in bytes.indices {
-            if bytes[index] == UInt8(ascii: "\"") { isInQuotes.toggle() }
-            if bytes[index] == UInt8(ascii: "\n"), !isInQuotes { return index + 1 }
-        }
-        return nil
+        unquoted(in: bytes).lineEnd
     }
 
     /// A comma, unless there is none and something else is: programs write what their country's numbers leave free.
     private static func separator(in header: Span<UInt8>) -> UInt8 {
-        let candidates = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
+        let found = unquoted(in: header).separators
+        return separators.first { found.contains($0) } ?? comma
+    }
+
+    private static let comma = UInt8(ascii: ",")
+    private static let separators = [comma, UInt8(ascii: ";"), UInt8(ascii: "\t")]
+
+    /// What stands in the first line outside quotes; these begin a field, whatever separates fields.
+    private static func unquoted(in bytes: Span<UInt8>) -> (separators: Set<UInt8>, lineEnd: Int?) {
         var found: Set<UInt8> = []
+        var isFieldStart = true
         var isInQuotes = false
-        for index in header.indices {
-            if header[index] == UInt8(ascii: "\"") { isInQuotes.toggle() }
-            if !isInQuotes { found.insert(header[index]) }
+        for index in bytes.indices {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "\""), isFieldStart || isInQuotes {
+                // Behind a closing quote another one opens again: two stand for one.
+                (isInQuotes, isFieldStart) = (!isInQuotes, isInQuotes)
+                continue
+            }
+            if isInQuotes { continue }
+            if byte == UInt8(ascii: "\n") { return (found, index + 1) }
+            isFieldStart = separators.contains(byte)
+            if isFieldStart { found.insert(byte) }
         }
-        return candidates.first { found.contains($0) } ?? candidates[0]
+        return (found, nil)
     }
 
     private static func place(of name: String, in names: [String], at place: String) throws(SourceError) -> Int {

@@ -3,31 +3,25 @@
 /// Separated by commas, or by semicolons or tabs where the header has those instead. In UTF-8, with or without a byte
 /// order mark. A position is the byte at which a record begins.
 struct CSVSource: RowSource {
-    /// Bytes of a receipt, and of a whole record; a longer one is a row that cannot be read.
-    static let maximumFieldBytes = 8 << 20
-    static let maximumRecordBytes = 16 << 20
-
     let identity: SourceIdentity
 
     private let header: CSVHeader
-    private let maximumFieldBytes: Int
-    private let maximumRecordBytes: Int
+    /// With a longer field, or as a longer record, a row cannot be read.
+    private let limits: SourceLimits
     private var window: ByteWindow
     private var scanner: CSVScanner
     private var nextRowNumber: Int64
-    /// Where a record begins that is too long for the window.
-    private var longRecord: SourcePosition?
+    /// Of a record that is too long for the window: where it begins, and what stands before the limit.
+    private var longRecord: (start: SourcePosition, id: String?, accountToken: String?)?
     private var failure: SourceError?
     private var isFinished = false
 
-    /// - Parameter chunk: bytes to read at a time.
     init(
-        _ stream: any ByteStream, options: SourceOptions, at position: SourcePosition?, chunk: Int = 1 << 18,
-        maximumFieldBytes: Int = Self.maximumFieldBytes, maximumRecordBytes: Int = Self.maximumRecordBytes
+        _ stream: any ByteStream, options: SourceOptions, limits: SourceLimits = SourceLimits(),
+        at position: SourcePosition?
     ) throws(SourceError) {
-        self.maximumFieldBytes = maximumFieldBytes
-        self.maximumRecordBytes = maximumRecordBytes
-        window = ByteWindow(stream, capacity: chunk)
+        self.limits = limits
+        window = ByteWindow(stream, capacity: limits.chunk)
         identity = try window.identity(as: .csv)
         header = try window.takeHeader(options)
         scanner = header.scanner
@@ -58,7 +52,7 @@ struct CSVSource: RowSource {
             case .unfinished:
                 guard rows.isEmpty else { return SourceBatch(rows: rows, end: position) }
                 isFinished = true
-                let end = longRecord ?? position
+                let end = longRecord?.start ?? position
                 finishRecord()
                 return take().map { SourceBatch(rows: [$0], end: end, isUnfinishedTail: true) }
             }
@@ -94,14 +88,21 @@ struct CSVSource: RowSource {
     private mutating func nextRecord() throws(SourceError) -> Record? {
         while !scan() {
             if window.isAtEnd { return window.count > 0 || longRecord != nil ? .unfinished : nil }
-            if window.count > maximumRecordBytes {
-                if longRecord == nil { longRecord = position }
+            if window.count > limits.row {
+                rememberLongRecord()
                 window.drop(scanner.position)
                 scanner.forgetFields()
             }
             try window.extend()
         }
         return .whole
+    }
+
+    private mutating func rememberLongRecord() {
+        guard longRecord == nil else { return }
+        longRecord = window.read { record in
+            (position, text(at: header.id, in: record), text(at: header.accountToken, in: record))
+        }
     }
 
     private mutating func scan() -> Bool {
@@ -126,9 +127,12 @@ struct CSVSource: RowSource {
     }
 
     private func row(of record: Span<UInt8>) -> SourceRow? {
-        guard longRecord == nil, record.count <= maximumRecordBytes else {
-            return row(.tooLarge("the record", limit: maximumRecordBytes), in: record)
+        let tooLarge = StoredValue.tooLarge("the record", limit: limits.row)
+        if let longRecord {
+            return SourceRow(
+                number: nextRowNumber, id: longRecord.id, value: tooLarge, accountToken: longRecord.accountToken)
         }
+        guard record.count <= limits.row else { return row(tooLarge, in: record) }
         guard !record.isBlank else { return nil }
         guard !scanner.isBroken else {
             let reason =
@@ -141,8 +145,8 @@ struct CSVSource: RowSource {
             return row(.unreadable(code: "wrongFieldCount", reason: reason), in: record)
         }
         let field = scanner.fields[header.receipt]
-        guard field.range.count <= maximumFieldBytes else {
-            return row(.tooLarge("the field", limit: maximumFieldBytes), in: record)
+        guard field.range.count <= limits.field else {
+            return row(.tooLarge("the field", limit: limits.field), in: record)
         }
         return row(StoredValue(bytes: field.text(in: record)), in: record)
     }
@@ -153,9 +157,11 @@ struct CSVSource: RowSource {
             accountToken: text(at: header.accountToken, in: record))
     }
 
-    /// Nil where the record has no such field, and for the empty text.
+    /// Nil where the record has no such field before the limit, and for the empty text.
     private func text(at place: Int?, in record: Span<UInt8>) -> String? {
-        guard let place, place < scanner.fields.count else { return nil }
+        guard let place, place < scanner.fields.count, scanner.fields[place].range.upperBound < limits.row else {
+            return nil
+        }
         let text = scanner.fields[place].text(in: record)
         return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
     }

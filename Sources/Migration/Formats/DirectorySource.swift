@@ -11,15 +11,14 @@ import Foundation
 /// added gives one if its path comes behind the position that is reached, and none otherwise, in this run and in every
 /// one that goes on from its position. One that is removed before its turn gives none.
 struct DirectorySource: RowSource {
-    /// Bytes of one file; a longer one is a row that cannot be read.
-    static let maximumFileBytes = 16 << 20
     /// Folders within one another.
     static let maximumDepth = 32
 
     let identity: SourceIdentity
 
     private let path: String
-    private let pageSize: Int
+    /// A file that is longer is a row that cannot be read.
+    private let limits: SourceLimits
     /// From the outermost folder to the one that is being read.
     private var levels: [Level] = []
     private var lastPath: [UInt8]
@@ -33,10 +32,9 @@ struct DirectorySource: RowSource {
         var next = 0
     }
 
-    /// - Parameter pageSize: names of one folder in memory.
-    init(path: String, at position: SourcePosition?, pageSize: Int = 1 << 16) throws(SourceError) {
+    init(path: String, limits: SourceLimits, at position: SourcePosition?) throws(SourceError) {
         self.path = path
-        self.pageSize = pageSize
+        self.limits = limits
         identity = try Self.identity(of: path)
         lastPath = []
         nextRowNumber = position?.nextRowNumber ?? 1
@@ -113,7 +111,7 @@ struct DirectorySource: RowSource {
                 code: "tooDeep", reason: "there are more than \(Self.maximumDepth) folders in one another")
         }
         do throws(SystemFailure) {
-            levels.append(Level(path: path, page: try DirectoryPage(of: full(path), after: nil, size: pageSize)))
+            levels.append(Level(path: path, page: try DirectoryPage(of: full(path), after: nil, size: limits.names)))
             return nil
         } catch {
             return error.isNoSuchFile ? nil : .notReadable(error)
@@ -123,7 +121,7 @@ struct DirectorySource: RowSource {
     private mutating func turnPage(of place: Int) -> StoredValue? {
         let level = levels[place]
         do throws(SystemFailure) {
-            let page = try DirectoryPage(of: full(level.path), after: level.page.entries.last?.name, size: pageSize)
+            let page = try DirectoryPage(of: full(level.path), after: level.page.entries.last?.name, size: limits.names)
             levels[place] = Level(path: level.path, page: page)
             return nil
         } catch {
@@ -134,7 +132,7 @@ struct DirectorySource: RowSource {
 
     private mutating func openOutermost(after name: [UInt8]?) throws(SourceError) {
         do throws(SystemFailure) {
-            levels = [Level(path: [], page: try DirectoryPage(of: full([]), after: name, size: pageSize))]
+            levels = [Level(path: [], page: try DirectoryPage(of: full([]), after: name, size: limits.names))]
         } catch {
             throw SourceError(error, at: path)
         }
@@ -147,7 +145,7 @@ struct DirectorySource: RowSource {
         for depth in names.indices.dropFirst() {
             let folder = Array(names[..<depth].joined(separator: [UInt8(ascii: "/")]))
             do throws(SystemFailure) {
-                let page = try DirectoryPage(of: full(folder), after: names[depth], size: pageSize)
+                let page = try DirectoryPage(of: full(folder), after: names[depth], size: limits.names)
                 levels.append(Level(path: folder, page: page))
             } catch {
                 // A folder that is gone by now has nothing more to give.
@@ -178,8 +176,8 @@ struct DirectorySource: RowSource {
             guard status.isRegularFile else {
                 return .unreadable(code: "notAFile", reason: "this is no ordinary file")
             }
-            let bytes = try file.readAll(about: Int(status.st_size), atMost: Self.maximumFileBytes)
-            return bytes.map(StoredValue.init(bytes:)) ?? .tooLarge("the file", limit: Self.maximumFileBytes)
+            let bytes = try file.readAll(about: Int(status.st_size), atMost: limits.row)
+            return bytes.map(StoredValue.init(bytes:)) ?? .tooLarge("the file", limit: limits.row)
         } catch {
             return error.isNoSuchFile ? nil : .notReadable(error)
         }

@@ -2,12 +2,10 @@
 ///
 /// A position is the byte at which a line begins; of standard input also the digest of everything before.
 struct JSONLinesSource: RowSource {
-    /// Bytes of one line; a longer one is a row that cannot be read.
-    static let maximumLineBytes = 16 << 20
-
     let identity: SourceIdentity
 
     private let line: JSONLine
+    /// A longer one is a row that cannot be read.
     private let maximumLineBytes: Int
     private var window: ByteWindow
     /// Of what was delivered; nil where the stream can be told by its beginning.
@@ -20,16 +18,14 @@ struct JSONLinesSource: RowSource {
     private var failure: SourceError?
     private var isFinished = false
 
-    /// - Parameters:
-    ///   - keepsDigest: for a stream that has no identity.
-    ///   - chunk: bytes to read at a time.
+    /// - Parameter keepsDigest: for a stream that has no identity.
     init(
-        _ stream: any ByteStream, options: SourceOptions, at position: SourcePosition?, keepsDigest: Bool = false,
-        chunk: Int = 1 << 18, maximumLineBytes: Int = Self.maximumLineBytes
+        _ stream: any ByteStream, options: SourceOptions, limits: SourceLimits = SourceLimits(),
+        at position: SourcePosition?, keepsDigest: Bool = false
     ) throws(SourceError) {
         line = JSONLine(options)
-        self.maximumLineBytes = maximumLineBytes
-        window = ByteWindow(stream, capacity: chunk)
+        maximumLineBytes = limits.row
+        window = ByteWindow(stream, capacity: limits.chunk)
         identity = try window.identity(as: .jsonLines)
         digest = keepsDigest ? StreamDigest() : nil
         nextRowNumber = position?.nextRowNumber ?? 1

@@ -5,28 +5,36 @@ package enum Sources {
     /// A source is a folder, `-` for JSON lines from standard input, or a file that ends in `.jsonl`, `.csv`,
     /// `.jsonl.gz`, `.csv.gz`, `.sqlite` or `.db`.
     ///
-    /// - Parameter position: where to go on; nil for the beginning. Whether the source is still the same is for the
-    ///   caller to ask, see ``RowSource/comparison(with:)``.
+    /// - Parameters:
+    ///   - position: where to go on; nil for the beginning. Whether the source is still the same is for the caller to
+    ///     ask, see ``RowSource/comparison(with:)``.
+    ///   - standardInput: the descriptor that `-` stands for.
     package static func open(
-        _ path: String, options: SourceOptions = SourceOptions(), at position: SourcePosition? = nil
+        _ path: String, options: SourceOptions = SourceOptions(), limits: SourceLimits = SourceLimits(),
+        at position: SourcePosition? = nil, standardInput: Int32 = 0
     ) throws(SourceError) -> any RowSource {
         if path == "-" {
-            return try JSONLinesSource(StandardInput(), options: options, at: position, keepsDigest: true)
+            let stream = StandardInput(descriptor: standardInput)
+            return try JSONLinesSource(stream, options: options, limits: limits, at: position, keepsDigest: true)
         }
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
             throw SourceError(.notFound, at: path, "there is no such file")
         }
-        guard !isDirectory.boolValue else { return try DirectorySource(path: path, at: position) }
+        guard !isDirectory.boolValue else { return try DirectorySource(path: path, limits: limits, at: position) }
         let name = path.lowercased()
         func named(_ endings: String...) -> Bool { endings.contains { name.hasSuffix($0) } }
         if named(".jsonl", ".jsonl.gz") {
-            return try JSONLinesSource(try stream(path, isCompressed: named(".gz")), options: options, at: position)
+            let stream = try stream(path, isCompressed: named(".gz"))
+            return try JSONLinesSource(stream, options: options, limits: limits, at: position)
         }
         if named(".csv", ".csv.gz") {
-            return try CSVSource(try stream(path, isCompressed: named(".gz")), options: options, at: position)
+            let stream = try stream(path, isCompressed: named(".gz"))
+            return try CSVSource(stream, options: options, limits: limits, at: position)
         }
-        if named(".sqlite", ".db") { return try TableSource(path: path, options: options, at: position) }
+        if named(".sqlite", ".db") {
+            return try TableSource(path: path, options: options, limits: limits, at: position)
+        }
         let reason = "the name of a source ends in .jsonl, .csv, .jsonl.gz, .csv.gz, .sqlite or .db, or is a folder's"
         throw SourceError(.unknownKind, at: path, reason)
     }

@@ -5,16 +5,18 @@ import Ledger
 ///
 /// A database others write to may be read: see ``SourceTable``.
 struct TableSource: RowSource {
-    /// Bytes of one value; a longer one is a row that cannot be read.
-    static let maximumValueBytes = 16 << 20
-
     let identity: SourceIdentity
 
     private let table: SourceTable
+    /// A longer one is a row that cannot be read.
+    private let maximumValueBytes: Int
     private var lastKey: Int64?
     private var nextRowNumber: Int64
 
-    init(path: String, options: SourceOptions, at position: SourcePosition?) throws(SourceError) {
+    init(
+        path: String, options: SourceOptions, limits: SourceLimits, at position: SourcePosition?
+    ) throws(SourceError) {
+        maximumValueBytes = limits.row
         table = try asSourceError { () throws(LedgerError) in
             try SourceTable(
                 path: path, table: options.table, receiptColumn: options.receiptColumn ?? "receipt",
@@ -44,11 +46,12 @@ struct TableSource: RowSource {
         let found = try asSourceError { () throws(LedgerError) in
             try table.rows(
                 after: lastKey, maximumRows: maximumRows, maximumBytes: max(maximumBytes, 1),
-                largestValue: Self.maximumValueBytes)
+                largestValue: maximumValueBytes)
         }
         guard let last = found.last else { return nil }
         let rows = zip(nextRowNumber..., found).map { number, row in
-            SourceRow(number: number, id: row.id, value: StoredValue(row.value), accountToken: row.accountToken)
+            SourceRow(number: number, id: row.id, value: StoredValue(row.value, limit: maximumValueBytes),
+                accountToken: row.accountToken)
         }
         nextRowNumber += Int64(rows.count)
         lastKey = last.key
@@ -57,12 +60,12 @@ struct TableSource: RowSource {
 }
 
 extension StoredValue {
-    fileprivate init(_ value: SourceTable.Value) {
+    fileprivate init(_ value: SourceTable.Value, limit: Int) {
         switch value {
         case .bytes(let bytes): self = .bytes(bytes)
         case .missing: self = .missing
         case .number: self = .unreadable(code: "notText", reason: "a number stands in place of the receipt")
-        case .tooLarge: self = .tooLarge("the value", limit: TableSource.maximumValueBytes)
+        case .tooLarge: self = .tooLarge("the value", limit: limit)
         }
     }
 }

@@ -18,3 +18,17 @@ package struct SourceOptions: Sendable, Hashable, Codable {
         self.table = table
     }
 }
+
+/// How much of a source is in memory at a time, and how much one row may have.
+package struct SourceLimits: Sendable, Hashable {
+    /// Bytes to read at a time; more only for a row that is longer.
+    package var chunk = 1 << 18
+    /// Bytes of a line of JSON, of a record of CSV, of a value in a table, of a file in a folder.
+    package var row = 16 << 20
+    /// Bytes of a receipt in CSV.
+    package var field = 8 << 20
+    /// Names of one folder in memory.
+    package var names = 1 << 16
+
+    package init() {}
+}

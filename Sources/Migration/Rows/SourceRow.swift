@@ -34,7 +34,7 @@ extension StoredValue {
 
     /// More bytes than we read into memory for one row.
     static func tooLarge(_ what: String, limit: Int) -> StoredValue {
-        .unreadable(code: "tooLarge", reason: "\(what) is longer than \(limit >> 20) MiB")
+        .unreadable(code: "tooLarge", reason: "\(what) is longer than \(limit) bytes")
     }
 
     /// For the sum of a batch.

@@ -1,0 +1,162 @@
+import Migration
+import TestSupport
+import Testing
+
+@Suite("A source of CSV")
+struct CSVSourceTests {
+    static let files: [(text: String, rows: [SourceRow])] = [
+        ("id,receipt\na,MIIT\n", [.text(1, "a", "MIIT")]),
+        ("receipt\nMIIT\nMIIU\n", [.text(1, nil, "MIIT"), .text(2, nil, "MIIU")]),
+        // Any order, other columns between, CRLF, a byte order mark.
+        ("\u{FEFF}x,receipt,y,id\r\n1,MIIT,2,a\r\n3,MIIU,4,b\r\n", [.text(1, "a", "MIIT"), .text(2, "b", "MIIU")]),
+        // Quotes: around separators, line breaks and quotes, around nothing, and in the header.
+        (
+            "\"id\",\"receipt\"\n\"a,b\",\"MI\r\nIT\n\"\n\"a\"\"b\",\"\"\"\"\n\"\",\"\"\n",
+            [.text(1, "a,b", "MI\r\nIT\n"), .text(2, "a\"b", "\""), SourceRow(number: 3, id: nil, value: .missing)]
+        ),
+        ("a \"b,receipt\n1,2\n", [.text(1, nil, "2")]),
+        // A quote within plain text is a byte like others.
+        ("id,receipt\na\"b,M\"\"T\n", [.text(1, "a\"b", "M\"\"T")]),
+        // Spaces belong to a field, but not to a name.
+        (" id , receipt \n a , MIIT \n", [.text(1, " a ", " MIIT ")]),
+        // Semicolons and tabs.
+        ("id;receipt\na;M,IIT\n", [.text(1, "a", "M,IIT")]),
+        ("id\treceipt\na\t\"M\tIIT\"\n", [.text(1, "a", "M\tIIT")]),
+        ("\"id;x\",receipt\na;b,MIIT\n", [.text(1, nil, "MIIT")]),
+        // Blank lines are no rows, empty fields are.
+        ("id,receipt\n\n\r\na,\n\n,MIIT\n", [SourceRow(number: 1, id: "a", value: .missing), .text(2, nil, "MIIT")]),
+        // NUL bytes are bytes.
+        ("id,receipt\na\0b,\0\n", [.text(1, "a\0b", "\0")]),
+        ("id,receipt\na,\"\0\"\"\0\"\n", [.text(1, "a", "\0\"\0")]),
+        ("id,receipt\n", []), ("id,receipt", []),
+    ]
+
+    @Test("reads what RFC 4180 says, and what people write", arguments: files)
+    func file(text: String, expected: [SourceRow]) throws {
+        for chunk in [4, 5, 7, 1 << 18] {
+            var limits = SourceLimits()
+            limits.chunk = chunk
+            #expect(try rows(of: text, as: "a.csv", limits: limits) == expected, "in pieces of \(chunk)")
+        }
+    }
+
+    @Test(
+        "gives a row that cannot be read for a broken record, and goes on",
+        arguments: [
+            ("a,\"MI\"IT", "malformedQuotes"), ("a,\"MI\" ", "malformedQuotes"), ("a,\"MI\"\r", "malformedQuotes"),
+            ("a", "wrongFieldCount"), ("a,b,c", "wrongFieldCount"), ("a,\"b,c\",d", "wrongFieldCount"),
+        ])
+    func brokenRecords(record: String, code: String) throws {
+        for chunk in [4, 5, 1 << 18] {
+            var limits = SourceLimits()
+            limits.chunk = chunk
+            let rows = try rows(of: "id,receipt\n\(record),\nb,MIIT\n", as: "a.csv", limits: limits)
+            #expect(rows.map(\.value.code) == [record == "a" ? nil : code, nil])
+            #expect(rows.last == .text(2, "b", "MIIT"))
+        }
+        #expect(try rows(of: "id,receipt\na\nb,MIIT\n", as: "a.csv").first?.value.code == "wrongFieldCount")
+    }
+
+    @Test("names the columns there are where one is missing")
+    func missingColumns() throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("a.csv", "user,data,\"a,b\"\n1,2,3\n")
+        #expect(
+            throws: SourceError(.missingColumn, at: path, "no column receipt; there are: user, data, a,b")
+        ) { _ = try Sources.open(path) }
+        #expect(throws: SourceError(.missingColumn, at: path, "no column id; there are: user, data, a,b")) {
+            _ = try Sources.open(path, options: SourceOptions(receiptColumn: "data", idColumn: "id"))
+        }
+        #expect(throws: SourceError(.missingColumn, at: path, "no column token; there are: user, data, a,b")) {
+            _ = try Sources.open(path, options: SourceOptions(receiptColumn: "data", accountTokenColumn: "token"))
+        }
+        let options = SourceOptions(receiptColumn: "data", idColumn: "user", accountTokenColumn: "a,b")
+        var source = try Sources.open(path, options: options)
+        #expect(try source.rest() == [.text(1, "1", "2", token: "3")])
+    }
+
+    @Test(
+        "refuses what has no header",
+        arguments: [
+            ("", SourceError.Code.malformed), ("\n", .missingColumn), ("\"receipt", .malformed),
+            ("\"receipt\"x,id\n", .malformed),
+        ])
+    func noHeader(text: String, code: SourceError.Code) {
+        #expect(refusal(of: text, as: "a.csv") == code)
+    }
+
+    @Test("refuses a header of too many bytes, or names")
+    func largeHeader() {
+        #expect(refusal(of: String(repeating: "x", count: 2 << 20), as: "a.csv") == .malformed)
+        #expect(refusal(of: String(repeating: ",", count: 5_000) + "\n", as: "a.csv") == .malformed)
+    }
+
+    @Test("refuses UTF-16 by name")
+    func wideText() {
+        let text = "id,receipt\n".utf16.flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+        #expect(throws: SourceError.self) { _ = try rows(of: [0xFF, 0xFE] + text, as: "a.csv") }
+    }
+
+    @Test("takes a field of 1 MB; one over the limit is a row that cannot be read", arguments: [true, false])
+    func largeFields(isQuoted: Bool) throws {
+        let (mark, pair) = isQuoted ? ("\"", "A\n") : ("", "AB")
+        func field(_ count: Int) -> String { mark + String(repeating: pair, count: count / 2) + mark }
+        var limits = SourceLimits()
+        (limits.field, limits.row) = (1_000_000, 2_000_000)
+        let sizes = [1_000_000, 1_000_002, 2_000_002, 2]
+        let text = "id,receipt\n" + sizes.map { "\($0),\(field($0))\n" }.joined()
+        let rows = try rows(of: text, as: "a.csv", limits: limits)
+        #expect(rows.map(\.value.code) == [nil, "tooLarge", "tooLarge", nil])
+        #expect(rows.first?.value == .text(String(repeating: pair, count: 500_000)))
+        #expect(rows.map(\.number) == [1, 2, 3, 4])
+        #expect(rows.map(\.id) == ["1000000", "1000002", "2000002", "2"])
+        #expect(SourceLimits().field == 8 << 20)
+    }
+
+    @Test("delivers a last record without an end by itself, and again when the file has grown")
+    func unfinishedTail() throws {
+        for (tail, rest, code) in [("b,\"MI", "\nIT\"\nc,MIIU\n", "malformedQuotes"), ("b,MI", "IT\nc,MIIU\n", nil)] {
+            let folder = try TemporaryFolder()
+            let path = try folder.write("a.csv", "id,receipt\na,MIIT\n\(tail)")
+            var source = try Sources.open(path)
+            let first = try #require(try source.next(maximumRows: 10, maximumBytes: 1_000))
+            #expect(first.rows == [.text(1, "a", "MIIT")])
+            let second = try #require(try source.next(maximumRows: 10, maximumBytes: 1_000))
+            #expect(second.isUnfinishedTail)
+            #expect(second.end == first.end)
+            #expect(second.rows.map(\.value.code) == [code])
+            #expect(second.rows.map(\.id) == ["b"])
+            #expect(try source.next(maximumRows: 10, maximumBytes: 1_000) == nil)
+
+            try folder.append("a.csv", rest.utf8)
+            var grown = try Sources.open(path, at: second.end)
+            #expect(try grown.comparison(with: source.identity) == .grown)
+            #expect(try grown.rest().map(\.number) == [2, 3])
+        }
+    }
+
+    @Test("never traps, and gives the same whatever the pieces are, for any bytes")
+    func anyBytes() throws {
+        var random = SeededGenerator("CSV of any bytes")
+        let alphabet = Array("\"\",,;\n\n\rab\t\0é\u{FEFF}".utf8)
+        for _ in 0..<300 {
+            let header = Bool.random(using: &random) ? "id,receipt\n" : "receipt;id\r\n"
+            var bytes = Array(header.utf8)
+            for _ in 0..<Int.random(in: 0...200, using: &random) {
+                bytes.append(
+                    Bool.random(using: &random)
+                        ? alphabet.randomElement(using: &random) ?? 0 : UInt8.random(in: 0...255, using: &random))
+            }
+            var limits = SourceLimits()
+            limits.row = Int.random(in: 8...200, using: &random)
+            limits.field = limits.row / 2
+            let whole = try rows(of: bytes, as: "a.csv", limits: limits)
+            for chunk in [4, Int.random(in: 5...50, using: &random)] {
+                limits.chunk = chunk
+                #expect(try rows(of: bytes, as: "a.csv", limits: limits) == whole, "\(chunk): \(bytes)")
+            }
+            // As a whole, header included, it may be refused; it must not trap.
+            _ = try? rows(of: Array(bytes.dropFirst(header.utf8.count)), as: "a.csv")
+        }
+    }
+}

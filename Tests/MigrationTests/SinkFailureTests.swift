@@ -1,0 +1,96 @@
+import Foundation
+import GRDB
+import Migration
+import TestSupport
+import Testing
+
+@Suite("A destination that cannot be written")
+struct SinkFailureTests {
+    private func fill(_ sink: inout any ResultSink, _ count: Int = 100_000) throws(SinkError) {
+        let bundleId = String(repeating: "com.example.", count: 100)
+        for number in 0..<count {
+            _ = try sink.write(
+                ResultRow(id: "\(number)", outcome: .decoded, kind: "appReceipt", verified: true, bundleId: bundleId))
+        }
+        _ = try sink.checkpoint()
+    }
+
+    /// What is thrown first, and what then by every further call.
+    private func failures(_ sink: inout any ResultSink) -> [SinkError.Code?] {
+        var codes: [SinkError.Code?] = []
+        do throws(SinkError) { try fill(&sink) } catch { codes.append(error.code) }
+        do throws(SinkError) { _ = try sink.checkpoint() } catch { codes.append(error.code) }
+        do throws(SinkError) { try fill(&sink, 1) } catch { codes.append(error.code) }
+        do throws(SinkError) { try sink.close() } catch { codes.append(error.code) }
+        return codes
+    }
+
+    @Test("because the disk is full says so, and goes on saying so", arguments: ["out.jsonl", "out.csv"])
+    func fullDevice(name: String) throws {
+        let folder = try TemporaryFolder()
+        try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: "/dev/full")
+        var sink = try Sinks.open(folder.path(name), withAPI: false)
+        #expect(failures(&sink) == [.full, .full, .full, .full])
+    }
+
+    /// A file system of 2 MiB; nil where this user may make none.
+    private func smallDisk(at path: String) -> Bool {
+        mount("tmpfs", path, "tmpfs", 0, "size=2m") == 0
+    }
+
+    @Test("because a small disk is full keeps what it had at its checkpoint", arguments: SinkTests.names)
+    func smallDisk(name: String) throws {
+        let folder = try TemporaryFolder()
+        let disk = folder.path("disk")
+        try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)
+        guard smallDisk(at: disk) else {
+            print("no file system may be mounted here: left out")
+            return
+        }
+        defer { umount2(disk, Int32(MNT_DETACH)) }
+        let path = "\(disk)/\(name)"
+        try Data(repeating: 0, count: 1 << 20).write(to: URL(filePath: "\(disk)/filler"))
+        let position = try fillUp(path)
+        // Somebody makes room.
+        try FileManager.default.removeItem(atPath: "\(disk)/filler")
+        var sink = try Sinks.open(path, withAPI: false, at: position)
+        for row in SinkTests.samples { #expect(try sink.write(row) == .repeatedId) }
+        try fill(&sink, 10)
+        try sink.close()
+    }
+
+    /// The position of the one checkpoint that there was room for.
+    private func fillUp(_ path: String) throws -> SinkPosition {
+        var sink = try Sinks.open(path, withAPI: false)
+        for row in SinkTests.samples { _ = try sink.write(row) }
+        let position = try sink.checkpoint()
+        #expect(failures(&sink) == [.full, .full, .full, .full])
+        return position
+    }
+
+    @Test("because there is no folder, or it may not be written, or is the destination", arguments: SinkTests.names)
+    func forbidden(name: String) throws {
+        let folder = try TemporaryFolder()
+        for path in [folder.path("no/\(name)"), "/proc/\(name)"] {
+            let error = #expect(throws: SinkError.self) { _ = try Sinks.open(path, withAPI: false) }
+            #expect(error?.code == .notWritable, "\(path)")
+        }
+        try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: false)
+        let error = #expect(throws: SinkError.self) { _ = try Sinks.open(folder.path(name), withAPI: false) }
+        #expect(error?.code == .notWritable)
+    }
+
+    @Test("because somebody else holds the database", .timeLimit(.minutes(1)))
+    func locked() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("out.sqlite")
+        var sink = try Sinks.open(path, withAPI: false)
+        try fill(&sink, 1)
+        let other = try DatabaseQueue(path: path)
+        try other.inTransaction(.immediate) { _ in
+            let error = #expect(throws: SinkError.self) { _ = try sink.write(SinkTests.samples[0]) }
+            #expect(error?.code == .locked)
+            return .rollback
+        }
+    }
+}
