@@ -126,9 +126,16 @@ extension MigrationLedger {
         ).execute(arguments: [accountToken, tokens, key])
     }
 
+    /// Apps with an environment each, by numbers: every one of them has hourly limits of its own.
+    package func scopes() throws(LedgerError) -> [Int64] {
+        try read { try Int64.fetchAll($0, sql: "SELECT key FROM scope ORDER BY key") }
+    }
+
     /// Who is still to be asked about, in the order of keys.
-    package func waitingCustomers(after key: Int64, limit: Int) throws(LedgerError) -> [MigratingCustomer] {
-        try customers("customer.state = 0 AND", after: key, limit: limit)
+    package func waitingCustomers(
+        in scope: Int64, after key: Int64, limit: Int
+    ) throws(LedgerError) -> [MigratingCustomer] {
+        try customers("customer.state = 0 AND customer.scope = \(scope) AND", after: key, limit: limit)
     }
 
     /// False where the customer was found to be another one, or was asked about.

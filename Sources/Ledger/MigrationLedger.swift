@@ -59,7 +59,7 @@ package final class MigrationLedger {
                     accountToken TEXT, tokens INTEGER NOT NULL DEFAULT 0, tokenState TEXT,
                     environment TEXT, appAppleId INTEGER, transactions BLOB, subscriptions BLOB,
                     signedTransactions BLOB, revision TEXT);
-                CREATE INDEX IF NOT EXISTS customerByState ON customer (state, key);
+                CREATE INDEX IF NOT EXISTS customerByState ON customer (state, scope, key);
                 CREATE TABLE IF NOT EXISTS identifier (
                     scope INTEGER NOT NULL, identifier TEXT NOT NULL, customer INTEGER NOT NULL,
                     PRIMARY KEY (scope, identifier)) WITHOUT ROWID;

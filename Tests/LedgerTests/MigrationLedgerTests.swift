@@ -53,7 +53,7 @@ struct MigrationLedgerTests {
             let both = try customer("2", "1", in: ledger)
             #expect(both == min(first, second))
             #expect(try customer("3", in: ledger) == both)
-            let waiting = try ledger.waitingCustomers(after: 0, limit: 10)
+            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
             #expect(waiting.map(\.identifiers) == [["1", "2", "3"]])
             #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.staged.customer) == [both])
             let elsewhere = try ledger.customer(
@@ -71,7 +71,7 @@ struct MigrationLedgerTests {
                 environment: "Production", appAppleId: 5, transactions: [1], subscriptions: [2],
                 signedTransactions: [3], revision: "r", identifiers: ["1", "2"])
             try ledger.note(.known(columns), of: first)
-            #expect(try ledger.waitingCustomers(after: 0, limit: 10).isEmpty)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).isEmpty)
             #expect(try !ledger.isWaiting(second))
             let finding = try #require(try ledger.stagedRows(after: 0, limit: 10).first?.finding)
             guard case .known(let found) = finding else {
@@ -91,7 +91,7 @@ struct MigrationLedgerTests {
             try ledger.note(.failed(reason: "deadline"), of: first)
             try ledger.note(.notFound(reason: "4040010"), of: second)
             try ledger.retryFailedCustomers()
-            #expect(try ledger.waitingCustomers(after: 0, limit: 10).map(\.key) == [first])
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).map(\.key) == [first])
             let tally = try ledger.tally()
             #expect(tally.waiting == 1 && tally.notFound == 1)
         }
@@ -102,10 +102,10 @@ struct MigrationLedgerTests {
         try with { ledger in
             let first = try customer("1", in: ledger, token: "AB")
             #expect(try customer("1", in: ledger, token: "ab") == first)
-            #expect(try ledger.waitingCustomers(after: 0, limit: 1).first?.accountToken == "AB")
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 1).first?.accountToken == "AB")
             _ = try customer("2", in: ledger, token: "cd")
             _ = try customer("1", "2", in: ledger)
-            #expect(try ledger.waitingCustomers(after: 0, limit: 1).first?.accountToken == nil)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 1).first?.accountToken == nil)
             #expect(try ledger.customersWithSeveralTokens() == 1)
         }
     }

@@ -42,6 +42,7 @@ package final class AppStoreDirectory: CustomerDirectory {
     }
 
     private func answer(to error: ServerAPIError) -> CustomerAnswer {
+        if error.code == .cancelled { return .cancelled }
         if error.code == .unauthorized || error.code == .privateKey {
             let count = refusals.add(1, ordering: .relaxed).newValue
             guard count < Self.refusalsInARow else {

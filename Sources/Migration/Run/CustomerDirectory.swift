@@ -21,6 +21,8 @@ package protocol CustomerDirectory: Sendable {
 /// What asking came to.
 package enum CustomerAnswer: Sendable, Hashable {
     case found(CustomerFinding)
+    /// The run ended before there was an answer.
+    case cancelled
     /// The run is to end: the key is refused, or somebody stopped it.
     case giveUp(reason: String)
 }

@@ -45,53 +45,88 @@ extension Migration {
         return ending
     }
 
+    /// Those of one app and environment who are still to be asked about: its hourly limit may be spent while the others
+    /// have calls left.
+    private struct Line {
+        let scope: Int64
+        var last: Int64 = 0
+        var next: [MigratingCustomer] = []
+        var underWay = 0
+        var isAtEnd = false
+
+        /// Nil at the end; leaves out those whom somebody's history told to be another one in the meantime.
+        mutating func customer(from ledger: MigrationLedger) throws(LedgerError) -> MigratingCustomer? {
+            while true {
+                if next.isEmpty {
+                    next = try ledger.waitingCustomers(in: scope, after: last, limit: 256).reversed()
+                }
+                guard let customer = next.popLast() else { return nil }
+                last = customer.key
+                if try ledger.isWaiting(customer.key) { return customer }
+            }
+        }
+    }
+
+    private enum Event: Sendable {
+        case answer(line: Int, customer: Int64, CustomerAnswer)
+        /// Time to look whether the run is to end: an answer can be an hour away.
+        case tick
+
+        static func nextTick() async -> Event {
+            try? await Task.sleep(for: .milliseconds(500))
+            return .tick
+        }
+    }
+
     /// Each customer once, several at the same time; what became of them is durable every second.
     private func askAboutCustomers(_ directory: any CustomerDirectory) async throws(MigrationError) -> Stop? {
         watch.show { $0.phase = .asking }
         do {
-            return try await withThrowingTaskGroup(of: (Int64, CustomerAnswer).self) { group in
+            return try await withThrowingTaskGroup(of: Event.self) { group in
                 var stop: Stop?
-                var last: Int64 = 0
-                var queue: [MigratingCustomer] = []
-                var underWay = 0
+                var lines = try ledger.scopes().map { Line(scope: $0) }
                 var lastCommit = ContinuousClock.now
-                var isAtEnd = false
+                group.addTask { await Event.nextTick() }
                 while true {
-                    while !isAtEnd, underWay < options.workers * 4 {
-                        // A limit of rows is no limit of customers.
-                        if let reason = self.stop, reason != .rowLimit {
-                            stop = stop ?? reason
-                            isAtEnd = true
-                            break
+                    for place in lines.indices {
+                        while stop == nil, !lines[place].isAtEnd, lines[place].underWay < options.workers * 8 {
+                            // A limit of rows is no limit of customers.
+                            if let reason = self.stop, reason != .rowLimit {
+                                stop = reason
+                            } else if let customer = try lines[place].customer(from: ledger) {
+                                lines[place].underWay += 1
+                                group.addTask {
+                                    .answer(
+                                        line: place, customer: customer.key, await directory.look(up: customer))
+                                }
+                            } else {
+                                lines[place].isAtEnd = true
+                            }
                         }
-                        if queue.isEmpty {
-                            queue = try ledger.waitingCustomers(after: last, limit: 256).reversed()
-                        }
-                        guard let customer = queue.popLast() else {
-                            isAtEnd = true
-                            break
-                        }
-                        last = customer.key
-                        // Somebody's history may have told in the meantime that they are one.
-                        guard try ledger.isWaiting(customer.key) else { continue }
-                        underWay += 1
-                        group.addTask { (customer.key, await directory.look(up: customer)) }
                     }
-                    guard let (key, answer) = try await group.next() else { break }
-                    underWay -= 1
-                    switch answer {
-                    case .found(let finding): try ledger.note(finding, of: key)
-                    case .giveUp(let reason):
-                        if stop == nil { say(reason) }
-                        stop = .refusedByAppStore
-                        isAtEnd = true
+                    guard lines.contains(where: { $0.underWay > 0 }), let event = try await group.next() else { break }
+                    switch event {
+                    case .tick: group.addTask { await Event.nextTick() }
+                    case .answer(let place, let key, let answer):
+                        lines[place].underWay -= 1
+                        switch answer {
+                        case .found(let finding): try ledger.note(finding, of: key)
+                        case .cancelled: break
+                        case .giveUp(let reason):
+                            if stop == nil { say(reason) }
+                            stop = .refusedByAppStore
+                        }
                     }
                     if lastCommit.duration(to: .now) >= options.checkpointInterval {
                         try ledger.commit()
                         lastCommit = .now
                     }
                     try show(directory)
+                    // Whoever waits for the budget of an hour is not waited for.
+                    if stop == nil { stop = self.stop == .rowLimit ? nil : self.stop }
+                    if stop != nil { group.cancelAll() }
                 }
+                group.cancelAll()
                 try ledger.commit()
                 return stop
             }
