@@ -85,7 +85,9 @@ package struct Migration {
         let comparison = try migrating { try source.comparison(with: progress.identity) }
         switch comparison {
         case .same:
-            if progress.isFinished, !options.isRefresh { return ending(stop: nil, wasFinished: true) }
+            if progress.isFinished, !options.isRefresh, options.accountTokens == .dryRun {
+                return ending(stop: nil, wasFinished: true)
+            }
         case .grown:
             if progress.whole != nil {
                 say("the source has grown since: going on behind row \(progress.checkpoint.counts.rows)")
