@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 
 /// A row that was refused: all that a person needs to find it again, and nothing of the receipt.
@@ -18,6 +19,13 @@ package struct Refusal: Sendable, Hashable {
     }
 }
 
+extension String {
+    /// For a column that takes text of others: as text it would end at its first zero byte.
+    var asBytes: Data { Data(utf8) }
+
+    init(bytes: Data) { self.init(decoding: bytes, as: UTF8.self) }
+}
+
 extension MigrationLedger {
     package func add(_ refusals: [Refusal]) throws(LedgerError) {
         guard !refusals.isEmpty else { return }
@@ -25,7 +33,9 @@ extension MigrationLedger {
             let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO refusal VALUES (?, ?, ?, ?, ?)")
             for refusal in refusals {
                 try statement.execute(
-                    arguments: [refusal.row, refusal.id, refusal.code, refusal.place, refusal.reason])
+                    arguments: [
+                        refusal.row, refusal.id.asBytes, refusal.code, refusal.place.asBytes, refusal.reason.asBytes,
+                    ])
             }
         }
     }
@@ -36,7 +46,11 @@ extension MigrationLedger {
             try Row.fetchAll(
                 db, sql: "SELECT row, id, code, place, reason FROM refusal WHERE row > ? ORDER BY row LIMIT ?",
                 arguments: [row, limit]
-            ).map { Refusal(row: $0[0], id: $0[1], code: $0[2], place: $0[3], reason: $0[4]) }
+            ).map { row in
+                Refusal(
+                    row: row[0], id: String(bytes: row[1]), code: row[2], place: String(bytes: row[3]),
+                    reason: String(bytes: row[4]))
+            }
         }
     }
 

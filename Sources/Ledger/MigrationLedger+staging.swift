@@ -24,7 +24,7 @@ extension MigrationLedger {
     package func stage(_ staged: StagedRow) throws(LedgerError) -> Bool {
         try write { db in
             try db.cachedStatement(sql: "INSERT INTO staged VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING").execute(
-                arguments: [staged.row, staged.id, staged.customer, Data(staged.result)])
+                arguments: [staged.row, staged.id.asBytes, staged.customer, Data(staged.result)])
             return db.changesCount == 1
         }
     }
@@ -44,7 +44,8 @@ extension MigrationLedger {
                     """)
             return try Row.fetchAll(statement, arguments: [row, limit]).map { row in
                 (
-                    StagedRow(row: row[0], id: row[1], customer: row[2], result: [UInt8](row[3] as Data)),
+                    StagedRow(
+                        row: row[0], id: String(bytes: row[1]), customer: row[2], result: [UInt8](row[3] as Data)),
                     Self.finding(in: row)
                 )
             }

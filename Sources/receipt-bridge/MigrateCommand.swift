@@ -145,6 +145,7 @@ struct MigrateCommand: AsyncParsableCommand {
         options.timeLimit = maxHours.map { .seconds($0 * 3_600) }
         options.accountTokens = setAccountTokens ? .set : .dryRun
         options.checkpointInterval = .milliseconds(checkpointMilliseconds)
+        options.reports = report
         return options
     }
 
@@ -196,17 +197,5 @@ struct MigrateCommand: AsyncParsableCommand {
         shown.cancel()
         await shown.value
         return ending
-    }
-}
-
-extension Migration.Stop {
-    fileprivate var sentence: String {
-        switch self {
-        case .rowLimit: "--limit is reached"
-        case .timeLimit: "--max-hours are over"
-        case .asked: "as asked"
-        case .refusedByAppStore: "the App Store refuses the key"
-        case .planned: "planned only"
-        }
     }
 }

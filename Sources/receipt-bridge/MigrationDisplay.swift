@@ -68,38 +68,27 @@ final class MigrationDisplay: Sendable {
     static func line(_ snapshot: MigrationWatch.Snapshot, rate: Double, elapsed: Double) -> String {
         switch snapshot.phase {
         case .reading:
-            var parts = ["reading \(number(snapshot.counts.rows)) rows", "\(number(Int64(rate)))/s"]
+            var parts = ["reading \(snapshot.counts.rows.grouped) rows", "\(Int64(rate).grouped)/s"]
             if let fraction = snapshot.fraction, fraction > 0 {
                 parts.append("\(Int(fraction * 100)) %")
                 if fraction < 1 { parts.append("\(time(elapsed * (1 - fraction) / fraction)) left") }
             }
             let outcomes = Outcome.allCases.compactMap { outcome -> String? in
                 let count = snapshot.counts.count(of: outcome)
-                return count == 0 ? nil : "\(outcome.rawValue) \(number(count))"
+                return count == 0 ? nil : "\(outcome.rawValue) \(count.grouped)"
             }
             return parts.joined(separator: ", ") + (outcomes.isEmpty ? "" : ": " + outcomes.joined(separator: ", "))
         case .asking:
             let customers = snapshot.customers
             var line =
-                "asking about customers: \(number(customers.all - customers.waiting)) of \(number(customers.all))"
-            line += ", \(number(snapshot.calls)) calls"
-            if let left = snapshot.budgetLeft { line += ", \(number(left)) left of this hour" }
+                "asking about customers: \((customers.all - customers.waiting).grouped) of \(customers.all.grouped)"
+            line += ", \(snapshot.calls.grouped) calls"
+            if let left = snapshot.budgetLeft { line += ", \(left.grouped) left of this hour" }
             return line
         case .writing: return "writing the result"
         case .linking: return "account tokens"
         case .done: return "done"
         }
-    }
-
-    /// With a comma for each thousand.
-    static func number(_ value: Int64) -> String {
-        var digits = String(abs(value))
-        var groups: [Substring] = []
-        while digits.count > 3 {
-            groups.insert(digits.suffix(3), at: 0)
-            digits = String(digits.dropLast(3))
-        }
-        return (value < 0 ? "-" : "") + ([digits[...]] + groups).joined(separator: ",")
     }
 
     private static func time(_ seconds: Double) -> String {

@@ -5,13 +5,16 @@ import Migration
 enum MigrationTable {
     static func text(_ ending: Migration.Ending) -> String {
         var lines: [(String, String)] = []
-        func add(_ name: String, _ value: Int64) { lines.append((name, MigrationDisplay.number(value))) }
+        func add(_ name: String, _ value: Int64) { lines.append((name, value.grouped)) }
         for outcome in Outcome.allCases where ending.counts.count(of: outcome) > 0 {
             add(outcome.rawValue, ending.counts.count(of: outcome))
         }
         add("rows", ending.counts.rows)
         if ending.counts.renamedIds > 0 { add("ids made unique", ending.counts.renamedIds) }
-        if let customers = ending.customers { add("customers", customers.all) }
+        if let customers = ending.customers {
+            add("customers", customers.all)
+            add("calls", ending.history.calls)
+        }
         for (reason, count) in ending.counts.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
             add("  \(reason)", count)
         }
@@ -28,9 +31,9 @@ enum MigrationTable {
         // The first hour's calls can be made at once: the bucket starts full.
         let hours = max(0, Double(customers) - callsPerHour) / callsPerHour
         return """
-            rows       \(MigrationDisplay.number(ending.counts.rows))
-            customers  \(MigrationDisplay.number(customers))
-            calls      \(MigrationDisplay.number(customers * 2)) or more
+            rows       \(ending.counts.rows.grouped)
+            customers  \(customers.grouped)
+            calls      \((customers * 2).grouped) or more
             hours      \(String(Int(hours))).\(Int(hours * 10) % 10) by the hourly limits, plus the time of the calls themselves
             """
     }

@@ -109,4 +109,20 @@ struct MigrationLedgerTests {
             #expect(try ledger.customersWithSeveralTokens() == 1)
         }
     }
+
+    /// Ids ended at their first zero byte: two rows became one, and renaming the second one never ended.
+    @Test("keeps ids as they are, zero bytes included")
+    func zeroBytes() throws {
+        try with { ledger in
+            let ids = ["a\0b", "a\0c", "\0", "a"]
+            for (row, id) in zip(Int64(1)..., ids) {
+                #expect(try ledger.stage(StagedRow(row: row, id: id, customer: nil, result: [1])))
+                try ledger.add([Refusal(row: row, id: id, code: "c", place: "p\0q", reason: "r")])
+            }
+            #expect(try !ledger.stage(StagedRow(row: 9, id: "a\0b", customer: nil, result: [])))
+            #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.staged.id) == ids)
+            #expect(try ledger.refusals(after: 0, limit: 10).map(\.id) == ids)
+            #expect(try ledger.refusals(after: 0, limit: 10).first?.place == "p\0q")
+        }
+    }
 }

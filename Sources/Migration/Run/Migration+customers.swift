@@ -79,7 +79,7 @@ extension Migration {
     }
 
     /// Each customer once, several at the same time; what became of them is durable every second.
-    private func askAboutCustomers(_ directory: any CustomerDirectory) async throws(MigrationError) -> Stop? {
+    private mutating func askAboutCustomers(_ directory: any CustomerDirectory) async throws(MigrationError) -> Stop? {
         watch.show { $0.phase = .asking }
         do {
             return try await withThrowingTaskGroup(of: Event.self) { group in
@@ -118,7 +118,8 @@ extension Migration {
                         }
                     }
                     if lastCommit.duration(to: .now) >= options.checkpointInterval {
-                        try ledger.commit()
+                        countCalls()
+                        try progress.keep(in: ledger)
                         lastCommit = .now
                     }
                     try show(directory)

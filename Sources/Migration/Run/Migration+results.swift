@@ -29,7 +29,7 @@ extension Migration {
     }
 
     /// Beside the destination, and with its ending.
-    private static func draft(of destination: String) -> String {
+    static func draft(of destination: String) -> String {
         let parts = destination.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count > 1, let ending = parts.last else { return destination + ".draft" }
         return (parts.dropLast() + ["draft", ending]).joined(separator: ".")

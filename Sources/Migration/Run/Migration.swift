@@ -1,5 +1,6 @@
 package import Ledger
 package import Pipeline
+import StoreTypes
 
 /// One run of a migration: from where the last one stood to its end, or as far as it may go.
 ///
@@ -13,15 +14,38 @@ package struct Migration {
     /// How a run ended.
     package struct Ending: Sendable {
         package var counts: MigrationCounts
+        /// Nil where the Server API was not to be asked.
         package var customers: CustomerTally?
         /// Nil where everything is done.
         package var stop: Stop?
         /// Everything was done before: nothing happened.
         package var wasFinished = false
+        /// This run and those before it.
+        package var history = MigrationHistory()
+        /// Rows that this run took from the source.
+        package var taken: Int64 = 0
+        /// Of this run.
+        package var duration: Duration = .zero
+
+        package init(counts: MigrationCounts, stop: Stop? = nil) {
+            self.counts = counts
+            self.stop = stop
+        }
     }
 
     package enum Stop: String, Sendable, Hashable {
         case rowLimit, timeLimit, asked, refusedByAppStore, planned
+
+        /// For people, to go on after "stopped:".
+        package var sentence: String {
+            switch self {
+            case .rowLimit: "--limit is reached"
+            case .timeLimit: "--max-hours are over"
+            case .asked: "as asked"
+            case .refusedByAppStore: "the App Store refuses the key"
+            case .planned: "planned only"
+            }
+        }
     }
 
     let options: MigrationOptions
@@ -38,6 +62,8 @@ package struct Migration {
     var progress: MigrationProgress
     /// Rows that this run took from the source.
     var taken: Int64 = 0
+    /// Calls that earlier runs made.
+    private let earlierCalls: Int64
 
     /// Opens all that is needed; nothing is read or written yet but the ledger.
     ///
@@ -55,6 +81,7 @@ package struct Migration {
         self.say = say
         begin = clock.now
         isDestinationOurs = Files.exists(options.progressPath)
+        for report in options.reports { try ReportFile.check(report) }
         guard isDestinationOurs || Files.isEmptyOrMissing(options.destination) else {
             throw .notPossible(
                 "\(options.destination) exists, and is not this migration's: there is no \(options.progressPath)")
@@ -78,10 +105,22 @@ package struct Migration {
             let source = try Sources.open(options.source, options: options.lasting.source, at: nil)
             return (ledger, source, MigrationProgress(options: options.lasting, identity: source.identity))
         }
+        earlierCalls = progress.history.calls
     }
 
-    /// Runs to the end, or as far as it may.
+    /// Runs to the end, or as far as it may, and writes the reports.
     package consuming func run() async throws(MigrationError) -> Ending {
+        var ending = try await work()
+        if options.lasting.withAPI, ending.customers == nil { ending.customers = try migrating { try ledger.tally() } }
+        ending.history = progress.history
+        ending.taken = taken
+        ending.duration = begin.duration(to: clock.now)
+        let report = MigrationReport(options: options, ending: ending)
+        for path in options.reports { try report.write(to: path, refusals: ledger) }
+        return ending
+    }
+
+    private mutating func work() async throws(MigrationError) -> Ending {
         let comparison = try migrating { try source.comparison(with: progress.identity) }
         switch comparison {
         case .same:
@@ -98,6 +137,17 @@ package struct Migration {
         case .changed(let reason):
             throw .anotherSource(options.source, reason: reason)
         }
+        progress.history.begin(at: .now)
+        let ending = try await workOn()
+        try migrating {
+            progress.history.end(at: .now)
+            countCalls()
+            try progress.keep(in: ledger)
+        }
+        return ending
+    }
+
+    private mutating func workOn() async throws(MigrationError) -> Ending {
         watch.show { [progress] in
             $0.counts = progress.whole ?? progress.checkpoint.counts
             $0.earlierRows = progress.checkpoint.counts.rows
@@ -113,7 +163,11 @@ package struct Migration {
         return nil
     }
 
+    mutating func countCalls() { progress.history.calls = earlierCalls + (directory?.usage.calls ?? 0) }
+
     func ending(stop: Stop?, wasFinished: Bool = false) -> Ending {
-        Ending(counts: progress.whole ?? progress.checkpoint.counts, stop: stop, wasFinished: wasFinished)
+        var ending = Ending(counts: progress.whole ?? progress.checkpoint.counts, stop: stop)
+        ending.wasFinished = wasFinished
+        return ending
     }
 }

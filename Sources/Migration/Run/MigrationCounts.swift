@@ -11,6 +11,10 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
     package private(set) var repairs: [String: Int64] = [:]
     /// Codes of failures.
     package private(set) var reasons: [String: Int64] = [:]
+    /// Those of refused rows alone.
+    package private(set) var refusals: [String: Int64] = [:]
+    /// Rows whose receipt is authentic.
+    package private(set) var authentic: Int64 = 0
     /// Rows whose id was missing or another row's.
     package var renamedIds: Int64 = 0
 
@@ -28,6 +32,10 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
         environments[row.environment ?? "unknown", default: 0] += 1
         if let year { years["\(year)", default: 0] += 1 }
         for repair in row.repairs { repairs[repair, default: 0] += 1 }
-        if let reason = row.reason { reasons[reason, default: 0] += 1 }
+        if let reason = row.reason {
+            reasons[reason, default: 0] += 1
+            if row.outcome == .refused { refusals[reason, default: 0] += 1 }
+        }
+        if row.verified { authentic += 1 }
     }
 }

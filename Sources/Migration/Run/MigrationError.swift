@@ -32,6 +32,14 @@ package enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible 
         }
     }
 
+    /// Of a report: the result is written all the same.
+    init(report error: SinkError) {
+        switch error.code {
+        case .full, .locked, .failed: self = .interrupted("the report: \(error)")
+        default: self = .notPossible("the report: \(error)")
+        }
+    }
+
     package init(_ error: LedgerError) {
         switch error.code {
         case .full: self = .interrupted("the progress file: \(error)")

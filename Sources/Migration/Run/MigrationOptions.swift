@@ -38,6 +38,8 @@ package struct MigrationOptions: Sendable {
     package var accountTokens = AccountTokens.dryRun
     /// How much work a crash may cost.
     package var checkpointInterval = Duration.seconds(1)
+    /// Files to write a report to at the end, each `.html` or `.json`.
+    package var reports: [String] = []
 
     package init(source: String, destination: String, workers: Int) {
         self.source = source

@@ -20,6 +20,7 @@ struct MigrationProgress: Sendable, Codable {
     var whole: MigrationCounts?
     /// Everything is done, and nothing failed for a while only.
     var isFinished = false
+    var history = MigrationHistory()
 
     private static let key = "progress"
 
