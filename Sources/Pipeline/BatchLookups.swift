@@ -75,10 +75,11 @@ package struct BatchLookups: Sendable {
     /// Calls that were made.
     package var calls: Int64 { source.budgets.reduce(0) { $0 + $1.calls } }
 
-    /// What is left of the hour's calls for histories in production, of the app that has the least.
-    package var callsLeft: Int64 {
+    /// What is left of the hour's calls for histories, of the app and environment that has the fewest; nil before the
+    /// first call.
+    package var callsLeft: Int64? {
         let uptime = AppStoreClock.system.uptime()
-        return source.budgets.map { $0.left(.history, .production, .batch, at: uptime) }.min() ?? 0
+        return source.budgets.compactMap { $0.left(.history, .batch, at: uptime) }.min()
     }
 
     /// Calls an hour for histories in production.

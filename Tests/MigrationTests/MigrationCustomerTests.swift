@@ -57,7 +57,7 @@ struct MigrationCustomerTests {
             return nil
         }
 
-        var usage: (calls: Int64, left: Int64) { (Int64(asked.count), 100) }
+        var usage: (calls: Int64, left: Int64?) { (Int64(asked.count), 100) }
         var callsPerHour: Double { 100 }
     }
 

@@ -52,6 +52,18 @@ package final class ServerAPIBudget: Sendable {
         change(endpoint, environment, now) { $0.left(for: priority, at: now) }
     }
 
+    /// Whole calls to an endpoint that are left, in the environment that has fewer; nil where nobody asked any yet.
+    package func left(
+        _ endpoint: ServerAPIEndpoint, _ priority: HourlyBudget.Priority, at now: Duration
+    ) -> Int64? {
+        let asked = buckets.withLock { buckets in
+            [AppStoreEnvironment.production, .sandbox].filter {
+                buckets[Key(endpoint: endpoint, environment: $0)] != nil
+            }
+        }
+        return asked.map { left(endpoint, $0, priority, at: now) }.min()
+    }
+
     private func change<Result: Sendable>(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ now: Duration,
         _ body: (inout HourlyBudget) -> Result

@@ -91,6 +91,6 @@ package final class AppStoreDirectory: CustomerDirectory {
         }
     }
 
-    package var usage: (calls: Int64, left: Int64) { (lookups.calls, lookups.callsLeft) }
+    package var usage: (calls: Int64, left: Int64?) { (lookups.calls, lookups.callsLeft) }
     package var callsPerHour: Double { lookups.callsPerHour }
 }

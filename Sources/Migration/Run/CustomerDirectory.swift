@@ -12,7 +12,7 @@ package protocol CustomerDirectory: Sendable {
     func setAccountToken(_ token: String, of identifier: String, customer: MigratingCustomer) async -> String?
 
     /// Calls that were made, and what is left of the budget of the hour for the app that has the least.
-    var usage: (calls: Int64, left: Int64) { get }
+    var usage: (calls: Int64, left: Int64?) { get }
 
     /// Histories that may be asked for in an hour; as many can be asked for at once.
     var callsPerHour: Double { get }
