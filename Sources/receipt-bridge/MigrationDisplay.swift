@@ -71,7 +71,8 @@ final class MigrationDisplay: Sendable {
             var parts = ["reading \(snapshot.counts.rows.grouped) rows", "\(Int64(rate).grouped)/s"]
             if let fraction = snapshot.fraction, fraction > 0 {
                 parts.append("\(Int(fraction * 100)) %")
-                if fraction < 1 { parts.append("\(time(elapsed * (1 - fraction) / fraction)) left") }
+                let done = fraction - snapshot.earlierFraction
+                if done > 0, fraction < 1 { parts.append("\(time(elapsed * (1 - fraction) / done)) left") }
             }
             let outcomes = Outcome.allCases.compactMap { outcome -> String? in
                 let count = snapshot.counts.count(of: outcome)

@@ -9,6 +9,9 @@ protocol ByteStream {
     /// Leaves out so many bytes.
     mutating func skip(_ count: Int64) throws(SourceError)
 
+    /// How much of its bytes was read, 0 to 1; nil where its end cannot be seen.
+    var fraction: Double? { get }
+
     /// What tells this stream from another one, as what kind of source it may be read.
     func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity
 
@@ -16,6 +19,8 @@ protocol ByteStream {
 }
 
 extension ByteStream {
+    var fraction: Double? { nil }
+
     /// For those that cannot leap: reads and throws away.
     mutating func skip(_ count: Int64) throws(SourceError) {
         var rest = count

@@ -67,6 +67,9 @@ struct ByteWindow {
         range = 0..<count
     }
 
+    /// Of the stream, as far as it came into the window.
+    var fraction: Double? { stream.fraction }
+
     func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity { try stream.identity(as: kind) }
 
     func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison

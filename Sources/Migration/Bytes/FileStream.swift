@@ -26,6 +26,15 @@ struct FileStream: ByteStream {
         guard lseek(file.number, off_t(count), SEEK_CUR) >= 0 else { throw SourceError(.last, at: name) }
     }
 
+    var fraction: Double? { fraction(read: file.number) }
+
+    /// - Parameter number: of a descriptor through which the same file is read.
+    func fraction(read number: Int32) -> Double? {
+        let offset = lseek(number, 0, SEEK_CUR)
+        guard offset >= 0, let size = try? size(), size > 0 else { return nil }
+        return min(Double(offset) / Double(size), 1)
+    }
+
     /// The size, and a digest of the first 64 KiB.
     func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity {
         let size = try size()

@@ -6,6 +6,8 @@ import Foundation
 final class GzipStream: ByteStream {
     let name: String
     private let compressed: FileStream
+    /// What `gzip` reads from, at the place where it reads.
+    private let input: FileHandle
     private let process = Process()
     private let pipe = Pipe()
     private let output: FileDescriptor
@@ -17,6 +19,7 @@ final class GzipStream: ByteStream {
         guard let input = FileHandle(forReadingAtPath: path) else {
             throw SourceError(.notReadable, at: path, "it cannot be opened")
         }
+        self.input = input
         output = FileDescriptor(pipe.fileHandleForReading.fileDescriptor, isOwned: false)
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["gzip", "-dc"]
@@ -43,6 +46,9 @@ final class GzipStream: ByteStream {
         if count == 0, !isFinished { try finish() }
         return count
     }
+
+    /// Of the compressed file.
+    var fraction: Double? { compressed.fraction(read: input.fileDescriptor) }
 
     private func finish() throws(SourceError) {
         process.waitUntilExit()

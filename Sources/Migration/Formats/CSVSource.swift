@@ -37,6 +37,8 @@ struct CSVSource: RowSource {
         try window.comparison(with: earlier, as: .csv)
     }
 
+    var fraction: Double? { window.fraction }
+
     mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
         var rows: [SourceRow] = []
         var bytes = 0

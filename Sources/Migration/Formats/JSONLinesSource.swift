@@ -36,6 +36,8 @@ struct JSONLinesSource: RowSource {
         try window.comparison(with: earlier, as: .jsonLines)
     }
 
+    var fraction: Double? { window.fraction }
+
     mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
         var rows: [SourceRow] = []
         var bytes = 0

@@ -10,6 +10,8 @@ struct TableSource: RowSource {
     private let table: SourceTable
     /// A longer one is a row that cannot be read.
     private let maximumValueBytes: Int
+    /// Of the first row when the table was opened.
+    private let firstKey: Int64?
     private var lastKey: Int64?
     private var nextRowNumber: Int64
 
@@ -22,7 +24,9 @@ struct TableSource: RowSource {
                 path: path, table: options.table, receiptColumn: options.receiptColumn ?? "receipt",
                 idColumn: options.idColumn, accountTokenColumn: options.accountTokenColumn)
         }
-        identity = try Self.identity(of: table)
+        let marks = try Self.landmarks(of: table)
+        identity = Self.identity(marks)
+        firstKey = marks.first?.split(separator: " ").first.flatMap { Int64($0) }
         lastKey = position.flatMap { Int64($0.place) }
         nextRowNumber = position?.nextRowNumber ?? 1
         guard position == nil || lastKey != nil else {
@@ -30,16 +34,26 @@ struct TableSource: RowSource {
         }
     }
 
+    private static func landmarks(of table: SourceTable) throws(SourceError) -> SourceTable.Landmarks {
+        try asSourceError { () throws(LedgerError) in try table.landmarks() }
+    }
+
     /// The largest key, and a digest of the table's definition with the key and the id of its first row.
-    private static func identity(of table: SourceTable) throws(SourceError) -> SourceIdentity {
-        let marks = try asSourceError { () throws(LedgerError) in try table.landmarks() }
+    private static func identity(_ marks: SourceTable.Landmarks) -> SourceIdentity {
         let beginning = "\(marks.table)\n\(marks.schema)\n\(marks.first ?? "")"
         return SourceIdentity(
             kind: .table, size: marks.lastKey, digest: SHA.hex(Array(beginning.utf8), with: .sha256))
     }
 
     func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
-        try Self.identity(of: table).comparison(with: earlier, unit: "row")
+        Self.identity(try Self.landmarks(of: table)).comparison(with: earlier, unit: "row")
+    }
+
+    /// As if keys had no gaps.
+    var fraction: Double? {
+        guard let firstKey, let end = identity.size, end > firstKey else { return nil }
+        let done = Double(lastKey ?? firstKey) - Double(firstKey)
+        return min(max(done / (Double(end) - Double(firstKey)), 0), 1)
     }
 
     mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {

@@ -102,6 +102,7 @@ extension MigrationOptions {
         var words = [lasting.withAPI ? "the App Store Server API is asked" : "offline: nobody is asked"]
         if lasting.allowUnverified { words.append("receipts that are not authentic go on, marked") }
         if isPlan { words.append("planned only") }
+        if isRefresh { words.append("known customers are asked about again") }
         if isFresh { words.append("begun anew") }
         if let column = lasting.source.receiptColumn { words.append("receipts in “\(column)”") }
         if let column = lasting.source.idColumn { words.append("ids in “\(column)”") }

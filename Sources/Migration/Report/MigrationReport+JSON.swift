@@ -90,6 +90,7 @@ extension MigrationOptions {
         writer.member("table", lasting.source.table)
         writer.member("plan", isPlan)
         writer.member("fresh", isFresh)
+        writer.member("refresh", isRefresh)
         writer.member("workers", Int64(workers))
         writer.member("limit", rowLimit)
         writer.member("maxMilliseconds", timeLimit?.milliseconds)

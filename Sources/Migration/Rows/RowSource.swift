@@ -16,4 +16,11 @@ package protocol RowSource {
     ///   - maximumBytes: no further row is begun behind so many bytes of values.
     /// - Throws: what was read before the failure was delivered by earlier calls.
     mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch?
+
+    /// How much of the source was delivered, 0 to 1, for people; nil where its end cannot be seen.
+    var fraction: Double? { get }
+}
+
+extension RowSource {
+    package var fraction: Double? { nil }
 }

@@ -100,7 +100,10 @@ extension Migration {
                     for row in rows { try take(row) }
                     end = batch.end
                 }
-                watch.show { [counts] in $0.counts = counts }
+                watch.show { [counts, fraction = source.fraction] in
+                    $0.counts = counts
+                    $0.fraction = fraction
+                }
                 if let end, refusals.count > 10_000 || lastCheckpoint.duration(to: .now) >= options.checkpointInterval {
                     try save(end)
                 } else if let end {

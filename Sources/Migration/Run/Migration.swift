@@ -148,7 +148,9 @@ package struct Migration {
     }
 
     private mutating func workOn() async throws(MigrationError) -> Ending {
-        watch.show { [progress] in
+        watch.show { [progress, source] in
+            $0.fraction = source.fraction
+            $0.earlierFraction = source.fraction ?? 0
             $0.counts = progress.whole ?? progress.checkpoint.counts
             $0.earlierRows = progress.checkpoint.counts.rows
         }

@@ -15,6 +15,8 @@ package final class MigrationWatch: Sendable {
         package var earlierRows: Int64 = 0
         /// Bytes, rows or files of the source, as far as its end can be seen: how many of how many.
         package var fraction: Double?
+        /// Of that, what earlier runs did.
+        package var earlierFraction: Double = 0
         package var customers = CustomerTally()
         package var calls: Int64 = 0
         package var budgetLeft: Int64?
