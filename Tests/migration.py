@@ -7,7 +7,7 @@ each row of each result against what is known of it. Prints a table with rows a 
 
 Python's standard library only; the tool is the release build.
 """
-import argparse, csv, gzip, json, os, resource, shutil, sqlite3, subprocess, sys, tempfile, time, urllib.request
+import argparse, csv, gzip, json, os, shutil, sqlite3, subprocess, sys, tempfile, time
 
 SOURCES = ["jsonl", "csv", "sqlite", "folder", "stdin", "jsonl.gz"]
 RESULTS = ["jsonl", "csv", "sqlite"]
@@ -109,8 +109,21 @@ def migrate(tool, source, result, roots, standard_input=None):
     begin = time.monotonic()
     process = subprocess.Popen(
         [tool, "migrate", source, "--to", result, "--roots", roots], stderr=subprocess.DEVNULL, stdin=standard_input)
-    _, status, usage = os.wait4(process.pid, 0)
-    return os.waitstatus_to_exitcode(status), time.monotonic() - begin, usage.ru_maxrss
+    # Not what wait4 says: that counts the moment before the tool took this interpreter's place.
+    memory = 0
+    while process.poll() is None:
+        memory = max(memory, peak(process.pid))
+        time.sleep(0.01)
+    return process.returncode, time.monotonic() - begin, memory
+
+
+def peak(pid):
+    """KiB that a process ever had in memory."""
+    try:
+        with open(f"/proc/{pid}/status") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith("VmHWM")), 0)
+    except OSError:
+        return 0
 
 
 def main():

@@ -8,6 +8,8 @@ package import Transport
 package struct BatchLookups: Sendable {
     private let source: ServerAPISource
     private let share: Double
+    /// Apple's hour does not begin when ours does: so much less than the share keeps us from asking a moment too early.
+    private static let caution = 0.998
     private static let options = CallOptions(priority: .batch, timeLimit: .seconds(4 * 3_600), maximumCalls: 600)
 
     /// - Parameters:
@@ -21,7 +23,7 @@ package struct BatchLookups: Sendable {
     ) throws {
         source = try ServerAPISource(
             settings: settings, transport: transport, verifier: SignedPayloadVerifier(trust: trust), now: now,
-            share: share, reserve: 0,
+            share: share * Self.caution, reserve: 0,
             retry: RetryPolicy(maximumAttempts: 6, baseDelay: .milliseconds(500), maximumDelay: .seconds(20)))
         self.share = share
     }

@@ -39,10 +39,11 @@ struct MigrateCommand: AsyncParsableCommand {
     @Option(help: "Of a database: the table (default: the only one, else receipts).")
     var table: String?
 
-    @Flag(help: "Asks the App Store Server API about each customer, once. Needs a configuration.")
+    @Flag(
+        help: "Asks the App Store Server API about each customer, once (default where the configuration has a key).")
     var withApi = false
 
-    @Flag(help: "Decodes only, and asks nobody: what happens without --with-api.")
+    @Flag(help: "Decodes only, and asks nobody (default without a configuration).")
     var offline = false
 
     @Flag(help: "Decodes and says how many customers and calls there would be; asks nobody, writes no result.")
@@ -83,14 +84,12 @@ struct MigrateCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard !(withApi && offline) else { throw ValidationError("--with-api and --offline exclude each other") }
-        guard withApi || !(plan || refresh || setAccountTokens || accountTokenColumn != nil || allowUnverified) else {
-            throw ValidationError(
-                "--plan, --refresh, --allow-unverified and the account token options need --with-api")
-        }
         guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
         guard (1...1_024).contains(workers ?? 1) else { throw ValidationError("--workers: 1 to 1024") }
         guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
-        guard maxHours ?? 1 > 0 else { throw ValidationError("--max-hours: more than 0") }
+        guard maxHours.map({ $0 > 0 && $0 <= 100_000 }) ?? true else {
+            throw ValidationError("--max-hours: more than 0, at most 100000")
+        }
         guard !setAccountTokens || accountTokenColumn != nil else {
             throw ValidationError("--set-account-tokens needs --account-token-column")
         }
@@ -108,7 +107,15 @@ struct MigrateCommand: AsyncParsableCommand {
         } catch {
             throw ConfigurationOptions.report(error)
         }
-        guard withApi else { return try await run(trust: trust, directory: nil) }
+        guard asksAPI(settings) else {
+            guard !(plan || refresh || setAccountTokens || accountTokenColumn != nil || allowUnverified) else {
+                Terminal.say(
+                    "--plan, --refresh, --allow-unverified and the account token options need --with-api and a configuration"
+                )
+                throw ExitCode.usage
+            }
+            return try await run(trust: trust, directory: nil)
+        }
         let transport: CurlTransport
         let lookups: BatchLookups
         do {
@@ -130,13 +137,19 @@ struct MigrateCommand: AsyncParsableCommand {
         try result.get()
     }
 
-    private var options: MigrationOptions {
+    /// Unless something else is said, a configuration with a key is there to be used.
+    private func asksAPI(_ settings: Settings) -> Bool {
+        if withApi || offline { return withApi }
+        return settings.apps.contains { $0.serverAPI != nil }
+    }
+
+    private func options(withAPI: Bool) -> MigrationOptions {
         var options = MigrationOptions(
             source: source, destination: destination,
             workers: workers ?? ProcessInfo.processInfo.activeProcessorCount)
         options.lasting.source = SourceOptions(
             receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn, table: table)
-        options.lasting.withAPI = withApi
+        options.lasting.withAPI = withAPI
         options.lasting.allowUnverified = allowUnverified
         options.isFresh = fresh
         options.isPlan = plan
@@ -155,7 +168,8 @@ struct MigrateCommand: AsyncParsableCommand {
         let ending: Migration.Ending
         do throws(MigrationError) {
             let migration = try Migration(
-                options, reader: StoredReceiptReader(trust: trust), directory: directory, watch: watch,
+                options(withAPI: directory != nil), reader: StoredReceiptReader(trust: trust), directory: directory,
+                watch: watch,
                 say: { display.say($0) })
             ending = try await Self.whileWatching(display, watch) { () async throws(MigrationError) in
                 try await migration.run()
