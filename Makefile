@@ -2,6 +2,7 @@
 # make test      every test, in debug and in release, on a fresh machine too (at most 30 minutes on two cores)
 # make check     format, imports between targets, then make test
 # make bench     the table of measurements of this machine
+# make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
 # make build     the release binary, at .build/release/receipt-bridge
 # make receipts  makes Receipts/ anew from fixed seeds
 # make format    formats the sources
@@ -10,7 +11,7 @@ SWIFT ?= swift
 # Without it, every change of the plan rebuilds dependencies whose flags come out in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
 
-.PHONY: demo test check bench build receipts format set-up
+.PHONY: demo test check bench bench-migrate build receipts format set-up
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -29,6 +30,12 @@ check: set-up
 
 bench: build
 	.build/release/receipt-bridge bench
+
+ROWS ?= 100000
+PAIRS ?=
+
+bench-migrate: build
+	python3 Tests/migration.py --tool .build/release/receipt-bridge --rows $(ROWS) --pairs "$(PAIRS)" $(if $(SMALL),--small)
 
 receipts: build
 	rm -rf Receipts/*/

@@ -66,7 +66,8 @@ let package = Package(
             name: "AppStore", dependencies: ["StoreTypes", "JSONReading", "Cryptography", "Transport"],
             swiftSettings: strict),
         .target(
-            name: "Purchases", dependencies: ["StoreTypes", "ReceiptDecoding", "AppStore"], swiftSettings: strict),
+            name: "Purchases", dependencies: ["StoreTypes", "JSONReading", "ReceiptDecoding", "AppStore"],
+            swiftSettings: strict),
         .target(
             name: "Rendering", dependencies: ["StoreTypes", "JSONReading", "ReceiptDecoding", "AppStore", "Purchases"],
             resources: mappings.map { .embedInCode("../../Mappings/\($0).json") },
@@ -98,7 +99,11 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
-            name: "Migration", dependencies: ["StoreTypes", "Cryptography", "JSONReading", "Rendering", "Ledger"],
+            name: "Migration",
+            dependencies: [
+                "StoreTypes", "Cryptography", "JSONReading", "AppStore", "ReceiptDecoding", "Rendering", "Ledger",
+                "Pipeline",
+            ],
             swiftSettings: strict),
         .target(
             name: "Simulator",
@@ -114,11 +119,8 @@ let package = Package(
         .executableTarget(
             name: "receipt-bridge",
             dependencies: [
-                "CMalloc", "StoreTypes", "JSONReading", "Cryptography", "Transport", "ReceiptDecoding", "AppStore",
-                "Purchases",
-                "Rendering",
-                "Pipeline",
-                "Server", "Simulator",
+                "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
+                "Rendering", "Pipeline", "Ledger", "Migration", "Server", "Simulator",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -176,10 +178,17 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "MigrationTests",
-            dependencies: ["Migration", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Migration", "Cryptography", "Ledger", "Pipeline", "Simulator", "StoreTypes", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["receipt-bridge", "Simulator", "StoreTypes", "TestSupport"],
+            name: "EndToEndTests",
+            dependencies: [
+                "receipt-bridge", "Simulator", "StoreTypes", "TestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
     ]
 )

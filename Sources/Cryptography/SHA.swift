@@ -12,9 +12,15 @@ package enum SHA {
 
     /// The same as lower-case hexadecimal digits.
     package static func hex(_ bytes: [UInt8], with algorithm: DigestAlgorithm) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        let text = digest(bytes, with: algorithm).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        return String(decoding: text, as: UTF8.self)
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
+        let bytes = digest(bytes, with: algorithm)
+        return String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+            for (place, byte) in bytes.enumerated() {
+                text[2 * place] = digit(byte >> 4)
+                text[2 * place + 1] = digit(byte & 15)
+            }
+            return 2 * bytes.count
+        }
     }
 }
 

@@ -174,7 +174,8 @@ package final class ResultsTable {
             return
         }
         guard names == columns.map(\.name) else {
-            throw LedgerError(.changed, at: path, "the table results has other columns: \(names.joined(separator: ", "))")
+            throw LedgerError(
+                .changed, at: path, "the table results has other columns: \(names.joined(separator: ", "))")
         }
         let last = try Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") ?? 0
         guard last >= wanted else {

@@ -8,7 +8,9 @@ struct SQLName: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
-    var description: String { "\"\(text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\"" }
+    var description: String {
+        "\"\(text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+    }
 
     /// SQLite's own comparison: letters of ASCII in either case.
     static func areSame(_ one: String, _ other: String) -> Bool {

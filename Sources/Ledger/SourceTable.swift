@@ -77,9 +77,11 @@ package struct SourceTable: Sendable {
     package func rows(
         after key: Int64?, maximumRows: Int, maximumBytes: Int, largestValue: Int
     ) throws(LedgerError) -> [Row] {
-        let columns = [layout.key, layout.receipt.description] + [layout.id, layout.accountToken].map { name in
-            name.map(\.description) ?? "NULL"
-        }
+        let columns =
+            [layout.key, layout.receipt.description]
+            + [layout.id, layout.accountToken].map { name in
+                name.map(\.description) ?? "NULL"
+            }
         let sql = """
             SELECT \(columns.joined(separator: ", ")) FROM \(layout.table)
             \(key == nil ? "" : "WHERE \(layout.key) > ?") ORDER BY \(layout.key) LIMIT \(max(maximumRows, 1))

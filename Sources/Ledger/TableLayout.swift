@@ -61,7 +61,8 @@ struct TableLayout: Sendable, Hashable {
         return (found.name, found.schema)
     }
 
-    private static func column(_ wanted: String, of columns: [Column], at place: String) throws(LedgerError) -> SQLName {
+    private static func column(_ wanted: String, of columns: [Column], at place: String) throws(LedgerError) -> SQLName
+    {
         guard let column = columns.first(where: { SQLName.areSame($0.name, wanted) }) else {
             let names = columns.map(\.name).joined(separator: ", ")
             throw LedgerError(.missingColumn, at: place, "no column \(wanted); there are: \(names)")

@@ -44,6 +44,14 @@ package struct CustomerViewError: Error, Sendable, Hashable, CustomStringConvert
             case .notVerifiable, .upstreamUnavailable, .budgetSpent: 503
             }
         }
+
+        /// Whether the App Store's side has no answer, which says nothing about the customer.
+        var isAppStoreTrouble: Bool {
+            switch self {
+            case .upstreamFailed, .upstreamUnavailable, .budgetSpent: true
+            default: false
+            }
+        }
     }
 
     /// What went wrong.

@@ -1,8 +1,9 @@
-package import AppStore
-package import Logging
-package import ReceiptDecoding
-package import Rendering
-package import StoreTypes
+import AppStore
+import Logging
+import Purchases
+import ReceiptDecoding
+import Rendering
+import StoreTypes
 
 /// The walk of new clients: a receipt, a signed transaction or an id in, the one view of its customer out.
 package struct CustomerViewPipeline: Sendable {
@@ -10,19 +11,24 @@ package struct CustomerViewPipeline: Sendable {
     private let verifier: SignedPayloadVerifier
     private let apps: AppRegistry
     private let serverAPI: ServerAPISource?
+    private let revocations: RevocationMemory
     private let renderer: CustomerViewRenderer
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
 
-    /// - Parameter serverAPI: nil where nobody may be asked.
-    package init(
+    /// - Parameters:
+    ///   - serverAPI: nil where nobody may be asked.
+    ///   - revocations: shared with whoever else learns of some.
+    init(
         decoder: ReceiptDecoder, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
-        renderer: CustomerViewRenderer, now: @escaping @Sendable () -> Timestamp, logger: Logger
+        revocations: RevocationMemory, renderer: CustomerViewRenderer, now: @escaping @Sendable () -> Timestamp,
+        logger: Logger
     ) {
         self.decoder = decoder
         self.verifier = verifier
         self.apps = apps
         self.serverAPI = serverAPI
+        self.revocations = revocations
         self.renderer = renderer
         self.now = now
         self.logger = logger
@@ -71,13 +77,32 @@ package struct CustomerViewPipeline: Sendable {
         try check(receipt.environment, for: settings)
         let keys = receipt.contents.lookupKeys
         // Nothing was ever bought, or nobody can be asked: the receipt knows all there is.
-        guard !keys.isEmpty, serverAPI?.serves(receipt.bundleId) ?? false else {
-            return renderer.render(
-                CustomerView(receipt: receipt, configuredAppAppleId: settings.appAppleId, verifiedAt: now()))
-        }
+        guard !keys.isEmpty, serverAPI?.serves(receipt.bundleId) ?? false else { return view(receipt, settings) }
         let app = ConfiguredApp(bundleId: receipt.bundleId, settings: settings)
-        let records = try await records(for: keys, of: app, in: receipt.environment)
-        return render(records, of: app, receipt: receipt.contents)
+        do throws(CustomerViewError) {
+            let records = try await records(for: keys, of: app, in: receipt.environment)
+            return render(records, of: app, receipt: receipt.contents)
+        } catch {
+            // Apple's trouble is not the customer's: the receipt is genuine, and tells what cannot be stale.
+            let isUnknown = error.code == .transactionNotFound && settings.unknownTransaction == .receipt
+            guard isUnknown || error.code.isAppStoreTrouble,
+                settings.staleSubscription == .answer || !known(of: receipt).receipt.mayBeStale(at: now())
+            else { throw error }
+            return view(receipt, settings)
+        }
+    }
+
+    /// What the receipt alone tells, with the revocations that are known.
+    private func view(_ receipt: Receipt, _ settings: AppSettings) -> [UInt8] {
+        renderer.render(
+            CustomerView(
+                history: known(of: receipt), bundleId: receipt.bundleId, configuredAppAppleId: settings.appAppleId,
+                verifiedAt: now()))
+    }
+
+    private func known(of receipt: Receipt) -> PurchaseHistory {
+        PurchaseHistory(
+            receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
     }
 
     // MARK: - Signed transactions
@@ -130,6 +155,7 @@ package struct CustomerViewPipeline: Sendable {
     ) async throws(CustomerViewError) -> CustomerRecords {
         do throws(ServerAPIError) {
             if let records = try await serverAPI?.records(for: keys, bundleId: app.bundleId, environment: environment) {
+                revocations.remember(records, of: app.bundleId)
                 return records
             }
         } catch {

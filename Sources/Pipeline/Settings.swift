@@ -112,6 +112,13 @@ package struct AppSettings: Sendable {
         case answer
     }
 
+    package enum UnknownTransaction: String, Sendable, CaseIterable {
+        /// The receipt's own answer, unless it may be stale.
+        case receipt
+        /// 21010, not to be asked again.
+        case accountNotFound
+    }
+
     /// Nil only for what names no app at all.
     package var bundleId: BundleIdentifier?
     package var appAppleId: Int64?
@@ -121,6 +128,11 @@ package struct AppSettings: Sendable {
     package var sandbox = SandboxPolicy.allow
     package var answer: [AnswerSource] = [.apple, .receipt]
     package var staleSubscription = StaleSubscription.retry
+    /// What is said of an authentic receipt whose transactions the Server API does not know, where Apple's verifyReceipt
+    /// is not asked either.
+    package var unknownTransaction = UnknownTransaction.receipt
+    /// How long the Server API's word on a customer is good for; 0 asks every time, 3600 at most.
+    package var cacheSeconds: Int64 = 60
 
     /// Nil where the app's customers cannot be asked about.
     package var serverAPI: ServerAPIAccount?

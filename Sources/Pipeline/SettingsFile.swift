@@ -131,6 +131,13 @@ package enum SettingsFile {
         if let choice = node.choice("staleSubscription", of: AppSettings.StaleSubscription.self) {
             app.staleSubscription = choice
         }
+        if let choice = node.choice("unknownTransaction", of: AppSettings.UnknownTransaction.self) {
+            app.unknownTransaction = choice
+        }
+        if let seconds = node.number("cacheSeconds") {
+            app.cacheSeconds = seconds
+            if !(0...3600).contains(seconds) { node.file.note("\(node.name("cacheSeconds")): expected 0 to 3600") }
+        }
         if let names = node.texts("answer") { app.answer = sources(names, at: node.name("answer"), file: node.file) }
         if let order = node.choice("latestReceiptInfoOrder", of: AnswerOptions.Order.self) {
             app.latestReceiptInfoOrder = order

@@ -1,3 +1,4 @@
+import AppStore
 import ReceiptDecoding
 import StoreTypes
 
@@ -17,6 +18,23 @@ extension ReceiptContents {
         case .transaction(let receipt):
             guard receipt.isAutoRenewable, !receipt.isCancelled else { return false }
             return !(receipt.expiresDate.map { $0 > now } ?? false)
+        }
+    }
+}
+
+extension CustomerRecords {
+    /// How long the news of a renewal may be on its way, in milliseconds.
+    private static let renewalDelay: Int64 = 600_000
+
+    /// Whether a subscription that is called over ended minutes ago and was to renew: the renewal may be done, and only
+    /// its news on the way. One in billing retry or revoked is not meant.
+    func mayBeRenewing(at now: Timestamp) -> Bool {
+        subscriptions.contains { subscription in
+            guard subscription.status == 2, subscription.renewal?.payload.autoRenewStatus == 1,
+                subscription.renewal?.payload.isInBillingRetryPeriod != true,
+                let ended = subscription.transaction?.payload.expiresDate
+            else { return false }
+            return ended <= now && now < ended.advanced(byMilliseconds: Self.renewalDelay)
         }
     }
 }

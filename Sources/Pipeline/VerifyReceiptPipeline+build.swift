@@ -30,15 +30,17 @@ package struct Pipelines: Sendable {
             trust: try TrustStore(settings: settings), profile: settings.usesTolerantProfile ? .tolerant : .apple)
         let apps = AppRegistry(settings: settings)
         let verifier = SignedPayloadVerifier(trust: decoder.trust)
+        let revocations = RevocationMemory()
         let serverAPI = try transport.map {
             try ServerAPISource(settings: settings, transport: $0, verifier: verifier, now: now)
         }
         verifyReceipt = VerifyReceiptPipeline(
             decoder: decoder, apps: apps,
             apple: try transport.map { try AppleSource(settings: settings, transport: $0, sleep: sleep) },
-            serverAPI: serverAPI, renderer: AnswerRenderer(tables: tables), now: now, logger: logger)
+            serverAPI: serverAPI, revocations: revocations, renderer: AnswerRenderer(tables: tables), now: now,
+            sleep: sleep, logger: logger)
         customerView = CustomerViewPipeline(
-            decoder: decoder, verifier: verifier, apps: apps, serverAPI: serverAPI,
+            decoder: decoder, verifier: verifier, apps: apps, serverAPI: serverAPI, revocations: revocations,
             renderer: CustomerViewRenderer(tables: tables), now: now, logger: logger)
     }
 }

@@ -1,8 +1,8 @@
 import AppStore
-package import Logging
+import Logging
 import Purchases
-package import ReceiptDecoding
-package import Rendering
+import ReceiptDecoding
+import Rendering
 package import StoreTypes
 
 /// The walk: one request body in, one verdict out, whichever door it came through.
@@ -11,26 +11,30 @@ package struct VerifyReceiptPipeline: Sendable {
     private let apps: AppRegistry
     private let apple: AppleSource?
     private let serverAPI: ServerAPISource?
-    private let revocations: RevocationMemory
+    private let lessons: AppleLessons
     private let renderer: AnswerRenderer
     private let now: @Sendable () -> Timestamp
+    private let sleep: @Sendable (Duration) async -> Void
     private let logger: Logger
 
     /// - Parameters:
     ///   - apple: nil where nobody may be asked; then that source is passed over.
     ///   - serverAPI: the same.
-    package init(
+    ///   - revocations: shared with whoever else learns of some.
+    ///   - sleep: passes the time before a renewal that is due is asked for once more.
+    init(
         decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, serverAPI: ServerAPISource?,
-        renderer: AnswerRenderer,
-        now: @escaping @Sendable () -> Timestamp, logger: Logger
+        revocations: RevocationMemory, renderer: AnswerRenderer,
+        now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async -> Void, logger: Logger
     ) {
         self.decoder = decoder
         self.apps = apps
         self.apple = apple
         self.serverAPI = serverAPI
-        revocations = RevocationMemory()
+        lessons = AppleLessons(revocations: revocations)
         self.renderer = renderer
         self.now = now
+        self.sleep = sleep
         self.logger = logger
     }
 
@@ -132,6 +136,8 @@ extension VerifyReceiptPipeline {
             case verdict(PipelineReply)
             /// `spare` goes back if nothing else answers.
             case pass(spare: PipelineReply)
+            /// The same, and the receipt alone is not to answer.
+            case passToApple(spare: PipelineReply)
         }
 
         func answer() async -> PipelineReply {
@@ -146,7 +152,8 @@ extension VerifyReceiptPipeline {
                 return reply(.wrongSharedSecret(environment: environment), from: .receipt)
             }
             var spare: PipelineReply?
-            for (index, source) in sources.enumerated() {
+            var receiptMayAnswer = true
+            for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
                 let word: Word
                 switch source {
                 case .apple: word = await askApple(password)
@@ -156,6 +163,9 @@ extension VerifyReceiptPipeline {
                 switch word {
                 case .verdict(let reply): return reply
                 case .pass(let reply): spare = spare ?? reply
+                case .passToApple(let reply):
+                    spare = spare ?? reply
+                    receiptMayAnswer = false
                 }
             }
             return spare ?? unavailable(from: sources.last ?? .receipt)
@@ -173,6 +183,7 @@ extension VerifyReceiptPipeline {
             switch outcome {
             case .pass(let answer, let environment):
                 note(answer, from: environment)
+                if let authenticReceipt { pipeline.lessons.learn(from: answer, to: authenticReceipt) }
                 return .verdict(passed(answer, from: environment))
             case .unavailable(let last, let environment, let reason):
                 pipeline.logger.warning(
@@ -191,9 +202,13 @@ extension VerifyReceiptPipeline {
             case .success(let authentic): receipt = authentic
             case .failure(let refusal): return refusal.word
             }
+            return read(receipt, isFallback: isFallback)
+        }
+
+        private func read(_ receipt: Receipt, isFallback: Bool) -> Word {
+            let revocations = pipeline.lessons.revocations
             let history = PurchaseHistory(
-                receipt: receipt,
-                revocations: pipeline.revocations.revocations(of: receipt.bundleId, in: receipt.environment))
+                receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
             if isFallback, app.staleSubscription == .retry, history.receipt.mayBeStale(at: now) {
                 return .pass(spare: unavailable(from: .receipt))
             }
@@ -206,17 +221,14 @@ extension VerifyReceiptPipeline {
             case .success(let authentic): receipt = authentic
             case .failure(let refusal): return refusal.word
             }
-            let keys = receipt.contents.lookupKeys
+            let keys = pipeline.lessons.lookupKeys(of: receipt)
             // Nothing was ever bought that somebody could be asked about: the receipt knows it all.
             guard !keys.isEmpty else { return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             do throws(ServerAPIError) {
-                guard let records = try await pipeline.serverAPI?.records(for: keys, of: receipt) else {
+                guard let reply = try await reply(to: receipt, keys: keys, isFresh: false) else {
                     return .pass(spare: unavailable(from: .api))
                 }
-                pipeline.revocations.remember(records, of: receipt.bundleId)
-                let history = PurchaseHistory(
-                    receipt: receipt, records: records, configuredAppAppleId: app.appAppleId)
-                return .verdict(answer(history, from: .api))
+                return .verdict(reply)
             } catch {
                 pipeline.logger.warning(
                     "the Server API has no answer",
@@ -224,8 +236,42 @@ extension VerifyReceiptPipeline {
                         "bundleId": "\(receipt.bundleId)", "environment": "\(receipt.environment)",
                         "reason": "\(error)",
                     ])
-                return .pass(spare: reply(error.answer(in: receipt.environment), from: .api))
+                return error.isUnknownTransaction ? unknown(receipt) : .pass(spare: refusal(error, of: receipt))
             }
+        }
+
+        /// Nil where the app has no key.
+        private func reply(
+            to receipt: Receipt, keys: LookupKeys, isFresh: Bool
+        ) async throws(ServerAPIError) -> PipelineReply? {
+            guard
+                let records = try await pipeline.serverAPI?.records(
+                    for: keys, bundleId: receipt.bundleId, environment: receipt.environment, isFresh: isFresh)
+            else { return nil }
+            pipeline.lessons.revocations.remember(records, of: receipt.bundleId)
+            let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: app.appAppleId)
+            let reply = answer(history, from: .api)
+            guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: now) else {
+                return reply
+            }
+            // The news of a renewal can be minutes behind its due time: once more, before somebody is locked out.
+            await pipeline.sleep(.milliseconds(500))
+            return (try? await self.reply(to: receipt, keys: keys, isFresh: true)) ?? reply
+        }
+
+        /// Authentic, but the Server API does not know it.
+        private func unknown(_ receipt: Receipt) -> Word {
+            switch app.unknownTransaction {
+            case .accountNotFound: .passToApple(spare: reply(.accountNotFound(environment: environment), from: .api))
+            case .receipt:
+                switch read(receipt, isFallback: true) {
+                case .verdict(let reply), .pass(let reply), .passToApple(let reply): .pass(spare: reply)
+                }
+            }
+        }
+
+        private func refusal(_ error: ServerAPIError, of receipt: Receipt) -> PipelineReply {
+            reply(error.answer(in: receipt.environment), from: .api)
         }
 
         /// What keeps a source of ours from answering.

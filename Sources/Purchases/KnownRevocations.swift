@@ -10,6 +10,12 @@ package struct KnownRevocations: Sendable {
         package let date: Timestamp
         /// 0 other, 1 an issue in the app.
         package let reason: Int64?
+
+        /// A revocation.
+        package init(date: Timestamp, reason: Int64?) {
+            self.date = date
+            self.reason = reason
+        }
     }
 
     private var byTransaction: [String: Revocation] = [:]
@@ -36,8 +42,13 @@ package struct KnownRevocations: Sendable {
             : transaction.revocationDate.map {
                 Revocation(date: $0, reason: transaction.revocationReason)
             }
-        if let id = transaction.transactionId { byTransaction[id] = revocation }
-        if let id = transaction.webOrderLineItemId { byLineItem[id] = revocation }
+        learn(revocation, transactionId: transaction.transactionId, webOrderLineItemId: transaction.webOrderLineItemId)
+    }
+
+    /// Takes what is known of one purchase now; nil where it was not taken back, or is so no more.
+    package mutating func learn(_ revocation: Revocation?, transactionId: String?, webOrderLineItemId: String?) {
+        if let transactionId { byTransaction[transactionId] = revocation }
+        if let webOrderLineItemId { byLineItem[webOrderLineItemId] = revocation }
     }
 
     /// By transaction id, else by web order line item id.

@@ -138,6 +138,8 @@ extension ReceiptDecoder {
         package var contents: ReceiptContents?
         /// What stands in place of a receipt where `kind` is `jws`: for somebody else to verify.
         package var signedText: Redacted<String>?
+        /// What the text decodes to, as far as it was consumed; of a JWS its text. Nil where it decodes to nothing.
+        package var bytes: Redacted<[UInt8]>?
 
         package var isVerified: Bool { failure == nil }
 
@@ -171,6 +173,7 @@ extension ReceiptDecoder {
             inspection.contents = inspection.contents ?? unauthenticatedContents(of: intake)
         }
         inspection.repairs = intake.repairs
+        inspection.bytes = Redacted(intake.bytes)
         if intake.kind == .jws { inspection.signedText = Redacted(String(decoding: intake.bytes, as: UTF8.self)) }
         if inspection.contents == nil, inspection.failure?.code == .purchaseInfoOnly { inspection.kind = .unknown }
         return inspection

@@ -43,6 +43,8 @@ package enum ReceiptRepair: String, Sendable, Hashable, CaseIterable {
     case unityWrapper
     /// A verifyReceipt request: `{"receipt-data":…}`.
     case requestWrapper
+    /// A verifyReceipt answer: its `latest_receipt`.
+    case answerWrapper
     /// The property list or the container itself, without base64.
     case rawBytes
     case byteOrderMark

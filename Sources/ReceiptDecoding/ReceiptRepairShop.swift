@@ -103,13 +103,14 @@ struct ReceiptRepairShop {
         repairs.append(.quotes)
     }
 
-    /// Unity's wrapper, and a whole verifyReceipt request.
+    /// Unity's wrapper, and a whole verifyReceipt request or answer.
     private mutating func unwrapJSON() throws(ReceiptDecodingError) {
         guard let object = (try? JSONSerialization.jsonObject(with: Data(text))) as? [String: Any] else {
             throw ReceiptDecodingError(.notAReceipt, at: "text", "a brace, but neither a property list nor JSON")
         }
         let wrappers: [(key: String, repair: ReceiptRepair)] = [
             ("Payload", .unityWrapper), ("receipt-data", .requestWrapper),
+            ("latest_receipt", .answerWrapper),
         ]
         for wrapper in wrappers {
             if let inner = object[wrapper.key] as? String {

@@ -46,7 +46,7 @@ struct DecodeCommand: ParsableCommand {
             }
             let inspection = decoder.inspect(bytes.span)
             let signedText = inspection.signedText.map {
-                SignedTextReport($0.reveal(), verifier: verifier, now: .now)
+                SignedTextInspection($0.reveal(), verifier: verifier, now: .now)
             }
             let report = InspectionReport(
                 file: input.name, inspection: inspection, tables: .bundled, signedText: signedText)

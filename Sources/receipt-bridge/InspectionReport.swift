@@ -1,4 +1,5 @@
 import Foundation
+import Pipeline
 import ReceiptDecoding
 import Rendering
 import StoreTypes
@@ -9,7 +10,7 @@ struct InspectionReport {
     let inspection: ReceiptDecoder.Inspection
     let tables: FieldTables
     /// Where the input is a signed text.
-    var signedText: SignedTextReport?
+    var signedText: SignedTextInspection?
 
     static func unreadable(_ file: String) -> InspectionReport {
         InspectionReport(
@@ -52,7 +53,7 @@ struct InspectionReport {
     var isVerified: Bool { failure == nil }
 
     /// `environment`, `bundleId`, `payload`; of a notification `nested`, the payloads of what is signed inside it.
-    private func write(_ report: SignedTextReport, into writer: inout JSONWriter) {
+    private func write(_ report: SignedTextInspection, into writer: inout JSONWriter) {
         writer.key("environment")
         write(report.environment, into: &writer)
         writer.key("bundleId")

@@ -34,6 +34,41 @@ struct CustomerRecordsTests {
             ])
     }
 
+    @Test("of a customer who is known are what changed since, added to what was told before")
+    func since() async throws {
+        let standIn = try StandIn { path, count in
+            if path.contains("subscriptions") { return try Answer.statuses(["100"]) }
+            if path.hasSuffix("?revision=r1") {
+                return try Answer.history(
+                    [transaction("100", original: "100"), transaction("103", original: "100")],
+                    revision: "r3")
+            }
+            if path.hasSuffix("?revision=r3") { return try Answer.history([], revision: "r3") }
+            if path.hasSuffix("?revision=old") { return Answer.error(4_000_005, status: 400) }
+            return try Answer.history([transaction("100"), transaction("102", original: "100")], revision: "r1")
+        }
+        let first = try await standIn.records(environment: .production)
+        #expect(first.revision == "r1")
+        func again(_ revision: String, _ records: CustomerRecords) async throws -> CustomerRecords {
+            let known = try #require(
+                standIn.client.knownHistory(
+                    signedTransactions: records.transactions.map(\.text), revision: revision, in: .production))
+            return try await standIn.client.records(
+                for: LookupKeys(originalTransactionIds: ["100"], transactionIds: []), bundleId: "com.example.app",
+                environment: .production, since: known)
+        }
+        let second = try await again("r1", first)
+        #expect(second.transactions.map(\.payload.transactionId) == ["102", "100", "103"])
+        #expect(second.revision == "r3")
+        let third = try await again("r3", second)
+        #expect(third.transactions.map(\.payload.transactionId) == ["102", "100", "103"])
+        let whole = try await again("old", second)
+        #expect(whole.transactions.map(\.payload.transactionId) == ["100", "102"])
+        #expect(
+            standIn.client.knownHistory(signedTransactions: ["a.b.c"], revision: "r", in: .production) == nil)
+        await standIn.end()
+    }
+
     @Test("are not half of an answer")
     func half() async throws {
         let standIn = try StandIn { path, _ in

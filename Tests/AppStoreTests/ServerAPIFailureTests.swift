@@ -63,6 +63,24 @@ struct ServerAPIFailureTests {
     }
 
     @Test(
+        "with 401 says when it is the clock that is wrong",
+        arguments: [
+            ("Sat, 21 Nov 2026 12:00:00 GMT", nil), ("Sat, 21 Nov 2026 12:00:30 GMT", nil),
+            ("Sat, 21 Nov 2026 12:00:31 GMT", "31 s behind"), ("Sat, 21 Nov 2026 11:50:00 GMT", "600 s ahead of"),
+            ("yesterday", nil),
+        ] as [(String, String?)])
+    func clock(date: String, difference: String?) async throws {
+        let standIn = try StandIn(clock: ManualClock().clock) { _, _ in
+            .respond(status: 401, headers: ["Date: \(date)"])
+        }
+        let failure = try #require(await standIn.failure(environment: .production))
+        await standIn.end()
+        #expect(failure.code == .unauthorized)
+        #expect(failure.reason.contains("clock") == (difference != nil), "\(failure)")
+        #expect(failure.reason.contains(difference ?? "a wrong key"), "\(failure)")
+    }
+
+    @Test(
         "with 429, Retry-After is kept to when it is near, and given up on when it is far",
         arguments: [
             ("1795262405000", true, 5), ("1700000000000", true, 0), ("2", true, 2), ("1795262403", true, 3),

@@ -75,7 +75,7 @@ final class Running: Sendable {
         }
     }
 
-    deinit { process.withLock { if $0.isRunning { kill($0.processIdentifier, SIGKILL) } } }
+    deinit { process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGKILL) } } }
 
     var output: [UInt8] { [UInt8]((try? Data(contentsOf: files.output)) ?? Data()) }
     var errors: String { (try? String(contentsOf: files.errors, encoding: .utf8)) ?? "" }
@@ -86,6 +86,9 @@ final class Running: Sendable {
 
     /// SIGTERM.
     func stop() { process.withLock { if $0.isRunning { $0.terminate() } } }
+
+    /// SIGKILL: no time for anything.
+    func kill() { process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGKILL) } } }
 
     /// The port that it says it listens on.
     func port() async throws -> Int {

@@ -19,7 +19,8 @@ struct DirectorySourceTests {
         try folder.write("in/.hidden", "no")
         try folder.write("in/.git/config", "no")
         try folder.write("in/empty", "")
-        try FileManager.default.createDirectory(at: folder.url.appending(path: "in/f"), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(
+            at: folder.url.appending(path: "in/f"), withIntermediateDirectories: true)
         var source = try Sources.open(folder.path("in"), limits: limits(names: names))
         let rows = try source.rest([1, 2, 4])
         let expected = ["B", "a", "a.b", "b/a/c", "b/a.b64", "b/z", "b/é", "c d", "d/e/f/g", "e%41", "empty", "ü"]
@@ -77,7 +78,8 @@ struct DirectorySourceTests {
         var third = try Sources.open(folder.path("in"), at: first.end)
         #expect(try third.rest().map(\.id) == ["b/0", "c", "d"])
         try folder.write("in2/a", "")
-        #expect(try Sources.open(folder.path("in2")).comparison(with: source.identity) == .changed("it is another folder"))
+        #expect(
+            try Sources.open(folder.path("in2")).comparison(with: source.identity) == .changed("it is another folder"))
     }
 
     @Test("reads names that are no UTF-8")

@@ -16,7 +16,8 @@ struct SinkTests {
             transactionIds: ["1", "2", "3"]),
         ResultRow(id: "c,\"2\"\r\n", outcome: .refused, reason: "notBase64", kind: "unknown", verified: false),
         ResultRow(
-            id: "c\u{0}3 é", outcome: .migrated, kind: "transactionReceipt", verified: true, originalTransactionIds: ["9"],
+            id: "c\u{0}3 é", outcome: .migrated, kind: "transactionReceipt", verified: true,
+            originalTransactionIds: ["9"],
             unverifiedIds: ["7,\"8\""],
             api: APIColumns(
                 appAppleId: 1_234_567_890, transactions: Array(#"[{"a":"b,c"},{}]"#.utf8),
@@ -51,7 +52,9 @@ struct SinkTests {
                 "transactions":[{"a":"b,c"},{}],"subscriptions":[],"signedTransactions":["eyJ"],"revision":"r_1"}
 
                 """)
-        #expect(try write([Self.samples[1]], as: "out.jsonl", withAPI: false).text("out.jsonl").contains("appAppleId") == false)
+        #expect(
+            try write([Self.samples[1]], as: "out.jsonl", withAPI: false).text("out.jsonl").contains("appAppleId")
+                == false)
         #expect(try write([], as: "out.jsonl", withAPI: true).text("out.jsonl") == "")
     }
 
@@ -148,7 +151,8 @@ struct SinkTests {
         _ = try sink.write(Self.samples[0])
         try sink.close()
         #expect(try folder.permissions(name) == 0o600)
-        #expect(#expect(throws: SinkError.self) { _ = try Sinks.open(path, withAPI: false) }?.code == .destinationExists)
+        #expect(
+            #expect(throws: SinkError.self) { _ = try Sinks.open(path, withAPI: false) }?.code == .destinationExists)
     }
 
     @Test("is opened at its start whatever a dead run left there", arguments: names)

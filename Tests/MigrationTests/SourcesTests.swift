@@ -48,7 +48,8 @@ struct SourcesTests {
         #expect(try Sources.open(path).comparison(with: identity) == .grown)
         try folder.write("a.jsonl", String(text.dropLast(16)))
         #expect(
-            try Sources.open(path).comparison(with: identity) == .changed("it ends at byte 159984, and ended at 160000"))
+            try Sources.open(path).comparison(with: identity) == .changed("it ends at byte 159984, and ended at 160000")
+        )
         try folder.write("a.jsonl", "{}" + text)
         #expect(try Sources.open(path).comparison(with: identity) == .changed("it begins differently"))
         let other = try Sources.open(try folder.write("a.csv", "receipt\n"))

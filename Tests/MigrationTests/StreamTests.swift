@@ -24,7 +24,8 @@ struct StreamTests {
     func compressed() throws {
         let folder = try TemporaryFolder()
         let files = [
-            ("a.jsonl", lines(1...5_000)), ("a.csv", "id,receipt\r\n" + (1...5_000).map { "\($0),\"r\n\($0)\"\r\n" }.joined()),
+            ("a.jsonl", lines(1...5_000)),
+            ("a.csv", "id,receipt\r\n" + (1...5_000).map { "\($0),\"r\n\($0)\"\r\n" }.joined()),
             ("b.jsonl", lines(1...3) + "{\"receipt\":\"tail\"}"),
         ]
         for (name, text) in files {

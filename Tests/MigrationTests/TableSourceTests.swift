@@ -60,10 +60,19 @@ struct TableSourceTests {
         ("CREATE TABLE x (receipt); CREATE VIEW receipts AS SELECT * FROM x; INSERT INTO x VALUES ('x')", nil, ["x"]),
         // Names that look like something else.
         (#"CREATE TABLE "a "" b; DROP TABLE" ("receipt"); INSERT INTO "a "" b; DROP TABLE" VALUES ('x')"#, nil, ["x"]),
-        (#"CREATE TABLE "select" (receipt, "rowid", "oid" TEXT); INSERT INTO "select" VALUES ('x', 3, 'y')"#, nil, ["x"]),
-        ("CREATE TABLE x (receipt, rowid, oid, _rowid_ INTEGER PRIMARY KEY); INSERT INTO x VALUES ('x', 2, 3, 4)", nil, ["x"]),
+        (
+            #"CREATE TABLE "select" (receipt, "rowid", "oid" TEXT); INSERT INTO "select" VALUES ('x', 3, 'y')"#, nil,
+            ["x"]
+        ),
+        (
+            "CREATE TABLE x (receipt, rowid, oid, _rowid_ INTEGER PRIMARY KEY); INSERT INTO x VALUES ('x', 2, 3, 4)",
+            nil, ["x"]
+        ),
         // An integer primary key does where there are no rowids.
-        ("CREATE TABLE x (k INTEGER PRIMARY KEY, receipt) WITHOUT ROWID; INSERT INTO x VALUES (7, 'x'), (3, 'y')", nil, ["y", "x"]),
+        (
+            "CREATE TABLE x (k INTEGER PRIMARY KEY, receipt) WITHOUT ROWID; INSERT INTO x VALUES (7, 'x'), (3, 'y')",
+            nil, ["y", "x"]
+        ),
         ("CREATE TABLE x (a, receipt AS (a || 'z')); INSERT INTO x VALUES ('x')", nil, ["xz"]),
         ("CREATE TABLE x (receipt)", nil, []),
     ]
@@ -81,7 +90,10 @@ struct TableSourceTests {
         ("CREATE TABLE x (a, b)", SourceOptions(), .missingColumn, "no column receipt; there are: a, b"),
         ("CREATE TABLE x (a, receipt)", SourceOptions(idColumn: "id"), .missingColumn, "no column id"),
         ("CREATE TABLE x (receipt)", SourceOptions(accountTokenColumn: "t"), .missingColumn, "no column t"),
-        ("CREATE TABLE x (r); CREATE VIEW v AS SELECT r AS receipt FROM x", SourceOptions(table: "v"), .unusableTable, "view"),
+        (
+            "CREATE TABLE x (r); CREATE VIEW v AS SELECT r AS receipt FROM x", SourceOptions(table: "v"),
+            .unusableTable, "view"
+        ),
         ("CREATE TABLE x (k TEXT PRIMARY KEY, receipt) WITHOUT ROWID", SourceOptions(), .unusableTable, "rowid"),
         (
             "CREATE TABLE x (k INTEGER PRIMARY KEY, receipt) WITHOUT ROWID; INSERT INTO x VALUES ('k', 'MIIT')",

@@ -88,4 +88,42 @@ struct CustomerViewTests {
             #expect(views.store.requests.total == 0)
         }
     }
+
+    @Test("of a receipt is the receipt's own while the App Store has no answer, unless it may be stale")
+    func withoutAppStore() async throws {
+        try await CustomerViews.looking { views in
+            let receipt = try #require(views.store.receipts(of: try views.customer(.activeSubscription)).first)
+            let expired = try #require(views.store.receipts(of: try views.customer(.expiredSubscription)).first)
+            let code: [(SimulatedFault.Kind, stale: String)] = [
+                (.status(500), "503 upstreamUnavailable"), (.html, "503 upstreamUnavailable"),
+                (.serverAPI(.failure(code: 4_040_010, retryAfter: nil)), "404 transactionNotFound"),
+            ]
+            for (fault, stale) in code {
+                views.store.faults.removeAll()
+                views.store.faults.add(SimulatedFault(fault, endpoint: "serverAPI"))
+                let view = try await views.ask(receipt: receipt.base64)
+                #expect(view["source"]?.text == "receipt")
+                #expect(view["transactions"]?.elements?.count == receipt.transactions.count)
+                #expect(await views.failure { try await $0.ask(receipt: expired.base64) } == stale)
+            }
+        }
+    }
+
+    @Test("keeps the refunds that the App Store told of, also while it has no answer")
+    func refundsStay() async throws {
+        try await CustomerViews.looking(customers: 120, { $1.cacheSeconds = 0 }) { views in
+            let customer = try views.customer(.refundedNonConsumable)
+            let receipt = try #require(views.store.receipts(of: customer).first)
+            let revoked = try #require(customer.transactions.first { $0.revocation != nil }?.transactionId)
+            func ask(expecting source: String) async throws -> Int64? {
+                let view = try await views.ask(receipt: receipt.base64)
+                #expect(view["source"]?.text == source)
+                let row = view["transactions"]?.elements?.first { $0["transactionId"]?.text == revoked }
+                return row?["revocationDate"]?.integer
+            }
+            let told = try #require(try await ask(expecting: "api"))
+            views.store.faults.add(SimulatedFault(.status(503), endpoint: "serverAPI"))
+            #expect(try await ask(expecting: "receipt") == told)
+        }
+    }
 }

@@ -82,7 +82,8 @@ struct ServerAPISourceTests {
                 return receipt.plan.version == nil && isCurrent
                     && receipt.transactions.contains { $0.revocation != nil && $0.product.kind != .consumable }
             })
-        let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api, .receipt])
+        let pipeline = try ServerAPIWorld.pipeline(
+            store, port: port, transport: transport, answer: [.api, .receipt], changing: { $0.cacheSeconds = 0 })
         let body = Array(Question.body(receipt.base64, password: nil, [:]))
         let first = await pipeline.answer(body: body, route: .auto)
         #expect(first.source == .api)

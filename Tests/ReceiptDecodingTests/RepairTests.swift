@@ -69,6 +69,9 @@ struct RepairTests {
         Mangling("a verifyReceipt request", [.requestWrapper]) {
             Array("{\"receipt-data\":\"\($1.replacing("/", with: "\\/"))\",\"password\":\"secret\"}".utf8)
         },
+        Mangling("a verifyReceipt answer", [.answerWrapper]) {
+            Array("{\"status\":0,\"receipt\":{},\"latest_receipt\":\"\($1)\"}".utf8)
+        },
         Mangling("no base64 at all", [.rawBytes]) { bytes, _ in bytes },
         Mangling("a byte order mark", [.byteOrderMark]) { [0xEF, 0xBB, 0xBF] + Array($1.utf8) },
         Mangling("a byte order mark before quotes", [.byteOrderMark, .quotes]) {

@@ -1,9 +1,9 @@
-import JSONReading
-import StoreTypes
+package import JSONReading
+package import StoreTypes
 
 extension JSONObject {
     /// Milliseconds since 1970; fractions, which Xcode writes, are cut off.
-    func date(_ name: StaticString) throws(JSONFieldError) -> Timestamp? {
+    package func date(_ name: StaticString) throws(JSONFieldError) -> Timestamp? {
         try milliseconds(name).map(Timestamp.init(milliseconds:))
     }
 }

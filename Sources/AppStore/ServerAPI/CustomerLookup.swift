@@ -6,6 +6,8 @@ struct CustomerKey: Hashable, Sendable {
     let identifiers: [TransactionIdentifier]
     let environment: AppStoreEnvironment?
     let priority: HourlyBudget.Priority
+    /// From which a history is asked for; nil for all of it.
+    let revision: String?
 }
 
 /// One customer's records, from the first call to the last: which environment knows the customer, the whole history,
@@ -16,6 +18,8 @@ struct CustomerLookup {
 
     let client: ServerAPIClient
     let allowance: CallAllowance
+    /// What an earlier look-up of the same customer told.
+    let known: KnownHistory?
 
     /// - Parameters:
     ///   - identifiers: 1 to `maximumIdentifiers`, the most telling first.
@@ -71,7 +75,21 @@ struct CustomerLookup {
     private func history(
         of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> History? {
-        var pages = HistoryPages()
+        if let known {
+            do throws(ServerAPIError) {
+                return try await history(of: identifier, environment, HistoryPages(after: known))
+            } catch {
+                // Of another history, or too old: all of it then.
+                guard error.errorNumber == .invalidRevision else { throw error }
+            }
+        }
+        return try await history(of: identifier, environment, HistoryPages())
+    }
+
+    private func history(
+        of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment, _ pages: HistoryPages
+    ) async throws(ServerAPIError) -> History? {
+        var pages = pages
         var first: HistoryPage?
         do throws(ServerAPIError) {
             while !pages.isComplete {

@@ -34,6 +34,13 @@ package struct HistoryPages: Sendable {
         self.limits = limits
     }
 
+    /// No page yet, but what an earlier history told: only what changed since is asked for.
+    package init(after earlier: KnownHistory, limits: Limits = Limits()) {
+        self.init(limits: limits)
+        for transaction in earlier.transactions { place(transaction) }
+        revision = earlier.revision
+    }
+
     /// The rows, in the order of their last change.
     package var transactions: [Signed<TransactionPayload>] { rows.compactMap { $0 } }
 
@@ -66,5 +73,17 @@ package struct HistoryPages: Sendable {
             places[id] = rows.count
         }
         rows.append(transaction)
+    }
+}
+
+/// A history of before, verified: what a later one is to be added to.
+package struct KnownHistory: Sendable {
+    package let transactions: [Signed<TransactionPayload>]
+    /// Of its last page.
+    package let revision: String
+
+    package init(transactions: [Signed<TransactionPayload>], revision: String) {
+        self.transactions = transactions
+        self.revision = revision
     }
 }

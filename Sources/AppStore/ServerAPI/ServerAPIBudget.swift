@@ -14,6 +14,10 @@ package final class ServerAPIBudget: Sendable {
     private let share: Double
     private let reserve: Double
     private let buckets = Mutex<[Key: HourlyBudget]>([:])
+    private let granted = Atomic<Int64>(0)
+
+    /// Calls that were granted, to all endpoints together.
+    package var calls: Int64 { granted.load(ordering: .relaxed) }
 
     /// - Parameters:
     ///   - share: the part of Apple's limits to use, above 0 and at most 1.
@@ -28,7 +32,9 @@ package final class ServerAPIBudget: Sendable {
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
     ) -> HourlyBudget.Verdict {
-        change(endpoint, environment, now) { $0.take(priority, at: now) }
+        let verdict = change(endpoint, environment, now) { $0.take(priority, at: now) }
+        if case .granted = verdict { granted.add(1, ordering: .relaxed) }
+        return verdict
     }
 
     /// Apple refused a call: none until then.
@@ -44,6 +50,18 @@ package final class ServerAPIBudget: Sendable {
         at now: Duration
     ) -> Int64 {
         change(endpoint, environment, now) { $0.left(for: priority, at: now) }
+    }
+
+    /// Whole calls to an endpoint that are left, in the environment that has fewer; nil where nobody asked any yet.
+    package func left(
+        _ endpoint: ServerAPIEndpoint, _ priority: HourlyBudget.Priority, at now: Duration
+    ) -> Int64? {
+        let asked = buckets.withLock { buckets in
+            [AppStoreEnvironment.production, .sandbox].filter {
+                buckets[Key(endpoint: endpoint, environment: $0)] != nil
+            }
+        }
+        return asked.map { left(endpoint, $0, priority, at: now) }.min()
     }
 
     private func change<Result: Sendable>(

@@ -9,11 +9,12 @@ extension ServerAPIClient {
     ///   - keys: of an authenticated receipt; the ids that a whole subscription shares are tried first.
     ///   - bundleId: the receipt's; must be the account's.
     ///   - environment: where the receipt says it belongs; nil asks production, then the sandbox.
+    ///   - known: what was told before: only what changed since is asked for, and added to it.
     /// - Throws: `notFound` when the App Store knows none of them, `noKeys` when there is none, `wrongBundleId`,
     ///   `wrongEnvironment`, `emptyHistory`, `notAuthentic` for answers that must not be believed, `statusesMissing` for
     ///   half an answer; else an outage.
     package func records(
-        for keys: LookupKeys, bundleId: String, environment: AppStoreEnvironment?,
+        for keys: LookupKeys, bundleId: String, environment: AppStoreEnvironment?, since known: KnownHistory? = nil,
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> CustomerRecords {
         guard bundleId == self.bundleId else {
@@ -28,10 +29,21 @@ extension ServerAPIClient {
             throw ServerAPIError(.noKeys, at: "receipt", "there is no transaction to look up")
         }
         let client = self
-        let key = CustomerKey(identifiers: identifiers, environment: environment, priority: options.priority)
+        let key = CustomerKey(
+            identifiers: identifiers, environment: environment, priority: options.priority, revision: known?.revision)
         return try await lookups.answer(to: key) { () async throws(ServerAPIError) in
-            let lookup = CustomerLookup(client: client, allowance: client.allowance(options))
+            let lookup = CustomerLookup(client: client, allowance: client.allowance(options), known: known)
             return try await lookup.records(of: identifiers, in: environment)
         }
+    }
+
+    /// A history that was kept as its signed texts; nil where one of them is not authentic any more.
+    package func knownHistory(
+        signedTransactions: [String], revision: String, in environment: AppStoreEnvironment
+    ) -> KnownHistory? {
+        guard let transactions: [Signed<TransactionPayload>] = try? verified(signedTransactions, environment) else {
+            return nil
+        }
+        return KnownHistory(transactions: transactions, revision: revision)
     }
 }

@@ -106,7 +106,7 @@ package struct ServerAPIClient: Sendable {
             throw ServerAPIError(error)
         }
         do throws(ServerAPIError) {
-            return try ServerAPIReply.read(response, for: call, from: base.host)
+            return try ServerAPIReply.read(response, for: call, from: base.host, now: parts.clock.now())
         } catch {
             if error.httpStatus == 429, let retryAfter = error.retryAfter {
                 let pause = retryAfter.delay(

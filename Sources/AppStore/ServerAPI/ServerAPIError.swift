@@ -87,6 +87,8 @@ extension ServerAPIError {
         package static let budgetSpent = Self(rawValue: "budgetSpent")
         /// As many calls were made for this as may be.
         package static let tooManyCalls = Self(rawValue: "tooManyCalls")
+        /// The task that asked was cancelled.
+        package static let cancelled = Self(rawValue: TransportError.Code.cancelled.rawValue)
         /// The time for all of it is over.
         package static let deadline = Self(rawValue: "deadline")
     }

@@ -11,6 +11,8 @@ package struct ServerAPIErrorNumber: RawRepresentable, Sendable, Hashable, Custo
     /// The number.
     package var description: String { String(rawValue) }
 
+    /// Not a revision of this history.
+    package static let invalidRevision = Self(rawValue: 4_000_005)
     /// Not an identifier of a transaction, though it looked like one.
     package static let invalidTransactionId = Self(rawValue: 4_000_006)
     /// The customer's account is not there.

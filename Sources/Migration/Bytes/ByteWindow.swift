@@ -69,7 +69,8 @@ struct ByteWindow {
 
     func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity { try stream.identity(as: kind) }
 
-    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison {
+    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison
+    {
         try stream.comparison(with: earlier, as: kind)
     }
 }

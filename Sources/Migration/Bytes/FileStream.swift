@@ -32,13 +32,16 @@ struct FileStream: ByteStream {
         return SourceIdentity(kind: kind, size: size, digest: try digest(ofFirst: size))
     }
 
-    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison {
+    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison
+    {
         let now = SourceIdentity(kind: kind, size: try size(), digest: try digest(ofFirst: earlier.size ?? 0))
         return now.comparison(with: earlier, unit: "byte")
     }
 
     private func size() throws(SourceError) -> Int64 {
-        do throws(SystemFailure) { return Int64(try file.status().st_size) } catch { throw SourceError(error, at: name) }
+        do throws(SystemFailure) { return Int64(try file.status().st_size) } catch {
+            throw SourceError(error, at: name)
+        }
     }
 
     /// Of 64 KiB at most, without moving on.

@@ -60,7 +60,8 @@ final class GzipStream: ByteStream {
         try compressed.identity(as: kind)
     }
 
-    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison {
+    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison
+    {
         try compressed.comparison(with: earlier, as: kind)
     }
 }

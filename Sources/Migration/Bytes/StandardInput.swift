@@ -17,7 +17,8 @@ struct StandardInput: ByteStream {
         SourceIdentity(kind: .standardInput, size: nil, digest: "")
     }
 
-    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison {
+    func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison
+    {
         try identity(as: kind).comparison(with: earlier, unit: "byte")
     }
 }

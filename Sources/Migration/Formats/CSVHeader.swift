@@ -79,7 +79,8 @@ struct CSVHeader: Sendable {
 
     private static func place(of name: String, in names: [String], at place: String) throws(SourceError) -> Int {
         guard let index = names.firstIndex(of: name) else {
-            throw SourceError(.missingColumn, at: place, "no column \(name); there are: \(names.joined(separator: ", "))")
+            throw SourceError(
+                .missingColumn, at: place, "no column \(name); there are: \(names.joined(separator: ", "))")
         }
         return index
     }

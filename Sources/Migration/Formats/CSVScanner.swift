@@ -78,7 +78,8 @@ struct CSVScanner: Sendable {
                 } else {
                     position = lineEnd
                     guard lineEnd < count else { return false }
-                    finishField(at: lineEnd > start && record[lineEnd - 1] == Self.carriageReturn ? lineEnd - 1 : lineEnd)
+                    finishField(
+                        at: lineEnd > start && record[lineEnd - 1] == Self.carriageReturn ? lineEnd - 1 : lineEnd)
                     position += 1
                     return true
                 }

@@ -107,7 +107,8 @@ struct DirectorySource: RowSource {
     /// Nil where the folder is open now, or gone; else what its row says.
     private mutating func enter(_ path: [UInt8]) -> StoredValue? {
         guard levels.count < Self.maximumDepth else {
-            return .unreadable(code: "tooDeep", reason: "there are more than \(Self.maximumDepth) folders in one another")
+            return .unreadable(
+                code: "tooDeep", reason: "there are more than \(Self.maximumDepth) folders in one another")
         }
         do throws(SystemFailure) {
             levels.append(Level(path: path, page: try DirectoryPage(of: full(path), after: nil, size: limits.names)))

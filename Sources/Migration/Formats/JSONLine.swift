@@ -52,7 +52,8 @@ struct JSONLine: Sendable {
         case .container(let range) where line[range.lowerBound] == UInt8(ascii: "{"): return .bytes(line.array(range))
         case .scalar(let range) where line[range.lowerBound] == UInt8(ascii: "n"): return .missing
         case .container: return .unreadable(code: "notText", reason: "an array stands in place of the receipt")
-        case .scalar: return .unreadable(code: "notText", reason: "a number or a truth value stands in place of the receipt")
+        case .scalar:
+            return .unreadable(code: "notText", reason: "a number or a truth value stands in place of the receipt")
         }
     }
 

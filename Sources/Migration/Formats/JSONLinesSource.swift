@@ -134,7 +134,8 @@ struct JSONLinesSource: RowSource {
 
     private mutating func goOn(at position: SourcePosition) throws(SourceError) {
         let parts = position.place.split(separator: " ")
-        guard let offset = parts.first.flatMap({ Int64($0) }), offset >= 0, parts.count == (digest == nil ? 1 : 2) else {
+        guard let offset = parts.first.flatMap({ Int64($0) }), offset >= 0, parts.count == (digest == nil ? 1 : 2)
+        else {
             throw SourceError(.changed, at: window.name, "the position is of a source of another kind")
         }
         guard digest == nil else { return try readAgain(offset, position) }

@@ -50,7 +50,8 @@ struct TableSource: RowSource {
         }
         guard let last = found.last else { return nil }
         let rows = zip(nextRowNumber..., found).map { number, row in
-            SourceRow(number: number, id: row.id, value: StoredValue(row.value, limit: maximumValueBytes),
+            SourceRow(
+                number: number, id: row.id, value: StoredValue(row.value, limit: maximumValueBytes),
                 accountToken: row.accountToken)
         }
         nextRowNumber += Int64(rows.count)

@@ -78,7 +78,8 @@ struct OutputFile {
         let failure = buffer.withUnsafeBytes { bytes -> SystemFailure? in
             var rest = bytes[...]
             while !rest.isEmpty {
-                let count = Foundation.write(file.number, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                let count = Foundation.write(
+                    file.number, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
                 if count > 0 { rest = rest.dropFirst(count) } else if count == 0 || errno != EINTR { return .last }
             }
             return nil

@@ -1,4 +1,5 @@
 package import AppStore
+package import Purchases
 package import ReceiptDecoding
 package import StoreTypes
 
@@ -30,12 +31,14 @@ package struct CustomerView: Sendable {
         self.verifiedAt = verifiedAt
     }
 
-    /// What the receipt alone says.
-    package init(receipt: Receipt, configuredAppAppleId: Int64?, verifiedAt: Timestamp) {
-        bundleId = receipt.bundleId
-        appAppleId = configuredAppAppleId ?? receipt.contents.appAppleId
-        environment = receipt.environment
-        self.receipt = receipt.contents
+    /// What the receipt alone says, with the revocations that became known since.
+    package init(
+        history: PurchaseHistory, bundleId: BundleIdentifier, configuredAppAppleId: Int64?, verifiedAt: Timestamp
+    ) {
+        self.bundleId = bundleId
+        appAppleId = configuredAppAppleId ?? history.receipt.appAppleId
+        environment = history.environment
+        receipt = history.receipt
         records = nil
         self.verifiedAt = verifiedAt
     }

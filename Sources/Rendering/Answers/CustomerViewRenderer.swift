@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 import ReceiptDecoding
 import StoreTypes
 
@@ -48,24 +48,44 @@ package struct CustomerViewRenderer: Sendable {
         write(view.records?.subscriptions ?? [], into: &writer)
         writer.key("transactions")
         if let transactions {
-            writer.beginArray()
-            for transaction in transactions { writer.values(json: transaction.payload.claims) }
-            writer.endArray()
+            Self.writeClaims(of: transactions, into: &writer)
         } else if let receipt = view.receipt {
             camelCase.writeTransactions(of: receipt.ascending, into: &writer)
         }
         writer.key("signedTransactions")
-        if let transactions {
-            writer.beginArray()
-            for transaction in transactions { writer.value(transaction.text) }
-            writer.endArray()
-        } else {
-            writer.null()
-        }
+        if let transactions { Self.writeTexts(of: transactions, into: &writer) } else { writer.null() }
         writer.key("verifiedAt")
         writer.value(view.verifiedAt.milliseconds)
         writer.endObject()
         return writer.finish()
+    }
+
+    /// The arrays `transactions`, `subscriptions` and `signedTransactions` of a view, each a JSON text of its own.
+    package func columns(
+        of records: CustomerRecords
+    ) -> (transactions: [UInt8], subscriptions: [UInt8], signedTransactions: [UInt8]) {
+        let transactions = Self.ascending(records.transactions)
+        func text(_ write: (inout JSONWriter) -> Void) -> [UInt8] {
+            var writer = JSONWriter(reserving: 1_024)
+            write(&writer)
+            return writer.finish()
+        }
+        return (
+            text { Self.writeClaims(of: transactions, into: &$0) }, text { write(records.subscriptions, into: &$0) },
+            text { Self.writeTexts(of: transactions, into: &$0) }
+        )
+    }
+
+    private static func writeClaims(of transactions: [Signed<TransactionPayload>], into writer: inout JSONWriter) {
+        writer.beginArray()
+        for transaction in transactions { writer.values(json: transaction.payload.claims) }
+        writer.endArray()
+    }
+
+    private static func writeTexts(of transactions: [Signed<TransactionPayload>], into writer: inout JSONWriter) {
+        writer.beginArray()
+        for transaction in transactions { writer.value(transaction.text) }
+        writer.endArray()
     }
 
     private func write(_ subscriptions: [SubscriptionRecord], into writer: inout JSONWriter) {

@@ -2,8 +2,8 @@
 ///
 /// By hand, because a formatter costs ten times as much and an answer holds a thousand dates. What lies outside the
 /// years 0 to 9999 becomes the nearest second inside: the text has room for four digits.
-struct CivilTime: Sendable, Hashable {
-    let year: Int
+package struct CivilTime: Sendable, Hashable {
+    package let year: Int
     let month: Int
     let day: Int
     let hour: Int
@@ -18,7 +18,7 @@ struct CivilTime: Sendable, Hashable {
     static let length = 19
 
     /// - Parameter seconds: since 1970-01-01 00:00:00 of the zone whose time it shall be.
-    init(seconds: Int64) {
+    package init(seconds: Int64) {
         let clamped = Int(min(max(seconds, Self.range.lowerBound), Self.range.upperBound))
         var time = clamped % 86_400
         if time < 0 { time += 86_400 }

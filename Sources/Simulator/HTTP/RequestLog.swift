@@ -49,10 +49,12 @@ package final class RequestLog: Sendable {
     package var last: [Entry] { contents.withLock { $0.last } }
 
     /// `GET /requests`.
-    package var document: JSONValue {
+    ///
+    /// - Parameter rateLimited: requests to the Server API that were answered with 429.
+    package func document(rateLimited: Int = 0) -> JSONValue {
         let (total, counts, last) = contents.withLock { ($0.total, $0.counts, $0.last) }
         return .object([
-            "total": .number(Int64(total)),
+            "total": .number(Int64(total)), "rateLimited": .number(Int64(rateLimited)),
             "counts": .object(counts.sorted { $0.key < $1.key }.map { .init($0.key, .number(Int64($0.value))) }),
             "last": .array(last.map(\.document)),
         ])

@@ -32,7 +32,7 @@ struct SimulatorRoutes: Sendable {
             serverAPI.limiter.reset()
             return HTTPResponse.Status.noContent
         }
-        router.get("requests") { _, _ in Self.json(requests.document) }
+        router.get("requests") { _, _ in Self.json(requests.document(rateLimited: serverAPI.limiter.refused)) }
         router.delete("requests") { _, _ in
             requests.removeAll()
             return HTTPResponse.Status.noContent

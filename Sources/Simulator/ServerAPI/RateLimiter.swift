@@ -44,6 +44,10 @@ package final class RateLimiter: Sendable {
     }
 
     private let buckets = Mutex<[Key: Bucket]>([:])
+    private let refusals = Atomic<Int>(0)
+
+    /// Requests that came too early: 429.
+    package var refused: Int { refusals.load(ordering: .relaxed) }
 
     package init() {}
 
@@ -56,6 +60,7 @@ package final class RateLimiter: Sendable {
             return buckets[key, default: Bucket(budget: budget, level: Double(budget.capacity), updated: now)]
                 .take(at: now)
         }
+        if wait != nil { refusals.add(1, ordering: .relaxed) }
         return wait.map { Timestamp.now.advanced(byMilliseconds: $0) }
     }
 

@@ -1,21 +1,28 @@
+package import AppStore
 import JSONReading
-import AppStore
-import ReceiptDecoding
-import Rendering
-import StoreTypes
+package import ReceiptDecoding
+package import StoreTypes
 
-/// What `decode` says of a signed text (JWS) of the App Store: a transaction, a renewal, an app transaction or a
+/// What a signed text (JWS) of the App Store is found to be: a transaction, a renewal, an app transaction or a
 /// notification with what is signed inside it.
-struct SignedTextReport {
+package struct SignedTextInspection: Sendable {
     /// The payload as it was signed, JSON; also where it is not believed, as far as it can be read.
-    let claims: [UInt8]?
+    package let claims: [UInt8]?
     /// By the name of the claim that held it: payloads of texts inside a notification.
-    let nested: [(name: String, claims: [UInt8])]
-    let failure: ReceiptDecodingError?
-    let environment: String?
-    let bundleId: String?
+    package let nested: [(name: String, claims: [UInt8])]
+    /// Nil exactly when the text, and all that is signed inside it, is authentic.
+    package let failure: ReceiptDecodingError?
+    /// As the payload says.
+    package let environment: String?
+    /// As the payload says.
+    package let bundleId: String?
+    /// Of a transaction or a renewal; of a notification those of what it holds.
+    package let lookupKeys: LookupKeys
+    /// When it was signed, as the payload says.
+    package let signedDate: Timestamp?
 
-    init(_ text: String, verifier: SignedPayloadVerifier, now: Timestamp) {
+    /// Reads as much as possible, authentic or not.
+    package init(_ text: String, verifier: SignedPayloadVerifier, now: Timestamp) {
         let claims = Self.unverifiedClaims(of: text)
         let object = claims.flatMap { try? JSONObject($0) }
         var nested: [(name: String, claims: [UInt8])] = []
@@ -38,6 +45,11 @@ struct SignedTextReport {
         } catch {
             failure = ReceiptDecodingError(error)
         }
+        let sources = [object] + nested.map { try? JSONObject($0.claims) }
+        lookupKeys = LookupKeys(
+            originalTransactionIds: sources.map { Self.text("originalTransactionId", $0) },
+            transactionIds: sources.map { Self.text("transactionId", $0) })
+        signedDate = (try? object?.date("signedDate")) ?? nil
         self.claims = object == nil ? nil : claims.map(Self.onOneLine)
         self.nested = nested
         self.failure = failure

@@ -1,0 +1,258 @@
+import Foundation
+import GRDB
+
+/// A customer of one app as the rows of a migration tell of one: all identifiers that were ever seen together.
+package struct MigratingCustomer: Sendable {
+    package let key: Int64
+    package let bundleId: String
+    /// As the receipts say; where the customer was found, once that is known.
+    package let environment: String
+    /// Sorted as text.
+    package let identifiers: [String]
+    /// The account token of the customer's rows; nil where they have none, or not the same.
+    package let accountToken: String?
+    /// Of the last look-up, and the JSON array of its signed transactions; nil where there was none.
+    package let known: (revision: String, signedTransactions: [UInt8])?
+}
+
+/// What looking a customer up came to.
+package enum CustomerFinding: Sendable, Hashable {
+    case known(CustomerColumns)
+    /// In neither environment.
+    case notFound(reason: String)
+    /// For now.
+    case failed(reason: String)
+}
+
+/// What the Server API says of a customer, as it goes into the result rows: each of the three a JSON array.
+package struct CustomerColumns: Sendable, Hashable {
+    package var environment: String
+    package var appAppleId: Int64?
+    package var transactions: [UInt8]
+    package var subscriptions: [UInt8]
+    package var signedTransactions: [UInt8]
+    package var revision: String?
+    /// All identifiers in it: whoever has one of them is the same customer.
+    package var identifiers: [String]
+
+    package init(
+        environment: String, appAppleId: Int64?, transactions: [UInt8], subscriptions: [UInt8],
+        signedTransactions: [UInt8], revision: String?, identifiers: [String]
+    ) {
+        self.environment = environment
+        self.appAppleId = appAppleId
+        self.transactions = transactions
+        self.subscriptions = subscriptions
+        self.signedTransactions = signedTransactions
+        self.revision = revision
+        self.identifiers = identifiers
+    }
+}
+
+/// Where customers stand.
+package struct CustomerTally: Sendable, Hashable, Codable {
+    package var waiting: Int64 = 0
+    package var known: Int64 = 0
+    package var notFound: Int64 = 0
+    package var failed: Int64 = 0
+
+    package init() {}
+
+    package var all: Int64 { waiting + known + notFound + failed }
+}
+
+extension MigrationLedger {
+    private enum State: Int64 {
+        case waiting = 0
+        case known, notFound, failed
+    }
+
+    /// The customer whom these identifiers belong to: those who were thought to be several are one from now on.
+    ///
+    /// - Parameter identifiers: not empty.
+    package func customer(
+        of identifiers: [String], bundleId: String, environment: String, accountToken: String?
+    ) throws(LedgerError) -> Int64 {
+        try write { db in
+            let scope = try self.scope(bundleId, environment, in: db)
+            let select = try db.cachedStatement(
+                sql: "SELECT customer FROM identifier WHERE scope = ? AND identifier = ?")
+            var found: Set<Int64> = []
+            for identifier in identifiers {
+                if let key = try Int64.fetchOne(select, arguments: [scope, identifier]) { found.insert(key) }
+            }
+            let key: Int64
+            if let first = found.min() {
+                key = first
+            } else {
+                try db.cachedStatement(sql: "INSERT INTO customer (scope) VALUES (?)").execute(arguments: [scope])
+                key = db.lastInsertedRowID
+            }
+            for other in found where other != key { try self.merge(other, into: key, in: db) }
+            let insert = try db.cachedStatement(sql: "INSERT OR IGNORE INTO identifier VALUES (?, ?, ?)")
+            for identifier in identifiers { try insert.execute(arguments: [scope, identifier, key]) }
+            if let accountToken { try self.note(accountToken, tokens: 1, of: key, in: db) }
+            return key
+        }
+    }
+
+    private func scope(_ bundleId: String, _ environment: String, in db: Database) throws -> Int64 {
+        let select = try db.cachedStatement(sql: "SELECT key FROM scope WHERE bundleId = ? AND environment = ?")
+        if let key = try Int64.fetchOne(select, arguments: [bundleId, environment]) { return key }
+        try db.execute(
+            sql: "INSERT INTO scope (bundleId, environment) VALUES (?, ?)", arguments: [bundleId, environment])
+        return db.lastInsertedRowID
+    }
+
+    private func merge(_ other: Int64, into key: Int64, in db: Database) throws {
+        for table in ["identifier", "staged"] {
+            try db.cachedStatement(sql: "UPDATE \(table) SET customer = ? WHERE customer = ?").execute(
+                arguments: [key, other])
+        }
+        let token = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT accountToken, tokens FROM customer WHERE key = ?"), arguments: [other])
+        if let token, let text = token[0] as String? { try note(text, tokens: token[1], of: key, in: db) }
+        try db.cachedStatement(sql: "DELETE FROM customer WHERE key = ?").execute(arguments: [other])
+    }
+
+    /// Tokens are compared without regard to case, as UUIDs are; two different ones are none.
+    private func note(_ accountToken: String, tokens: Int64, of key: Int64, in db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE customer SET tokens = CASE
+                    WHEN tokens = 0 THEN ?2 WHEN lower(accountToken) = lower(?1) THEN max(tokens, ?2) ELSE 2 END,
+                    accountToken = coalesce(accountToken, ?1) WHERE key = ?3
+                """
+        ).execute(arguments: [accountToken, tokens, key])
+    }
+
+    /// Apps with an environment each, by numbers: every one of them has hourly limits of its own.
+    package func scopes() throws(LedgerError) -> [Int64] {
+        try read { try Int64.fetchAll($0, sql: "SELECT key FROM scope ORDER BY key") }
+    }
+
+    /// Who is still to be asked about, in the order of keys.
+    package func waitingCustomers(
+        in scope: Int64, after key: Int64, limit: Int
+    ) throws(LedgerError) -> [MigratingCustomer] {
+        try customers("customer.state = 0 AND customer.scope = \(scope) AND", after: key, limit: limit)
+    }
+
+    /// False where the customer was found to be another one, or was asked about.
+    package func isWaiting(_ key: Int64) throws(LedgerError) -> Bool {
+        try read { db in
+            try Int64.fetchOne(db.cachedStatement(sql: "SELECT state FROM customer WHERE key = ?"), arguments: [key])
+                == 0
+        }
+    }
+
+    /// Whose account is to be tied to their purchases, and is not yet.
+    package func customersWithToken(after key: Int64, limit: Int) throws(LedgerError) -> [MigratingCustomer] {
+        try customers("state = 1 AND tokens = 1 AND tokenState IS NULL AND", after: key, limit: limit)
+    }
+
+    private func customers(
+        _ condition: String, after key: Int64, limit: Int
+    ) throws(LedgerError) -> [MigratingCustomer] {
+        try read { db in
+            let identifiers = try db.cachedStatement(
+                sql: "SELECT identifier FROM identifier WHERE customer = ? ORDER BY identifier LIMIT 200")
+            return try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT customer.key, bundleId, coalesce(customer.environment, scope.environment),
+                        accountToken, tokens, revision, signedTransactions
+                        FROM customer JOIN scope ON scope.key = customer.scope
+                        WHERE \(condition) customer.key > ? ORDER BY customer.key LIMIT ?
+                        """), arguments: [key, limit]
+            ).map { row in
+                MigratingCustomer(
+                    key: row[0], bundleId: row[1], environment: row[2],
+                    identifiers: try String.fetchAll(identifiers, arguments: [row[0] as Int64]),
+                    accountToken: (row[4] as Int64) == 1 ? row[3] : nil,
+                    known: (row[5] as String?).flatMap { revision in
+                        (row[6] as Data?).map { (revision, [UInt8]($0)) }
+                    })
+            }
+        }
+    }
+
+    /// What became of a customer. Whoever waits and has an identifier of this one's history is the same customer.
+    package func note(_ finding: CustomerFinding, of key: Int64) throws(LedgerError) {
+        try write { db in
+            switch finding {
+            case .known(let columns):
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE customer SET state = 1, reason = NULL, environment = ?, appAppleId = ?,
+                        transactions = ?, subscriptions = ?, signedTransactions = ?, revision = ? WHERE key = ?
+                        """
+                ).execute(arguments: [
+                    columns.environment, columns.appAppleId, Data(columns.transactions), Data(columns.subscriptions),
+                    Data(columns.signedTransactions), columns.revision, key,
+                ])
+                try self.join(columns.identifiers, to: key, in: db)
+            case .notFound(let reason): try self.set(.notFound, reason, of: key, in: db)
+            case .failed(let reason): try self.set(.failed, reason, of: key, in: db)
+            }
+        }
+    }
+
+    private func set(_ state: State, _ reason: String, of key: Int64, in db: Database) throws {
+        try db.cachedStatement(sql: "UPDATE customer SET state = ?, reason = ? WHERE key = ?").execute(
+            arguments: [state.rawValue, reason, key])
+    }
+
+    private func join(_ identifiers: [String], to key: Int64, in db: Database) throws {
+        let waiting = try db.cachedStatement(
+            sql: """
+                SELECT customer.key FROM identifier JOIN customer ON customer.key = identifier.customer
+                WHERE identifier.scope = (SELECT scope FROM customer WHERE key = ?1) AND identifier.identifier = ?2
+                AND customer.state = 0 AND customer.key <> ?1
+                """)
+        for identifier in identifiers {
+            if let other = try Int64.fetchOne(waiting, arguments: [key, identifier]) {
+                try merge(other, into: key, in: db)
+            }
+        }
+    }
+
+    /// Where asking failed for a while it is tried again.
+    package func retryFailedCustomers() throws(LedgerError) {
+        try write { try $0.execute(sql: "UPDATE customer SET state = 0, reason = NULL WHERE state = 3") }
+    }
+
+    /// Everybody is to be asked about again, for what is new.
+    package func refreshCustomers() throws(LedgerError) {
+        try write { try $0.execute(sql: "UPDATE customer SET state = 0, reason = NULL") }
+    }
+
+    /// What became of tying an account to a customer's purchases.
+    package func note(tokenState: String, of key: Int64) throws(LedgerError) {
+        try write { db in
+            try db.cachedStatement(sql: "UPDATE customer SET tokenState = ? WHERE key = ?").execute(
+                arguments: [tokenState, key])
+        }
+    }
+
+    /// How many customers have rows with different account tokens: nobody can tell which one is meant.
+    package func customersWithSeveralTokens() throws(LedgerError) -> Int64 {
+        try read { try Int64.fetchOne($0, sql: "SELECT count(*) FROM customer WHERE tokens > 1") ?? 0 }
+    }
+
+    package func tally() throws(LedgerError) -> CustomerTally {
+        try read { db in
+            var tally = CustomerTally()
+            for row in try Row.fetchAll(db, sql: "SELECT state, count(*) FROM customer GROUP BY state") {
+                switch State(rawValue: row[0]) {
+                case .waiting: tally.waiting = row[1]
+                case .known: tally.known = row[1]
+                case .notFound: tally.notFound = row[1]
+                case .failed: tally.failed = row[1]
+                case nil: break
+                }
+            }
+            return tally
+        }
+    }
+}

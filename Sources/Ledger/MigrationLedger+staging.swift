@@ -1,0 +1,68 @@
+import Foundation
+import GRDB
+
+/// A row that was read and decoded, and waits for its customer.
+package struct StagedRow: Sendable, Hashable {
+    /// In the source, from 1.
+    package let row: Int64
+    package let id: String
+    /// Nil where there is nobody to look up.
+    package let customer: Int64?
+    /// Whatever the caller needs to write the result.
+    package let result: [UInt8]
+
+    package init(row: Int64, id: String, customer: Int64?, result: [UInt8]) {
+        self.row = row
+        self.id = id
+        self.customer = customer
+        self.result = result
+    }
+}
+
+extension MigrationLedger {
+    /// - Returns: false where the id is another row's; nothing is written then.
+    package func stage(_ staged: StagedRow) throws(LedgerError) -> Bool {
+        try write { db in
+            try db.cachedStatement(sql: "INSERT INTO staged VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING").execute(
+                arguments: [staged.row, staged.id.asBytes, staged.customer, Data(staged.result)])
+            return db.changesCount == 1
+        }
+    }
+
+    /// The next rows with what is known of their customers, in the order of rows; a finding is nil where there is no
+    /// customer, or nobody has asked yet.
+    package func stagedRows(
+        after row: Int64, limit: Int
+    ) throws(LedgerError) -> [(staged: StagedRow, finding: CustomerFinding?)] {
+        try read { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT row, id, customer, result, state, reason, environment, appAppleId, transactions,
+                    subscriptions, signedTransactions, revision
+                    FROM staged LEFT JOIN customer ON customer.key = staged.customer
+                    WHERE row > ? ORDER BY row LIMIT ?
+                    """)
+            return try Row.fetchAll(statement, arguments: [row, limit]).map { row in
+                (
+                    StagedRow(
+                        row: row[0], id: String(bytes: row[1]), customer: row[2], result: [UInt8](row[3] as Data)),
+                    Self.finding(in: row)
+                )
+            }
+        }
+    }
+
+    private static func finding(in row: Row) -> CustomerFinding? {
+        func bytes(_ column: Int) -> [UInt8] { (row[column] as Data?).map { [UInt8]($0) } ?? [] }
+        switch row[4] as Int64? {
+        case 1:
+            return .known(
+                CustomerColumns(
+                    environment: row[6] ?? "", appAppleId: row[7], transactions: bytes(8), subscriptions: bytes(9),
+                    signedTransactions: bytes(10), revision: row[11], identifiers: []))
+        case 2: return .notFound(reason: row[5] ?? "")
+        case 3: return .failed(reason: row[5] ?? "")
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import GRDB
+
+/// What a migration keeps beside its destination, so that it can be stopped at any moment and go on: where it stands,
+/// what was refused, and with the Server API, the rows and customers on their way.
+///
+/// The process that opens it is the only one until it ends, however it ends. What is written between two calls of
+/// ``commit()`` is there as a whole after a crash, or not at all.
+package final class MigrationLedger {
+    let path: String
+    let queue: DatabaseQueue
+    private var isInTransaction = false
+
+    /// Opens the ledger, or makes a new one that only this user can read.
+    ///
+    /// - Throws: `locked` where another process has it.
+    package init(path: String) throws(LedgerError) {
+        self.path = path
+        if !FileManager.default.fileExists(atPath: path) {
+            guard
+                FileManager.default.createFile(
+                    atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+            else { throw LedgerError(.notPermitted, at: path, "the file cannot be made") }
+        }
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        do throws(LedgerError) {
+            queue = try asLedgerError(at: path) {
+                let queue = try DatabaseQueue(path: path, configuration: configuration)
+                try queue.inDatabase { db in
+                    // The lock is SQLite's own: it goes with the process.
+                    try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
+                    try Self.prepare(db)
+                    try db.execute(sql: "COMMIT")
+                }
+                return queue
+            }
+        } catch {
+            guard error.code == .locked else { throw error }
+            throw LedgerError(.locked, at: path, "another process works on this destination")
+        }
+    }
+
+    // A connection that is closed inside a transaction calls GRDB's observers after they are gone.
+    deinit { try? queue.inDatabase { if $0.isInsideTransaction { try $0.execute(sql: "ROLLBACK") } } }
+
+    private static func prepare(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+                CREATE TABLE IF NOT EXISTS refusal (
+                    row INTEGER PRIMARY KEY, id TEXT NOT NULL, code TEXT NOT NULL, place TEXT NOT NULL,
+                    reason TEXT NOT NULL);
+                CREATE TABLE IF NOT EXISTS scope (
+                    key INTEGER PRIMARY KEY, bundleId TEXT NOT NULL, environment TEXT NOT NULL,
+                    UNIQUE (bundleId, environment));
+                CREATE TABLE IF NOT EXISTS customer (
+                    key INTEGER PRIMARY KEY, scope INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0, reason TEXT,
+                    accountToken TEXT, tokens INTEGER NOT NULL DEFAULT 0, tokenState TEXT,
+                    environment TEXT, appAppleId INTEGER, transactions BLOB, subscriptions BLOB,
+                    signedTransactions BLOB, revision TEXT);
+                CREATE INDEX IF NOT EXISTS customerByState ON customer (state, scope, key);
+                CREATE TABLE IF NOT EXISTS identifier (
+                    scope INTEGER NOT NULL, identifier TEXT NOT NULL, customer INTEGER NOT NULL,
+                    PRIMARY KEY (scope, identifier)) WITHOUT ROWID;
+                CREATE INDEX IF NOT EXISTS identifierByCustomer ON identifier (customer);
+                CREATE TABLE IF NOT EXISTS staged (
+                    row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, customer INTEGER, result BLOB NOT NULL);
+                CREATE INDEX IF NOT EXISTS stagedByCustomer ON staged (customer) WHERE customer IS NOT NULL;
+                """)
+    }
+
+    /// Everything is forgotten, the lock is kept.
+    package func removeAll() throws(LedgerError) {
+        try write { db in
+            for table in ["state", "refusal", "scope", "customer", "identifier", "staged"] {
+                try db.execute(sql: "DELETE FROM \(table)")
+            }
+        }
+        try commit()
+    }
+
+    /// What was kept under a name; nil where there is nothing.
+    package func state(_ key: String) throws(LedgerError) -> [UInt8]? {
+        try read { db in
+            try Data.fetchOne(db, sql: "SELECT value FROM state WHERE key = ?", arguments: [key]).map { [UInt8]($0) }
+        }
+    }
+
+    /// Keeps a value under a name.
+    package func keep(_ value: [UInt8], as key: String) throws(LedgerError) {
+        try write { db in
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO state VALUES (?, ?)").execute(
+                arguments: [key, Data(value)])
+        }
+    }
+
+    /// Everything written until now is on disk when this returns.
+    package func commit() throws(LedgerError) {
+        guard isInTransaction else { return }
+        try read { try $0.execute(sql: "COMMIT") }
+        isInTransaction = false
+    }
+
+    func write<Result>(_ body: (Database) throws -> Result) throws(LedgerError) -> Result {
+        if !isInTransaction {
+            try read { try $0.execute(sql: "BEGIN IMMEDIATE") }
+            isInTransaction = true
+        }
+        return try read(body)
+    }
+
+    func read<Result>(_ body: (Database) throws -> Result) throws(LedgerError) -> Result {
+        try asLedgerError(at: path) { try queue.inDatabase(body) }
+    }
+}

@@ -1,0 +1,117 @@
+import Ledger
+import StoreTypes
+
+extension HTMLReport {
+    func refusedRows(_ refusals: [Refusal], into html: inout HTMLWriter) {
+        html.element("section", ["aria-labelledby": "refused-rows"]) { html in
+            html.element("h2", ["id": "refused-rows"], text: "Refused rows")
+            guard let shown = shownSentence(refusals.count) else {
+                return html.element("p", text: "No row was refused.")
+            }
+            html.element("p", text: shown)
+            html.element(
+                "div", ["class": "scroll", "tabindex": "0", "role": "region", "aria-label": "Refused rows"]
+            ) { html in
+                html.element("table", ["class": "rows"]) { html in
+                    html.element("caption", text: "Refused rows in the order of the source")
+                    html.element("thead") { html in
+                        html.element("tr") { html in
+                            html.element("th", ["scope": "col", "class": "number"], text: "Row")
+                            for name in ["Id", "Code", "Place", "Reason"] {
+                                html.element("th", ["scope": "col"], text: name)
+                            }
+                        }
+                    }
+                    html.element("tbody") { html in
+                        for refusal in refusals { row(refusal, into: &html) }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Nil where there are none.
+    private func shownSentence(_ shown: Int) -> String? {
+        guard shown > 0 else { return nil }
+        let (shown, all) = (Int64(shown), max(report.refused, Int64(shown)))
+        if shown == all { return all == 1 ? "This is the only one." : "These are all \(all.grouped)." }
+        return """
+            These are the first \(shown.grouped) of \(all.grouped); \((all - shown).grouped) more are not shown here. \
+            The same command with --report FILE.json writes a report that has all of them.
+            """
+    }
+
+    private func row(_ refusal: Refusal, into html: inout HTMLWriter) {
+        html.element("tr") { html in
+            html.element("td", ["class": "number"], text: refusal.row.grouped)
+            html.element("th", ["scope": "row"]) { $0.foreign(refusal.id) }
+            for text in [refusal.code, refusal.place, refusal.reason] {
+                html.element("td") { $0.foreign(text) }
+            }
+        }
+    }
+}
+
+extension HTMLReport {
+    /// Where, when and how.
+    func run(into html: inout HTMLWriter) {
+        html.element("section", ["aria-labelledby": "run"]) { html in
+            html.element("h2", ["id": "run"], text: "The run")
+            html.element("table", ["class": "facts"]) { html in
+                html.element("caption", text: "What was migrated, when, and with which options")
+                html.element("tbody") { html in
+                    for (name, value) in facts {
+                        html.element("tr") { html in
+                            html.element("th", ["scope": "row"], text: name)
+                            html.element("td") { $0.foreign(value, limit: 1_000) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private var facts: [(String, String)] {
+        let ending = report.ending
+        var facts = [("Source", report.sourceName), ("Destination", report.destinationName)]
+        if let begun = ending.history.begun { facts.append(("Begun", begun.words)) }
+        if let ended = ending.history.ended { facts.append(("Ended", ended.words)) }
+        facts.append(("Runs", ending.history.runs.grouped))
+        if ending.wasFinished {
+            facts.append(("This run", "had nothing to do: everything was done before"))
+        } else {
+            let rate = report.rowsPerSecond.map { ", \($0.grouped) a second with everything included" } ?? ""
+            facts.append(("This run", "took \(ending.taken.grouped) rows in \(ending.duration.words)\(rate)"))
+        }
+        if report.withAPI { facts.append(("API calls", "\(ending.history.calls.grouped) in all runs")) }
+        if report.counts.renamedIds > 0 {
+            facts.append(("Ids made unique", "\(report.counts.renamedIds.grouped) rows had no id, or another row’s"))
+        }
+        return facts + report.options.words.map { ("Option", $0) }
+    }
+}
+
+extension Timestamp {
+    /// `2026-11-21 13:25:00 UTC`
+    fileprivate var words: String { iso8601.replacing("T", with: " ").replacing("Z", with: " UTC") }
+}
+
+extension MigrationOptions {
+    /// What it was told, a phrase each.
+    var words: [String] {
+        var words = [lasting.withAPI ? "the App Store Server API is asked" : "offline: nobody is asked"]
+        if lasting.allowUnverified { words.append("receipts that are not authentic go on, marked") }
+        if isPlan { words.append("planned only") }
+        if isFresh { words.append("begun anew") }
+        if let column = lasting.source.receiptColumn { words.append("receipts in “\(column)”") }
+        if let column = lasting.source.idColumn { words.append("ids in “\(column)”") }
+        if let table = lasting.source.table { words.append("table “\(table)”") }
+        if let column = lasting.source.accountTokenColumn {
+            words.append("account tokens in “\(column)”, \(accountTokens == .set ? "set" : "not set: a dry run")")
+        }
+        if let rowLimit { words.append("at most \(rowLimit.grouped) rows a run") }
+        if let timeLimit { words.append("new work is begun for \(timeLimit.words)") }
+        words.append("\(workers) \(workers == 1 ? "batch" : "batches") at a time")
+        return words
+    }
+}

@@ -1,0 +1,96 @@
+import Ledger
+
+extension HTMLReport {
+    /// What is counted, a plot and a table each.
+    var sections: [ReportSection] {
+        var sections = [outcomes]
+        if let customers { sections.append(customers) }
+        sections += [refusalReasons]
+        if let otherReasons { sections.append(otherReasons) }
+        return sections + [environments, years, kinds, repairs]
+    }
+
+    private var rows: Int64 { report.counts.rows }
+
+    private var outcomes: ReportSection {
+        let isLenient = report.options.lasting.allowUnverified
+        let entries = Outcome.allCases.map { outcome in
+            ReportEntry(
+                outcome.rawValue,
+                isLenient ? ReportWords.unverifiedMeaning(of: outcome) : ReportWords.meaning(of: outcome),
+                count: report.counts.count(of: outcome), style: outcome.rawValue)
+        }
+        return ReportSection(
+            id: "outcomes", title: "Outcomes", caption: "What became of the rows", column: "Outcome", entries: entries,
+            whole: rows, hasSwatches: true, none: "There were no rows.")
+    }
+
+    private var customers: ReportSection? {
+        report.ending.customers.map { tally in
+            let entries = [
+                ReportEntry("known", "the App Store has records of them", count: tally.known, style: "migrated"),
+                ReportEntry("notFound", "in neither environment", count: tally.notFound, style: "notFound"),
+                ReportEntry("failed", "for now; the next run tries again", count: tally.failed, style: "failed"),
+                ReportEntry("waiting", "not asked about yet", count: tally.waiting, style: "noTransactions"),
+            ]
+            return ReportSection(
+                id: "customers", title: "Customers", caption: "What asking about each customer once came to",
+                column: "Customers", entries: entries, whole: tally.all, number: "Customers", hasSwatches: true,
+                none: "There was nobody to ask about.")
+        }
+    }
+
+    private var refusalReasons: ReportSection {
+        ReportSection(
+            id: "reasons", title: "Reasons of refusals",
+            caption: "Why rows were refused, and the share of all refusals", column: "Code",
+            entries: [ReportEntry](report.counts.refusals, style: "refused", meaning: ReportWords.meaning(ofReason:)),
+            whole: report.refused, none: "No row was refused.")
+    }
+
+    /// Of rows that were not refused: not found, failed, or let through.
+    private var otherReasons: ReportSection? {
+        let counts = report.counts
+        let others = counts.reasons.merging(counts.refusals) { $0 - $1 }.filter { $0.value > 0 }
+        guard !others.isEmpty else { return nil }
+        return ReportSection(
+            id: "other-reasons", title: "Other reasons",
+            caption: "What was in the way of rows that were not refused", column: "Code",
+            entries: [ReportEntry](others, meaning: ReportWords.meaning(ofReason:)), whole: rows, none: "")
+    }
+
+    private var environments: ReportSection {
+        ReportSection(
+            id: "environments", title: "Environments", caption: "Where the receipts say that they are from",
+            column: "Environment",
+            entries: [ReportEntry](report.counts.environments, meaning: ReportWords.meaning(ofEnvironment:)),
+            whole: rows, none: "There were no rows.")
+    }
+
+    private var years: ReportSection {
+        let entries = [ReportEntry](years: report.counts.years)
+        let dated = entries.reduce(0) { $0 + $1.count }
+        return ReportSection(
+            id: "years", title: "Years", caption: "When the receipts were made, by the year (UTC)", column: "Year",
+            entries: entries, whole: rows, isInTime: true,
+            note: dated < rows
+                ? "\((rows - dated).grouped) \(rows - dated == 1 ? "row has" : "rows have") no date that could be read."
+                : nil,
+            none: "No receipt has a date that could be read.")
+    }
+
+    private var kinds: ReportSection {
+        ReportSection(
+            id: "kinds", title: "Kinds", caption: "What the rows hold, authentic or not", column: "Kind",
+            entries: [ReportEntry](report.counts.kinds, meaning: ReportWords.meaning(ofKind:)), whole: rows,
+            none: "There were no rows.")
+    }
+
+    private var repairs: ReportSection {
+        ReportSection(
+            id: "repairs", title: "Repairs", caption: "What had to be undone to read the receipts", column: "Repair",
+            entries: [ReportEntry](report.counts.repairs, meaning: ReportWords.meaning(ofRepair:)), whole: rows,
+            note: "A row may need several repairs. The signature is checked behind them.",
+            none: "No receipt needed a repair.")
+    }
+}

@@ -1,0 +1,96 @@
+import Ledger
+import StoreTypes
+
+/// The page of a report: one file that asks nobody for anything, without a script, for screen and paper.
+struct HTMLReport {
+    let report: MigrationReport
+
+    init(_ report: MigrationReport) {
+        self.report = report
+    }
+
+    /// - Parameter refusals: the first ones.
+    func page(_ refusals: [Refusal]) -> [UInt8] {
+        var html = HTMLWriter()
+        html.element("html", ["lang": "en"]) { html in
+            html.element("head", [:], head)
+            html.element("body") { html in
+                html.element("a", ["class": "skip", "href": "#outcomes"], text: "To the numbers")
+                hatches(into: &html)
+                html.element("header", [:], header)
+                html.element("nav", ["aria-label": "Contents"], contents)
+                html.element("main") { html in
+                    for section in sections { section.write(into: &html) }
+                    refusedRows(refusals, into: &html)
+                    run(into: &html)
+                }
+                html.element("footer") { html in
+                    html.element("p") {
+                        $0.text(
+                            "Written by receipt-bridge migrate. There is no receipt in this report, but there are ids of rows: treat it as you treat those."
+                        )
+                    }
+                }
+            }
+        }
+        return html.bytes
+    }
+
+    private func head(_ html: inout HTMLWriter) {
+        html.empty("meta", ["charset": "utf-8"])
+        html.empty(
+            "meta",
+            [
+                "http-equiv": "Content-Security-Policy",
+                "content": "default-src 'none'; style-src 'unsafe-inline'",
+            ])
+        html.empty("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
+        html.empty("meta", ["name": "color-scheme", "content": "light dark"])
+        html.empty("meta", ["name": "robots", "content": "noindex"])
+        html.element("title", text: "Migration of \(report.sourceName) to \(report.destinationName)")
+        html.style(ReportStyle.sheet)
+    }
+
+    private func header(_ html: inout HTMLWriter) {
+        html.element("p", ["class": "product"], text: "Receipt Bridge · migration report")
+        html.element("h1") { html in
+            html.foreign(report.sourceName)
+            html.element("span", ["class": "arrow"], text: " to ")
+            html.foreign(report.destinationName)
+        }
+        html.element("p", ["class": "summary"], text: report.summary)
+        let isDone = report.ending.stop == nil && report.counts.count(of: .failed) == 0
+        html.element("p", ["class": isDone ? "standing done" : "standing"], text: report.standing)
+        html.element("dl", ["class": "tiles"]) { html in
+            for (name, value) in tiles {
+                html.element("div") { html in
+                    html.element("dt", text: name)
+                    html.element("dd", text: value)
+                }
+            }
+        }
+    }
+
+    private var tiles: [(String, String)] {
+        let counts = report.counts
+        var tiles = [
+            ("rows", counts.rows.grouped), ("authentic", counts.authentic.share(of: counts.rows)),
+            ("refused", report.refused.grouped),
+        ]
+        if let customers = report.ending.customers {
+            tiles.append(("customers", customers.all.grouped))
+            tiles.append(("API calls", report.ending.history.calls.grouped))
+        }
+        if let rate = report.rowsPerSecond { tiles.append(("rows a second, this run", rate.grouped)) }
+        return tiles
+    }
+
+    private func contents(_ html: inout HTMLWriter) {
+        html.element("ul") { html in
+            let ends = [("refused-rows", "Refused rows"), ("run", "The run")]
+            for (id, title) in sections.map({ ($0.id, $0.title) }) + ends {
+                html.element("li") { $0.element("a", ["href": "#\(id)"], text: title) }
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/// Writes HTML that is well-formed XML too. Names of elements and attributes are ours, every text is escaped here: what
+/// a row says cannot become markup.
+struct HTMLWriter {
+    private(set) var bytes: [UInt8] = []
+
+    typealias Attributes = KeyValuePairs<StaticString, String>
+
+    /// Elements that stand within a line.
+    private static let inline: Set<String> = [
+        "span", "code", "bdi", "strong", "a", "th", "td", "dt", "dd", "time", "li", "text", "title", "svg", "rect",
+    ]
+
+    /// `<!DOCTYPE html>`
+    init() { raw("<!DOCTYPE html>\n") }
+
+    mutating func element(
+        _ name: StaticString, _ attributes: Attributes = [:], _ body: (inout HTMLWriter) -> Void
+    ) {
+        begin(name, attributes)
+        raw(">")
+        body(&self)
+        raw("</\(name)>")
+        if !Self.inline.contains("\(name)") { raw("\n") }
+    }
+
+    mutating func element(_ name: StaticString, _ attributes: Attributes = [:], text: String) {
+        element(name, attributes) { $0.text(text) }
+    }
+
+    /// `<meta charset="utf-8" />`
+    mutating func empty(_ name: StaticString, _ attributes: Attributes) {
+        begin(name, attributes)
+        raw(" />")
+        if !Self.inline.contains("\(name)") { raw("\n") }
+    }
+
+    /// Text, of whomever.
+    mutating func text(_ text: String) { escaped(VisibleText.text(of: text)) }
+
+    /// Text of others in a box of its own, which its direction does not leave.
+    mutating func foreign(_ text: String, limit: Int = 200) {
+        element("bdi") { html in
+            for piece in VisibleText.pieces(of: text, limit: limit) {
+                switch piece {
+                case .plain(let plain): html.escaped(plain)
+                case .number(let number): html.element("span", ["class": "unseen"]) { $0.escaped(number) }
+                }
+            }
+        }
+    }
+
+    /// A style sheet, which holds neither `<` nor `&`.
+    mutating func style(_ sheet: StaticString) {
+        raw("<style>\n\(sheet)</style>\n")
+    }
+
+    private mutating func begin(_ name: StaticString, _ attributes: Attributes) {
+        raw("<\(name)")
+        for (key, value) in attributes {
+            raw(" \(key)=\"")
+            text(value)
+            raw("\"")
+        }
+    }
+
+    private mutating func raw(_ text: String) { bytes.append(contentsOf: text.utf8) }
+
+    private mutating func escaped(_ text: String) {
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "&"): raw("&amp;")
+            case UInt8(ascii: "<"): raw("&lt;")
+            case UInt8(ascii: ">"): raw("&gt;")
+            case UInt8(ascii: "\""): raw("&quot;")
+            case UInt8(ascii: "'"): raw("&#39;")
+            default: bytes.append(byte)
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+import Foundation
+package import Ledger
+import StoreTypes
+
+/// What a migration came to, for people and for programs: counts, and every refused row. Never a receipt, and of this
+/// machine nothing but the names of the files.
+package struct MigrationReport: Sendable {
+    /// Refused rows that the page shows; a file for programs has them all.
+    package static let shownRefusals: Int64 = 1_000
+
+    let options: MigrationOptions
+    let ending: Migration.Ending
+
+    package init(options: MigrationOptions, ending: Migration.Ending) {
+        self.options = options
+        self.ending = ending
+    }
+
+    /// Writes it in the format that the name of the file says, in the place of an older one.
+    ///
+    /// - Parameter ledger: gives the refused rows, some at a time.
+    package func write(to path: String, refusals ledger: MigrationLedger) throws(MigrationError) {
+        guard let kind = ReportFile.Kind(path: path) else { return try ReportFile.check(path) }
+        var file = try ReportFile(path: path)
+        do throws(MigrationError) {
+            switch kind {
+            case .html: try file.append(HTMLReport(self).page(try firstRefusals(in: ledger)))
+            case .json: try writeJSON(into: &file, refusals: ledger)
+            }
+            try file.finish()
+        } catch {
+            file.discard()
+            throw error
+        }
+    }
+
+    private func firstRefusals(in ledger: MigrationLedger) throws(MigrationError) -> [Refusal] {
+        do throws(LedgerError) {
+            return try ledger.refusals(after: 0, limit: Int(Self.shownRefusals))
+        } catch {
+            throw MigrationError(error)
+        }
+    }
+}
+
+extension MigrationReport {
+    var counts: MigrationCounts { ending.counts }
+    var withAPI: Bool { options.lasting.withAPI }
+    var refused: Int64 { counts.count(of: .refused) }
+
+    var sourceName: String { options.source == "-" ? "standard input" : Self.name(options.source) }
+    var destinationName: String { Self.name(options.destination) }
+
+    /// Of this run, everything included; nil where it took none.
+    var rowsPerSecond: Int64? {
+        guard ending.taken > 0, ending.duration > .zero else { return nil }
+        return Int64((Double(ending.taken) / (ending.duration / .seconds(1))).rounded())
+    }
+
+    /// Without the folders.
+    private static func name(_ path: String) -> String { (path as NSString).lastPathComponent }
+}
+
+extension Timestamp {
+    /// `2026-11-21T13:25:00Z`
+    var iso8601: String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }
+}

@@ -1,0 +1,36 @@
+extension Int64 {
+    /// `1,234,567`
+    package var grouped: String {
+        let digits = Array(String(magnitude))
+        var text = self < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index) % 3 == 0 { text += "," }
+            text.append(digit)
+        }
+        return text
+    }
+
+    /// `12.34 %`; what is there is never nothing, and what is missing never everything.
+    func share(of whole: Int64) -> String {
+        guard whole > 0 else { return "–" }
+        guard self > 0 else { return "0 %" }
+        guard self < whole else { return "100 %" }
+        let hundredths = Int64((Double(self) / Double(whole) * 10_000).rounded())
+        if hundredths < 1 { return "< 0.01 %" }
+        if hundredths > 9_999 { return "> 99.99 %" }
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100) %"
+    }
+}
+
+extension Duration {
+    /// `0.4 s`, `2 min 5 s`, `3 h 12 min`
+    var words: String {
+        let seconds = components.seconds
+        if seconds < 10 { return "\(seconds).\(components.attoseconds / 100_000_000_000_000_000) s" }
+        if seconds < 60 { return "\(seconds) s" }
+        if seconds < 3_600 { return "\(seconds / 60) min \(seconds % 60) s" }
+        return "\(seconds / 3_600) h \(seconds / 60 % 60) min"
+    }
+
+    var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+}

@@ -1,0 +1,94 @@
+/// Plots of counts, drawn as SVG. The table beside each has the same numbers, so that a plot is one picture to a reader
+/// of screens.
+enum Plot {
+    /// In units of the drawing, which are pixels where there is room.
+    private static let width = 440
+    private static let barHeight = 18
+    private static let barStep = 30
+    private static let columnsHeight = 170
+    /// More bars than this are no picture any more.
+    static let maximumBars = 12
+
+    /// A bar for each entry, name before it and number behind it.
+    static func bars(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
+        let shown = entries.prefix(maximumBars)
+        let names = min(shown.map { $0.name.count }.max() ?? 0, 26) * 7 + 14
+        let numbers = (entries.map { $0.count.grouped.count }.max() ?? 0) * 9 + 12
+        let room = width - names - numbers
+        svg(height: shown.count * barStep, titled: title, into: &html) { html in
+            for (index, entry) in shown.enumerated() {
+                let top = index * barStep + (barStep - barHeight) / 2
+                let length = scaled(entry.count, of: entries.largest, to: room)
+                label(entry.name, x: 0, y: top + 14, class: "name", into: &html)
+                rectangle(
+                    x: names, y: top, width: length, height: barHeight, style: entry.style, into: &html)
+                label(entry.count.grouped, x: names + length + 8, y: top + 14, class: "number", into: &html)
+            }
+        }
+    }
+
+    /// A column for each entry, number above it and name below it.
+    static func columns(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
+        let step = min(width / max(entries.count, 1), 76)
+        let thickness = max(step * 7 / 10, 4)
+        // Numbers and names that would touch their neighbours are left to the table.
+        let hasNumbers = (entries.map { $0.count.grouped.count }.max() ?? 0) * 7 <= step
+        let nth = entries.allSatisfy { $0.name.count * 7 + 10 <= step } ? 1 : 2
+        svg(height: columnsHeight + 46, titled: title, into: &html) { html in
+            let floor = columnsHeight + 20
+            for (index, entry) in entries.enumerated() {
+                let height = scaled(entry.count, of: entries.largest, to: columnsHeight)
+                let middle = index * step + step / 2
+                rectangle(
+                    x: middle - thickness / 2, y: floor - height, width: thickness, height: height, style: entry.style,
+                    into: &html)
+                if hasNumbers, entry.count > 0 {
+                    label(entry.count.grouped, x: middle, y: floor - height - 6, class: "number middle", into: &html)
+                }
+                if (entries.count - 1 - index) % nth == 0 {
+                    label(entry.name, x: middle, y: floor + 18, class: "name middle", into: &html)
+                }
+            }
+            html.empty(
+                "line",
+                ["class": "axis", "x1": "0", "y1": "\(floor)", "x2": "\(step * entries.count)", "y2": "\(floor)"])
+        }
+    }
+
+    private static func svg(
+        height: Int, titled title: String, into html: inout HTMLWriter, _ body: (inout HTMLWriter) -> Void
+    ) {
+        html.element(
+            "svg",
+            [
+                "viewBox": "0 0 \(width) \(height)", "width": "\(width)", "height": "\(height)", "role": "img",
+                "aria-label": title,
+            ],
+            body)
+    }
+
+    /// What is there can be seen, however little it is.
+    private static func scaled(_ count: Int64, of largest: Int64, to room: Int) -> Int {
+        guard count > 0, largest > 0 else { return 0 }
+        return max(Int((Double(count) / Double(largest) * Double(room)).rounded()), 2)
+    }
+
+    private static func rectangle(
+        x: Int, y: Int, width: Int, height: Int, style: String, into html: inout HTMLWriter
+    ) {
+        guard width > 0, height > 0 else { return }
+        html.empty(
+            "rect",
+            [
+                "class": style, "x": "\(x)", "y": "\(y)", "width": "\(width)", "height": "\(height)",
+                "rx": "\(min(width, height, 4) / 2)",
+            ])
+    }
+
+    private static func label(
+        _ text: String, x: Int, y: Int, class style: String, into html: inout HTMLWriter
+    ) {
+        let shown = text.count > 26 ? text.prefix(25) + "…" : text[...]
+        html.element("text", ["class": style, "x": "\(x)", "y": "\(y)"], text: String(shown))
+    }
+}

@@ -1,0 +1,81 @@
+/// A heading, a plot, and the table with its numbers.
+struct ReportSection {
+    let id: String
+    let title: String
+    let caption: String
+    /// Above the names.
+    let column: String
+    let entries: [ReportEntry]
+    /// What shares are of.
+    let whole: Int64
+    var number = "Rows"
+    /// Columns from left to right, not bars.
+    var isInTime = false
+    /// The colours of the bars mean something.
+    var hasSwatches = false
+    /// A sentence below the table.
+    var note: String?
+    /// What stands here where nothing was counted.
+    let none: String
+
+    func write(into html: inout HTMLWriter) {
+        html.element("section", ["aria-labelledby": id]) { html in
+            html.element("h2", ["id": id], text: title)
+            guard entries.largest > 0 else { return html.element("p", text: none) }
+            html.element("div", ["class": "pair"]) { html in
+                html.element("div", ["class": "plot"]) { html in
+                    let title = "\(caption): the table has the numbers"
+                    if isInTime {
+                        Plot.columns(entries, titled: title, into: &html)
+                    } else {
+                        Plot.bars(entries, titled: title, into: &html)
+                        if entries.count > Plot.maximumBars {
+                            let rest = entries.count - Plot.maximumBars
+                            html.element("p", ["class": "note"], text: "\(rest) more in the table.")
+                        }
+                    }
+                }
+                html.element("div") { html in
+                    html.element("div", ["class": "scroll", "tabindex": "0", "role": "region", "aria-label": title]) {
+                        table(into: &$0)
+                    }
+                    if let note { html.element("p", ["class": "note"], text: note) }
+                }
+            }
+        }
+    }
+
+    private func table(into html: inout HTMLWriter) {
+        let hasMeanings = entries.contains { $0.meaning != nil }
+        html.element("table", hasMeanings ? [:] : ["class": "narrow"]) { html in
+            html.element("caption", text: caption)
+            html.element("thead") { html in
+                html.element("tr") { html in
+                    html.element("th", ["scope": "col"], text: column)
+                    if hasMeanings { html.element("th", ["scope": "col", "class": "meaning"], text: "Meaning") }
+                    html.element("th", ["scope": "col", "class": "number"], text: number)
+                    html.element("th", ["scope": "col", "class": "number"], text: "Share")
+                }
+            }
+            html.element("tbody") { html in
+                for entry in entries { row(entry, hasMeaning: hasMeanings, into: &html) }
+            }
+        }
+    }
+
+    private func row(_ entry: ReportEntry, hasMeaning: Bool, into html: inout HTMLWriter) {
+        html.element("tr", entry.count == 0 ? ["class": "zero"] : [:]) { html in
+            html.element("th", ["scope": "row"]) { html in
+                if hasSwatches {
+                    html.element(
+                        "svg", ["class": "swatch", "width": "12", "height": "12", "aria-hidden": "true"]
+                    ) { $0.empty("rect", ["class": entry.style, "width": "12", "height": "12", "rx": "2"]) }
+                }
+                html.text(entry.name)
+            }
+            if hasMeaning { html.element("td", text: entry.meaning ?? "") }
+            html.element("td", ["class": "number"], text: entry.count.grouped)
+            html.element("td", ["class": "number"], text: entry.count.share(of: whole))
+        }
+    }
+}

@@ -1,0 +1,143 @@
+/// How the page of a report looks: on a screen, light or dark, and on paper.
+///
+/// Text has a contrast of 4.5 at least, bars of 3. An outcome has the same colour wherever it is drawn; what is not well
+/// is hatched too, so that it can be told without colours.
+enum ReportStyle {
+    static let sheet: StaticString = """
+        :root {
+          color-scheme: light dark;
+          --page: #ffffff; --panel: #f5f7f9; --text: #1b1f24; --soft: #57606a; --line: #d3d9e0; --link: #0757b8;
+          --plain: #4a6fa5; --migrated: #1a7f37; --decoded: #0969da; --noTransactions: #6e7781;
+          --refused: #cf222e; --notFound: #9a6700; --failed: #8250df; --unseen: #fff1d6;
+        }
+        @media (prefers-color-scheme: dark) {
+          :root {
+            --page: #0f1318; --panel: #181e26; --text: #e6edf3; --soft: #a3adb8; --line: #333c47; --link: #7ab8ff;
+            --plain: #86aadd; --migrated: #3fb950; --decoded: #58a6ff; --noTransactions: #98a1ab;
+            --refused: #ff6b63; --notFound: #d9a126; --failed: #b392f5; --unseen: #4a3a12;
+          }
+        }
+        * { box-sizing: border-box; }
+        html { background: var(--page); scroll-behavior: auto; }
+        body {
+          max-width: 72rem; margin: 0 auto; padding: 2.5rem 1.5rem 3rem; color: var(--text); background: var(--page);
+          font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif;
+        }
+        a { color: var(--link); }
+        a:focus-visible, .scroll:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+        .skip { position: absolute; left: -999rem; }
+        .skip:focus { position: static; }
+        .hatches { position: absolute; }
+        .product { margin: 0; color: var(--soft); font-size: .9rem; }
+        h1 { margin: .25rem 0 .75rem; font-size: 1.9rem; line-height: 1.2; overflow-wrap: anywhere; }
+        .arrow { color: var(--soft); font-weight: 400; }
+        .summary { margin: 0 0 .75rem; font-size: 1.25rem; line-height: 1.4; max-width: 52rem; }
+        .standing { margin: 0 0 1.5rem; padding-left: .75rem; border-left: 4px solid var(--notFound); }
+        .standing.done { border-color: var(--migrated); }
+        .tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin: 0 0 1.5rem; }
+        .tiles div {
+          flex: 1 1 8.5rem; padding: .75rem 1rem; background: var(--panel); border: 1px solid var(--line);
+          border-radius: 8px; display: flex; flex-direction: column-reverse; justify-content: flex-end;
+        }
+        .tiles dt { color: var(--soft); font-size: .85rem; }
+        .tiles dd { margin: 0; font-size: 1.6rem; line-height: 1.25; font-weight: 600; white-space: nowrap; }
+        nav ul {
+          display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0; padding: .6rem 0; list-style: none;
+          border-top: 1px solid var(--line); border-bottom: 1px solid var(--line); font-size: .95rem;
+        }
+        section { margin-top: 2.5rem; }
+        h2 { margin: 0 0 .75rem; font-size: 1.3rem; line-height: 1.3; }
+        .pair { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 7fr); gap: 1rem 2.5rem; }
+        .plot svg { display: block; max-width: 100%; height: auto; }
+        .scroll { overflow-x: auto; }
+        table { border-collapse: collapse; width: 100%; font-size: .92rem; }
+        caption { padding: 0 0 .4rem; text-align: left; color: var(--soft); }
+        th, td { padding: .35rem .75rem .35rem 0; text-align: left; vertical-align: top; }
+        th:last-child, td:last-child { padding-right: 0; }
+        thead th { border-bottom: 2px solid var(--line); font-weight: 600; vertical-align: bottom; }
+        tbody th, tbody td { border-bottom: 1px solid var(--line); }
+        tbody th { font-weight: 600; white-space: nowrap; }
+        .meaning { width: 100%; }
+        .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
+        .zero th, .zero td { color: var(--soft); font-weight: 400; }
+        .swatch { margin-right: .5rem; vertical-align: -1px; }
+        .note { margin: .6rem 0 0; color: var(--soft); font-size: .9rem; }
+        .rows th, .rows td { overflow-wrap: anywhere; white-space: normal; }
+        .rows tbody th, .rows td:nth-child(3), .rows td:nth-child(4) {
+          font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .85rem;
+          line-height: 1.65; font-weight: 400; min-width: 7rem;
+        }
+        .rows td:nth-child(5) { min-width: 16rem; }
+        .facts, .narrow { width: auto; }
+        .narrow .number { padding-left: 2rem; }
+        .facts th { white-space: nowrap; padding-right: 2rem; }
+        .facts td { overflow-wrap: anywhere; }
+        .unseen {
+          padding: 0 .25em; border: 1px solid currentColor; border-radius: 3px; background: var(--unseen);
+          font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .8em;
+        }
+        footer { margin-top: 3rem; color: var(--soft); font-size: .9rem; }
+        svg text { fill: var(--text); font-size: 13px; }
+        svg text.number { fill: var(--soft); font-size: 13px; }
+        svg text.middle { text-anchor: middle; font-size: 12px; }
+        svg .axis { stroke: var(--soft); stroke-width: 1; }
+        rect.plain { fill: var(--plain); }
+        rect.migrated { fill: var(--migrated); }
+        rect.decoded { fill: var(--decoded); }
+        rect.noTransactions { fill: var(--noTransactions); }
+        rect.refused { fill: url(#hatch-refused); stroke: var(--refused); }
+        rect.notFound { fill: url(#hatch-notFound); stroke: var(--notFound); }
+        rect.failed { fill: url(#hatch-failed); stroke: var(--failed); }
+        .hatch-refused { fill: var(--refused); }
+        .hatch-notFound { fill: var(--notFound); }
+        .hatch-failed { fill: var(--failed); }
+        .gap { stroke: var(--page); stroke-width: 2; }
+        @media (max-width: 50rem) { .pair { grid-template-columns: minmax(0, 1fr); } }
+        @media print {
+          :root {
+            color-scheme: light;
+            --page: #ffffff; --panel: #ffffff; --text: #000000; --soft: #3d444b; --line: #b6bdc5; --link: #000000;
+            --plain: #4a6fa5; --migrated: #1a7f37; --decoded: #0969da; --noTransactions: #6e7781;
+            --refused: #cf222e; --notFound: #9a6700; --failed: #8250df; --unseen: #ffffff;
+          }
+          @page { margin: 16mm 14mm; }
+          * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
+          body { max-width: none; padding: 0; font-size: 10pt; }
+          nav, .skip { display: none; }
+          section { margin-top: 1.6rem; }
+          .pair { grid-template-columns: minmax(0, 1fr); }
+          .pair, tr, .tiles div, svg { break-inside: avoid; }
+          h2, caption, thead { break-after: avoid; }
+          thead { display: table-header-group; }
+          .plot svg { max-height: 60mm; }
+          .scroll { overflow: visible; }
+        }
+
+        """
+}
+
+extension HTMLReport {
+    /// The hatches that the style sheet fills bars with.
+    func hatches(into html: inout HTMLWriter) {
+        html.element("svg", ["class": "hatches", "width": "0", "height": "0", "aria-hidden": "true"]) { html in
+            html.element("defs") { html in
+                hatch("refused", turned: 45, into: &html)
+                hatch("notFound", turned: -45, into: &html)
+                hatch("failed", turned: 0, into: &html)
+            }
+        }
+    }
+
+    private func hatch(_ outcome: String, turned angle: Int, into html: inout HTMLWriter) {
+        html.element(
+            "pattern",
+            [
+                "id": "hatch-\(outcome)", "width": "7", "height": "7", "patternUnits": "userSpaceOnUse",
+                "patternTransform": "rotate(\(angle))",
+            ]
+        ) { html in
+            html.empty("rect", ["class": "hatch-\(outcome)", "width": "7", "height": "7"])
+            html.empty("line", ["class": "gap", "x1": "1", "y1": "0", "x2": "1", "y2": "7"])
+        }
+    }
+}

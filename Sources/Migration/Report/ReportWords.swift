@@ -1,0 +1,119 @@
+import ReceiptDecoding
+
+/// What the words of a report mean, for people who do not know them.
+enum ReportWords {
+    static func meaning(of outcome: Outcome) -> String {
+        switch outcome {
+        case .migrated: "authentic, with the App Store's records"
+        case .decoded: "authentic; the App Store was not asked"
+        case .noTransactions: "authentic, with no purchase to look up"
+        case .refused: "not a receipt, or not authentic"
+        case .notFound: "the App Store does not know the customer"
+        case .failed: "for now; the next run tries again"
+        }
+    }
+
+    /// Where receipts that are not authentic were let through.
+    static func unverifiedMeaning(of outcome: Outcome) -> String {
+        switch outcome {
+        case .migrated: "with the App Store's records"
+        case .decoded: "readable; the App Store was not asked"
+        case .noTransactions: "readable, with no purchase to look up"
+        case .refused: "not a receipt, or not authentic and without an id"
+        case .notFound, .failed: meaning(of: outcome)
+        }
+    }
+
+    static func meaning(ofKind kind: String) -> String? {
+        ReceiptKind(rawValue: kind).map { kind in
+            switch kind {
+            case .appReceipt: "App Receipt, the signed file of an app"
+            case .transactionReceipt: "receipt of one transaction, the older style"
+            case .jws: "signed text of StoreKit 2 or the App Store"
+            case .unknown: "nothing that could be recognised"
+            }
+        }
+    }
+
+    static func meaning(ofEnvironment environment: String) -> String? {
+        switch environment {
+        case "Production": "real purchases"
+        case "Sandbox": "test purchases: TestFlight, App Review, testers"
+        case "Xcode": "made on a developer’s machine"
+        case "unknown": "could not be read"
+        default: nil
+        }
+    }
+
+    static func meaning(ofRepair repair: String) -> String? {
+        ReceiptRepair(rawValue: repair).map { repair in
+            switch repair {
+            case .whitespace: "line breaks and blanks inside the base64"
+            case .spaceForPlus: "“+” had become a blank, as in form posts"
+            case .percentEncoding: "percent-encoded, as in addresses"
+            case .urlSafeAlphabet: "“-” and “_” for “+” and “/”"
+            case .missingPadding: "“=” missing at the end"
+            case .jsonEscapes: "“\\/” as JSON writes it"
+            case .quotes: "quoted as a JSON string"
+            case .doubleBase64: "base64 of base64"
+            case .hexadecimal: "hexadecimal digits"
+            case .dataDescription: "“<3082 0a…>”, as NSData prints itself"
+            case .dataURL: "“data:…;base64,”"
+            case .unityWrapper: "Unity’s object around the receipt"
+            case .requestWrapper: "a whole verifyReceipt request"
+            case .answerWrapper: "a whole verifyReceipt answer: its latest_receipt"
+            case .rawBytes: "bytes without base64"
+            case .byteOrderMark: "a byte order mark before the text"
+            case .trailingBytes: "bytes behind the receipt"
+            }
+        }
+    }
+
+    static func meaning(ofReason code: String) -> String? {
+        ReceiptDecodingError.Code(rawValue: code).map(meaning) ?? rowReasons[code]
+    }
+
+    private static func meaning(of code: ReceiptDecodingError.Code) -> String {
+        switch code {
+        case .unreadable: "cannot be opened"
+        case .empty: "nothing is there"
+        case .tooLarge: "larger than any receipt"
+        case .notBase64: "no base64, nor anything known that can be mended"
+        case .notAReceipt: "base64 of something else"
+        case .signedTransaction: "a signed transaction in place of a receipt"
+        case .purchaseInfoOnly: "the inner list of a receipt without its signature"
+        case .malformed: "the structure is broken, often cut off"
+        case .trailingBytes: "bytes behind the end"
+        case .tooMany: "more parts than any receipt has"
+        case .missingAttribute: "a part that every receipt has is missing"
+        case .unsupportedVersion: "a version that is not known"
+        case .unsigned: "no signature"
+        case .severalSigners: "more than one signature"
+        case .signerCertificateMissing: "the signer’s certificate is missing"
+        case .unsupportedAlgorithm: "signed in a way that the App Store does not use"
+        case .malformedCertificate: "a certificate that cannot be read"
+        case .keyRefused: "signed with a key too weak or too odd"
+        case .notAReceiptSigner: "signed by a certificate that is not for receipts"
+        case .untrustedChain: "not signed by Apple"
+        case .outsideValidity: "made when the certificate was not valid"
+        case .badSignature: "changed after it was signed"
+        case .xcodeReceipt: "made on a developer’s machine by Xcode"
+        case .issuerUnknown: "the issuer of the certificate is not known here"
+        case .unavailable: "this system cannot check the signature"
+        }
+    }
+
+    /// Of rows that could not be read, and of customers that were not found or failed.
+    private static let rowReasons: [String: String] = [
+        "malformedQuotes": "CSV quotes that do not match",
+        "notAFile": "a folder or device where a file is expected",
+        "notJSON": "the line is no JSON object",
+        "notReadable": "the file may not be read",
+        "notText": "a number stands in place of the receipt",
+        "symbolicLink": "a link where a file is expected",
+        "tooDeep": "folders within folders beyond the limit",
+        "wrongFieldCount": "more or fewer CSV fields than the header has",
+        "4040010": "the App Store does not know the transaction",
+        "notAskedYet": "the App Store was not asked about the customer yet",
+    ]
+}

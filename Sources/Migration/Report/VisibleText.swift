@@ -1,0 +1,58 @@
+/// Text of others, made fit to be shown: whatever cannot be seen, or changes how its surroundings are read, by its number.
+enum VisibleText {
+    enum Piece: Sendable, Hashable {
+        case plain(String)
+        /// `U+202E`
+        case number(String)
+    }
+
+    /// - Parameter limit: of characters that are looked at; the rest is counted, and said.
+    static func pieces(of text: String, limit: Int = .max) -> [Piece] {
+        var pieces: [Piece] = []
+        var plain = String.UnicodeScalarView()
+        func flush() {
+            if !plain.isEmpty { pieces.append(.plain(String(plain))) }
+            plain = String.UnicodeScalarView()
+        }
+        var shown = 0
+        for scalar in text.unicodeScalars {
+            guard shown < limit else { break }
+            shown += 1
+            if isVisible(scalar) {
+                plain.append(scalar)
+            } else {
+                flush()
+                pieces.append(.number(number(of: scalar)))
+            }
+        }
+        flush()
+        let rest = text.unicodeScalars.count - shown
+        if rest > 0 { pieces.append(.number("… and \(Int64(rest).grouped) more characters")) }
+        return pieces
+    }
+
+    /// In one string, the numbers in brackets.
+    static func text(of text: String) -> String {
+        pieces(of: text).map { piece in
+            switch piece {
+            case .plain(let plain): plain
+            case .number(let number): "[\(number)]"
+            }
+        }.joined()
+    }
+
+    private static func isVisible(_ scalar: Unicode.Scalar) -> Bool {
+        if scalar == " " { return true }
+        if scalar.properties.isDefaultIgnorableCodePoint { return false }
+        return switch scalar.properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned: false
+        case .spaceSeparator, .lineSeparator, .paragraphSeparator: false
+        default: true
+        }
+    }
+
+    private static func number(of scalar: Unicode.Scalar) -> String {
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        return "U+" + String(repeating: "0", count: max(4 - digits.count, 0)) + digits
+    }
+}

@@ -1,0 +1,96 @@
+import AppStore
+import Foundation
+package import Ledger
+package import Pipeline
+package import Rendering
+import StoreTypes
+import Synchronization
+
+/// The customers of the App Store Server API.
+package final class AppStoreDirectory: CustomerDirectory {
+    private let lookups: BatchLookups
+    private let renderer: CustomerViewRenderer
+    private let refusals = Atomic<Int>(0)
+    /// A key is refused now and then for no reason; so often in a row it is the key.
+    private static let refusalsInARow = 12
+
+    package init(lookups: BatchLookups, renderer: CustomerViewRenderer) {
+        self.lookups = lookups
+        self.renderer = renderer
+    }
+
+    package func serves(_ bundleId: String) -> Bool {
+        BundleIdentifier(rawValue: bundleId).map(lookups.serves) ?? false
+    }
+
+    package func look(up customer: MigratingCustomer) async -> CustomerAnswer {
+        guard let bundleId = BundleIdentifier(rawValue: customer.bundleId) else {
+            return .found(.failed(reason: "malformedBundleId"))
+        }
+        do throws(ServerAPIError) {
+            let records = try await lookups.records(
+                for: LookupKeys(originalTransactionIds: customer.identifiers, transactionIds: []), bundleId: bundleId,
+                environment: AppStoreEnvironment(rawValue: customer.environment),
+                since: customer.known.flatMap { known in
+                    Self.texts(known.signedTransactions).map { ($0, known.revision) }
+                })
+            refusals.store(0, ordering: .relaxed)
+            return .found(.known(columns(records)))
+        } catch {
+            return answer(to: error)
+        }
+    }
+
+    private func answer(to error: ServerAPIError) -> CustomerAnswer {
+        if error.code == .cancelled { return .cancelled }
+        if error.code == .unauthorized || error.code == .privateKey {
+            let count = refusals.add(1, ordering: .relaxed).newValue
+            guard count < Self.refusalsInARow else {
+                return .giveUp(reason: "the App Store refuses the key again and again: \(error.reason)")
+            }
+        } else if error.code != .refused || !error.isTemporary {
+            refusals.store(0, ordering: .relaxed)
+        }
+        if error.isUnknownTransaction || error.errorNumber == .accountNotFound {
+            return .found(.notFound(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))
+        }
+        return .found(.failed(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))
+    }
+
+    /// From a JSON array of texts; nil for anything else.
+    private static func texts(_ array: [UInt8]) -> [String]? {
+        try? JSONDecoder().decode([String].self, from: Data(array))
+    }
+
+    private func columns(_ records: CustomerRecords) -> CustomerColumns {
+        let columns = renderer.columns(of: records)
+        let identifiers = Set(
+            records.transactions.flatMap { [$0.payload.originalTransactionId, $0.payload.transactionId] }
+                .compactMap { $0 })
+        return CustomerColumns(
+            environment: records.environment.rawValue, appAppleId: records.appAppleId,
+            transactions: columns.transactions, subscriptions: columns.subscriptions,
+            signedTransactions: columns.signedTransactions, revision: records.revision,
+            identifiers: identifiers.sorted())
+    }
+
+    package func setAccountToken(
+        _ token: String, of identifier: String, customer: MigratingCustomer
+    ) async -> String? {
+        guard let token = UUID(uuidString: token)?.uuidString.lowercased() else { return "notAUUID" }
+        guard let bundleId = BundleIdentifier(rawValue: customer.bundleId),
+            let identifier = TransactionIdentifier(rawValue: identifier),
+            let environment = AppStoreEnvironment(rawValue: customer.environment)
+        else { return "malformedIdentifier" }
+        do throws(ServerAPIError) {
+            try await lookups.setAppAccountToken(
+                token, of: identifier, bundleId: bundleId, environment: environment)
+            return nil
+        } catch {
+            return error.errorNumber.map { "\($0)" } ?? error.code.rawValue
+        }
+    }
+
+    package var usage: (calls: Int64, left: Int64?) { (lookups.calls, lookups.callsLeft) }
+    package var callsPerHour: Double { lookups.callsPerHour }
+}

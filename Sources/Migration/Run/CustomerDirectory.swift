@@ -1,0 +1,28 @@
+package import Ledger
+
+/// Whoever can be asked about customers: the App Store Server API, or nobody.
+package protocol CustomerDirectory: Sendable {
+    /// Whether there is a key for the app.
+    func serves(_ bundleId: String) -> Bool
+
+    /// All that is known of a customer; takes as long as the budget makes it wait.
+    func look(up customer: MigratingCustomer) async -> CustomerAnswer
+
+    /// Ties an account of the app's to a purchase. Nil where that is done; else a word for why not.
+    func setAccountToken(_ token: String, of identifier: String, customer: MigratingCustomer) async -> String?
+
+    /// Calls that were made, and what is left of the budget of the hour for the app that has the least.
+    var usage: (calls: Int64, left: Int64?) { get }
+
+    /// Histories that may be asked for in an hour; as many can be asked for at once.
+    var callsPerHour: Double { get }
+}
+
+/// What asking came to.
+package enum CustomerAnswer: Sendable, Hashable {
+    case found(CustomerFinding)
+    /// The run ended before there was an answer.
+    case cancelled
+    /// The run is to end: the key is refused, or somebody stopped it.
+    case giveUp(reason: String)
+}

@@ -1,0 +1,39 @@
+import Ledger
+
+extension Migration {
+    /// Ties the accounts of the source's token column to their customers' purchases, or says what would be tied.
+    func linkAccounts(_ directory: any CustomerDirectory) async throws(MigrationError) -> Stop? {
+        guard options.lasting.source.accountTokenColumn != nil else { return nil }
+        watch.show { $0.phase = .linking }
+        var last: Int64 = 0
+        var purchases = 0
+        var customers = 0
+        while true {
+            let batch = try migrating { try ledger.customersWithToken(after: last, limit: 100) }
+            guard !batch.isEmpty else { break }
+            for customer in batch {
+                if let stop, stop != .rowLimit { return stop }
+                last = customer.key
+                guard let token = customer.accountToken else { continue }
+                customers += 1
+                purchases += customer.identifiers.count
+                guard options.accountTokens == .set else { continue }
+                var failure: String?
+                for identifier in customer.identifiers where failure == nil {
+                    failure = await directory.setAccountToken(token, of: identifier, customer: customer)
+                }
+                try migrating {
+                    try ledger.note(tokenState: failure ?? "set", of: customer.key)
+                    try ledger.commit()
+                }
+            }
+        }
+        let several = try migrating { try ledger.customersWithSeveralTokens() }
+        if several > 0 { say("\(several) customers have rows with different account tokens: theirs are not set") }
+        say(
+            options.accountTokens == .set
+                ? "account tokens: asked to set \(purchases) of \(customers) customers"
+                : "account tokens: \(purchases) of \(customers) customers would be set; --set-account-tokens does it")
+        return nil
+    }
+}

@@ -1,0 +1,24 @@
+extension Migration {
+    /// Rows go into the result as they are read.
+    mutating func runOffline() async throws(MigrationError) -> Ending {
+        guard !options.isPlan else { return try await plan() }
+        var sink = try migrating {
+            try Sinks.open(
+                options.destination, withAPI: false, at: isDestinationOurs ? progress.checkpoint.sink : nil)
+        }
+        let stop = try await readRows(
+            write: { try sink.write($0.result) }, checkpoint: { try sink.checkpoint() })
+        try migrating {
+            try sink.close()
+            progress.isFinished = stop == nil
+            try progress.keep(in: ledger)
+        }
+        watch.show { $0.phase = .done }
+        return ending(stop: stop)
+    }
+
+    /// Counts, and nothing else: the ledger is as it was.
+    private mutating func plan() async throws(MigrationError) -> Ending {
+        throw .notPossible("--plan is for --with-api: without it no calls are made")
+    }
+}

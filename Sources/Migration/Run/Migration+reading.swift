@@ -1,0 +1,123 @@
+import Ledger
+import Pipeline
+
+extension Migration {
+    /// Reads what is left of the source and decodes it, several batches at a time, in the order of its rows.
+    ///
+    /// - Parameters:
+    ///   - write: takes one row, unless its id is another row's: then it gets it again by another id.
+    ///   - checkpoint: makes what was written durable, and gives where the sink stands.
+    /// - Returns: why it ended before the source did.
+    mutating func readRows(
+        write: (DecodedRow) throws -> WriteResult, checkpoint: () throws -> SinkPosition
+    ) async throws(MigrationError) -> Stop? {
+        guard progress.whole == nil else { return nil }
+        do {
+            try migrating { try ledger.forgetRows(after: progress.checkpoint.counts.rows) }
+            return try await decodeAll(write: write, checkpoint: checkpoint)
+        } catch let error as MigrationError {
+            throw error
+        } catch {
+            try migrating { throw error }
+            return nil
+        }
+    }
+
+    private mutating func decodeAll(
+        write: (DecodedRow) throws -> WriteResult, checkpoint: () throws -> SinkPosition
+    ) async throws -> Stop? {
+        let reader = reader
+        let allowUnverified = options.lasting.allowUnverified
+        let window = options.workers + 2
+        var counts = progress.checkpoint.counts
+        var lastCheckpoint = ContinuousClock.now
+        var refusals: [Refusal] = []
+        var stop: Stop?
+        var tail: [DecodedRow] = []
+
+        func save(_ end: SourcePosition?) throws {
+            progress.checkpoint.sink = try checkpoint()
+            progress.checkpoint.source = end ?? progress.checkpoint.source
+            progress.checkpoint.counts = counts
+            try ledger.add(refusals)
+            refusals.removeAll(keepingCapacity: true)
+            try progress.keep(in: ledger)
+            lastCheckpoint = .now
+        }
+
+        func take(_ row: DecodedRow) throws {
+            var row = row
+            var isRenamed = row.id.isEmpty
+            if isRenamed { row.id = "#\(row.number)" }
+            while try write(row) == .repeatedId {
+                row.id += "#\(row.number)"
+                isRenamed = true
+            }
+            if isRenamed {
+                if counts.renamedIds == 0 {
+                    say(
+                        "row \(row.number) has no id, or another row's: such rows are called ID#ROW, this one \(row.id)"
+                    )
+                }
+                counts.renamedIds += 1
+            }
+            counts.add(row.result, year: row.year)
+            if let refusal = row.refusal { refusals.append(refusal) }
+        }
+
+        try await withThrowingTaskGroup(of: (Int, SourceBatch, [DecodedRow]).self) { group in
+            var begun = 0
+            var done = 0
+            var waiting: [Int: (SourceBatch, [DecodedRow])] = [:]
+            var isAtEnd = false
+            while true {
+                while !isAtEnd, begun - done < window {
+                    stop = self.stop
+                    let room = options.rowLimit.map { min($0 - taken, 64) } ?? 64
+                    guard stop == nil, let batch = try source.next(maximumRows: Int(room), maximumBytes: 1 << 20) else {
+                        isAtEnd = true
+                        break
+                    }
+                    taken += Int64(batch.rows.count)
+                    let number = begun
+                    begun += 1
+                    group.addTask {
+                        (
+                            number, batch,
+                            batch.rows.map { DecodedRow($0, reader: reader, allowUnverified: allowUnverified) }
+                        )
+                    }
+                }
+                guard let (number, batch, rows) = try await group.next() else { break }
+                waiting[number] = (batch, rows)
+                var end: SourcePosition?
+                while let (batch, rows) = waiting.removeValue(forKey: done) {
+                    done += 1
+                    if batch.isUnfinishedTail {
+                        tail = rows
+                        continue
+                    }
+                    for row in rows { try take(row) }
+                    end = batch.end
+                }
+                watch.show { [counts] in $0.counts = counts }
+                if let end, refusals.count > 10_000 || lastCheckpoint.duration(to: .now) >= options.checkpointInterval {
+                    try save(end)
+                } else if let end {
+                    progress.checkpoint.source = end
+                }
+            }
+        }
+        try save(nil)
+        if stop == nil {
+            // Nothing comes behind it, unless somebody writes its rest: then the next run begins before it.
+            for row in tail { try take(row) }
+            _ = try checkpoint()
+            try ledger.add(refusals)
+            progress.whole = counts
+            try progress.keep(in: ledger)
+        }
+        watch.show { [counts] in $0.counts = counts }
+        return stop
+    }
+}

@@ -1,0 +1,37 @@
+import Ledger
+
+extension Migration {
+    /// The whole result anew, from the ledger, and in one step in the place of the old one.
+    func writeResult() throws(MigrationError) -> MigrationCounts {
+        watch.show { $0.phase = .writing }
+        return try migrating {
+            let draft = Self.draft(of: options.destination)
+            try Files.remove(draft)
+            var sink = try Sinks.open(draft, withAPI: true, at: nil)
+            var counts = MigrationCounts()
+            counts.renamedIds = (progress.whole ?? progress.checkpoint.counts).renamedIds
+            var last: Int64 = 0
+            while true {
+                let rows = try ledger.stagedRows(after: last, limit: 64)
+                guard let end = rows.last else { break }
+                for (staged, finding) in rows {
+                    let row = try DecodedRow(encoded: staged.result)
+                    let result = row.result(finding, hasCustomer: staged.customer != nil)
+                    _ = try sink.write(result)
+                    counts.add(result, year: row.year)
+                }
+                last = end.staged.row
+            }
+            try sink.close()
+            try Files.replace(options.destination, with: draft)
+            return counts
+        }
+    }
+
+    /// Beside the destination, and with its ending.
+    static func draft(of destination: String) -> String {
+        let parts = destination.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count > 1, let ending = parts.last else { return destination + ".draft" }
+        return (parts.dropLast() + ["draft", ending]).joined(separator: ".")
+    }
+}

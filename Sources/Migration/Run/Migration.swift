@@ -1,0 +1,173 @@
+package import Ledger
+package import Pipeline
+import StoreTypes
+
+/// One run of a migration: from where the last one stood to its end, or as far as it may go.
+///
+/// Without the Server API a row is read, decoded and written, and that is all. With it there are three stages: all rows are
+/// read, decoded and staged in the ledger, where their identifiers say who is who; each customer is asked about once; the
+/// result is written from the ledger.
+///
+/// Each row of the source gives exactly one row of the result, however often and wherever the process dies: what lies
+/// beyond the last checkpoint is thrown away by the next run, and done again.
+package struct Migration {
+    /// How a run ended.
+    package struct Ending: Sendable {
+        package var counts: MigrationCounts
+        /// Nil where the Server API was not to be asked.
+        package var customers: CustomerTally?
+        /// Nil where everything is done.
+        package var stop: Stop?
+        /// Everything was done before: nothing happened.
+        package var wasFinished = false
+        /// This run and those before it.
+        package var history = MigrationHistory()
+        /// Rows that this run took from the source.
+        package var taken: Int64 = 0
+        /// Of this run.
+        package var duration: Duration = .zero
+
+        package init(counts: MigrationCounts, stop: Stop? = nil) {
+            self.counts = counts
+            self.stop = stop
+        }
+    }
+
+    package enum Stop: String, Sendable, Hashable {
+        case rowLimit, timeLimit, asked, refusedByAppStore, planned
+
+        /// For people, to go on after "stopped:".
+        package var sentence: String {
+            switch self {
+            case .rowLimit: "--limit is reached"
+            case .timeLimit: "--max-hours are over"
+            case .asked: "as asked"
+            case .refusedByAppStore: "the App Store refuses the key"
+            case .planned: "planned only"
+            }
+        }
+    }
+
+    let options: MigrationOptions
+    let reader: StoredReceiptReader
+    let directory: (any CustomerDirectory)?
+    let watch: MigrationWatch
+    let say: @Sendable (String) -> Void
+    let ledger: MigrationLedger
+    /// The destination is from an earlier run of this migration, if it is there.
+    let isDestinationOurs: Bool
+    private let clock = ContinuousClock()
+    private let begin: ContinuousClock.Instant
+    var source: any RowSource
+    var progress: MigrationProgress
+    /// Rows that this run took from the source.
+    var taken: Int64 = 0
+    /// Calls that earlier runs made.
+    private let earlierCalls: Int64
+
+    /// Opens all that is needed; nothing is read or written yet but the ledger.
+    ///
+    /// - Parameters:
+    ///   - directory: nil without the Server API.
+    ///   - say: tells a person something once, a sentence at a time.
+    package init(
+        _ options: MigrationOptions, reader: StoredReceiptReader, directory: (any CustomerDirectory)?,
+        watch: MigrationWatch, say: @escaping @Sendable (String) -> Void
+    ) throws(MigrationError) {
+        self.options = options
+        self.reader = reader
+        self.directory = directory
+        self.watch = watch
+        self.say = say
+        begin = clock.now
+        isDestinationOurs = Files.exists(options.progressPath)
+        for report in options.reports { try ReportFile.check(report) }
+        guard isDestinationOurs || Files.isEmptyOrMissing(options.destination) else {
+            throw .notPossible(
+                "\(options.destination) exists, and is not this migration's: there is no \(options.progressPath)")
+        }
+        (ledger, source, progress) = try migrating {
+            let ledger = try MigrationLedger(path: options.progressPath)
+            if options.isFresh {
+                try ledger.removeAll()
+                try Files.remove(options.destination)
+            }
+            if let progress = try MigrationProgress(in: ledger) {
+                let differences = options.lasting.differences(from: progress.options)
+                guard differences.isEmpty else {
+                    throw MigrationError.notPossible(
+                        "\(differences.joined(separator: "; ")). --fresh begins anew")
+                }
+                let source = try Sources.open(
+                    options.source, options: options.lasting.source, at: progress.checkpoint.source)
+                return (ledger, source, progress)
+            }
+            let source = try Sources.open(options.source, options: options.lasting.source, at: nil)
+            return (ledger, source, MigrationProgress(options: options.lasting, identity: source.identity))
+        }
+        earlierCalls = progress.history.calls
+    }
+
+    /// Runs to the end, or as far as it may, and writes the reports.
+    package consuming func run() async throws(MigrationError) -> Ending {
+        var ending = try await work()
+        if options.lasting.withAPI, ending.customers == nil { ending.customers = try migrating { try ledger.tally() } }
+        ending.history = progress.history
+        ending.taken = taken
+        ending.duration = begin.duration(to: clock.now)
+        let report = MigrationReport(options: options, ending: ending)
+        for path in options.reports { try report.write(to: path, refusals: ledger) }
+        return ending
+    }
+
+    private mutating func work() async throws(MigrationError) -> Ending {
+        let comparison = try migrating { try source.comparison(with: progress.identity) }
+        switch comparison {
+        case .same:
+            if progress.isFinished, !options.isRefresh, options.accountTokens == .dryRun {
+                return ending(stop: nil, wasFinished: true)
+            }
+        case .grown:
+            if progress.whole != nil {
+                say("the source has grown since: going on behind row \(progress.checkpoint.counts.rows)")
+                progress.whole = nil
+                progress.isFinished = false
+            }
+            progress.identity = source.identity
+        case .changed(let reason):
+            throw .anotherSource(options.source, reason: reason)
+        }
+        progress.history.begin(at: .now)
+        let ending = try await workOn()
+        try migrating {
+            progress.history.end(at: .now)
+            countCalls()
+            try progress.keep(in: ledger)
+        }
+        return ending
+    }
+
+    private mutating func workOn() async throws(MigrationError) -> Ending {
+        watch.show { [progress] in
+            $0.counts = progress.whole ?? progress.checkpoint.counts
+            $0.earlierRows = progress.checkpoint.counts.rows
+        }
+        return options.lasting.withAPI ? try await runWithAPI() : try await runOffline()
+    }
+
+    /// Why no new work is to begin; nil where nothing speaks against it.
+    var stop: Stop? {
+        if watch.isStopped { return .asked }
+        if let limit = options.rowLimit, taken >= limit { return .rowLimit }
+        if let limit = options.timeLimit, begin.duration(to: clock.now) >= limit { return .timeLimit }
+        return nil
+    }
+
+    mutating func countCalls() { progress.history.calls = earlierCalls + (directory?.usage.calls ?? 0) }
+
+    func ending(stop: Stop?, wasFinished: Bool = false) -> Ending {
+        var ending = Ending(counts: progress.whole ?? progress.checkpoint.counts, stop: stop)
+        ending.wasFinished = wasFinished
+        return ending
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+import Ledger
+
+/// Where a migration stands, as its ledger keeps it.
+struct MigrationProgress: Sendable, Codable {
+    /// Everything before it is in the result, or staged.
+    struct Checkpoint: Sendable, Codable {
+        /// Nil before the first row.
+        var source: SourcePosition?
+        /// Of a result that is written while rows are read.
+        var sink: SinkPosition = .start
+        var counts = MigrationCounts()
+    }
+
+    var options: MigrationOptions.Lasting
+    var identity: SourceIdentity
+    var checkpoint = Checkpoint()
+    /// The counts with everything in them, once all rows were read; the last line of a file that lacks its line break is
+    /// in these and not in those of the checkpoint.
+    var whole: MigrationCounts?
+    /// Everything is done, and nothing failed for a while only.
+    var isFinished = false
+    var history = MigrationHistory()
+
+    private static let key = "progress"
+
+    init(options: MigrationOptions.Lasting, identity: SourceIdentity) {
+        self.options = options
+        self.identity = identity
+    }
+
+    /// Nil where the ledger is new.
+    init?(in ledger: MigrationLedger) throws {
+        guard let bytes = try ledger.state(Self.key) else { return nil }
+        self = try JSONDecoder().decode(Self.self, from: Data(bytes))
+    }
+
+    func keep(in ledger: MigrationLedger) throws {
+        try ledger.keep([UInt8](JSONEncoder().encode(self)), as: Self.key)
+        try ledger.commit()
+    }
+}

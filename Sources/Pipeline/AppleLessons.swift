@@ -1,0 +1,50 @@
+import AppStore
+import Cryptography
+import Purchases
+import ReceiptDecoding
+import StoreTypes
+
+/// What Apple's own verifyReceipt answers teach for the time when Apple has none: who was refunded, and whom a receipt
+/// without a purchase belongs to. Only answers to authentic receipts count. In memory, and bounded.
+struct AppleLessons: Sendable {
+    let revocations: RevocationMemory
+    /// By SHA-256 of the receipt's canonical text.
+    private let identifiers = BoundedMemory<[UInt8], LookupKeys>(limit: 200_000)
+
+    init(revocations: RevocationMemory) {
+        self.revocations = revocations
+    }
+
+    func learn(from answer: AppleAnswer, to receipt: Receipt) {
+        guard answer.status == .valid || answer.status == .subscriptionExpired else { return }
+        let keys = receipt.contents.lookupKeys
+        // Most answers teach nothing, and reading all their rows is dear.
+        guard
+            keys.isEmpty || Self.mentionsCancellation(answer.body)
+                || revocations.knows(keys, of: receipt.bundleId, in: receipt.environment)
+        else { return }
+        let rows = AnsweredPurchase.all(in: answer.body)
+        revocations.remember(rows, of: receipt.bundleId, in: receipt.environment)
+        let learnt = LookupKeys(rows)
+        if keys.isEmpty, !learnt.isEmpty {
+            identifiers.keep(
+                learnt, for: Self.digest(of: receipt),
+                cost: learnt.originalTransactionIds.count + learnt.transactionIds.count)
+        }
+    }
+
+    /// The receipt's own identifiers, or where it has none those that Apple once named for it: a purchase can be in
+    /// `latest_receipt_info` before it is in any receipt file.
+    func lookupKeys(of receipt: Receipt) -> LookupKeys {
+        let keys = receipt.contents.lookupKeys
+        return keys.isEmpty ? identifiers[Self.digest(of: receipt)] ?? keys : keys
+    }
+
+    private static func digest(of receipt: Receipt) -> [UInt8] {
+        SHA.digest(receipt.canonicalText.reveal(), with: .sha256)
+    }
+
+    private static let cancellation = BytePattern("\"cancellation_date")
+
+    private static func mentionsCancellation(_ body: [UInt8]) -> Bool { cancellation.occurs(in: body.span) }
+}

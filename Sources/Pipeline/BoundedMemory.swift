@@ -1,0 +1,60 @@
+import Synchronization
+
+/// Keeps what was put in last, up to a limit: two generations, of which the older goes as a whole when the younger is
+/// full. What is asked for moves to the younger one.
+final class BoundedMemory<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+    private struct Entry {
+        let value: Value
+        let cost: Int
+    }
+
+    private struct Generations {
+        var younger: [Key: Entry] = [:]
+        var older: [Key: Entry] = [:]
+        var youngerCost = 0
+    }
+
+    private let generations = Mutex(Generations())
+    private let limit: Int
+
+    /// - Parameter limit: of the costs of all values together; a single one above a quarter of it is not kept.
+    init(limit: Int) {
+        self.limit = limit
+    }
+
+    subscript(key: Key) -> Value? {
+        generations.withLock { generations in
+            if let entry = generations.younger[key] { return entry.value }
+            guard let entry = generations.older.removeValue(forKey: key) else { return nil }
+            keep(entry, for: key, in: &generations)
+            return entry.value
+        }
+    }
+
+    func keep(_ value: Value, for key: Key, cost: Int) {
+        generations.withLock { generations in
+            remove(key, from: &generations)
+            guard cost <= limit / 4 else { return }
+            keep(Entry(value: value, cost: cost), for: key, in: &generations)
+        }
+    }
+
+    func forget(_ key: Key) {
+        generations.withLock { remove(key, from: &$0) }
+    }
+
+    private func keep(_ entry: Entry, for key: Key, in generations: inout Generations) {
+        if generations.youngerCost + entry.cost > limit / 2 {
+            generations.older = generations.younger
+            generations.younger = [:]
+            generations.youngerCost = 0
+        }
+        generations.younger[key] = entry
+        generations.youngerCost += entry.cost
+    }
+
+    private func remove(_ key: Key, from generations: inout Generations) {
+        generations.older[key] = nil
+        if let entry = generations.younger.removeValue(forKey: key) { generations.youngerCost -= entry.cost }
+    }
+}

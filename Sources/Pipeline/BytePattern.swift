@@ -1,0 +1,27 @@
+/// A text to look for in bytes, without looking at each of them (Horspool: what stands at the pattern's end says how far
+/// to go on).
+struct BytePattern: Sendable {
+    private let pattern: [UInt8]
+    private let steps: [Int]
+
+    /// - Parameter text: not empty.
+    init(_ text: StaticString) {
+        pattern = text.withUTF8Buffer { Array($0) }
+        var steps = [Int](repeating: pattern.count, count: 256)
+        for (place, byte) in pattern.dropLast().enumerated() { steps[Int(byte)] = pattern.count - 1 - place }
+        self.steps = steps
+    }
+
+    func occurs(in bytes: borrowing Span<UInt8>) -> Bool {
+        var start = 0
+        while start <= bytes.count - pattern.count {
+            var place = pattern.count - 1
+            while bytes[start + place] == pattern[place] {
+                if place == 0 { return true }
+                place -= 1
+            }
+            start += steps[Int(bytes[start + pattern.count - 1])]
+        }
+        return false
+    }
+}

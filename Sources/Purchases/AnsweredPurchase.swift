@@ -1,0 +1,80 @@
+import JSONReading
+package import StoreTypes
+
+/// A purchase as a row of Apple's verifyReceipt answer tells it: only what outlives the answer, identifiers and whether
+/// it was taken back.
+package struct AnsweredPurchase: Sendable, Hashable {
+    package let transactionId: String?
+    package let originalTransactionId: String?
+    package let webOrderLineItemId: String?
+    /// Nil where it was not taken back; a purchase that an upgrade replaced was not.
+    package let revocation: KnownRevocations.Revocation?
+
+    /// All rows of an answer: `receipt.in_app`, then `latest_receipt_info`; of the flat answers of iOS 6 `receipt` and the
+    /// latest object. Empty for what is no JSON object; what cannot be read in a row is left out.
+    ///
+    /// `in_app` is as old as the receipt: only its cancelled rows are among them. That a purchase is not cancelled is the
+    /// latest rows' to say.
+    package static func all(in body: [UInt8]) -> [AnsweredPurchase] {
+        guard let answer = try? JSONObject(body) else { return [] }
+        var rows: [AnsweredPurchase] = []
+        if let receipt = objects("receipt", in: answer).first {
+            let inApp = objects("in_app", in: receipt)
+            rows += (receipt.has("in_app") ? inApp : [receipt]).compactMap(AnsweredPurchase.init).filter {
+                $0.revocation != nil
+            }
+        }
+        for name in ["latest_receipt_info", "latest_expired_receipt_info"] as [StaticString] {
+            rows += objects(name, in: answer).compactMap(AnsweredPurchase.init)
+        }
+        return rows
+    }
+
+    /// Nil for a row whose cancellation cannot be read, which says neither that there is one nor that there is none.
+    private init?(_ row: JSONObject) {
+        func text(_ name: StaticString) -> String? { (try? row.text(name)).flatMap { $0 } }
+        transactionId = text("transaction_id")
+        originalTransactionId = text("original_transaction_id")
+        webOrderLineItemId = text("web_order_line_item_id")
+        let isUpgraded = text("is_upgraded") == "true"
+        if row.has("cancellation_date") || row.has("cancellation_date_ms"), !isUpgraded {
+            guard let milliseconds = text("cancellation_date_ms").flatMap({ Int64($0) }) else { return nil }
+            revocation = KnownRevocations.Revocation(
+                date: Timestamp(milliseconds: milliseconds), reason: text("cancellation_reason").flatMap { Int64($0) })
+        } else {
+            revocation = nil
+        }
+    }
+
+    /// The elements of an array, or the one object that stands in its place.
+    fileprivate static func objects(_ name: StaticString, in object: JSONObject) -> [JSONObject] {
+        if let objects = try? object.objects(name) { return objects }
+        return (try? object.object(name)).flatMap { $0 }.map { [$0] } ?? []
+    }
+}
+
+extension LookupKeys {
+    /// The identifiers of a whole verifyReceipt answer, as they stand there: of its receipt, its latest rows and its
+    /// pending renewals. Nothing of that is signed. Empty for what is no JSON object.
+    package init(unverifiedAnswer body: [UInt8]) {
+        guard let answer = try? JSONObject(body) else {
+            self.init([])
+            return
+        }
+        let receipts = AnsweredPurchase.objects("receipt", in: answer)
+        var rows = receipts + receipts.flatMap { AnsweredPurchase.objects("in_app", in: $0) }
+        for name in ["latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info"] as [StaticString] {
+            rows += AnsweredPurchase.objects(name, in: answer)
+        }
+        self.init(
+            originalTransactionIds: rows.map { (try? $0.text("original_transaction_id")) ?? nil },
+            transactionIds: rows.map { (try? $0.text("transaction_id")) ?? nil })
+    }
+
+    /// The identifiers of an answer's rows.
+    package init(_ purchases: [AnsweredPurchase]) {
+        self.init(
+            originalTransactionIds: purchases.map(\.originalTransactionId),
+            transactionIds: purchases.map(\.transactionId))
+    }
+}

@@ -1,0 +1,201 @@
+import ArgumentParser
+import Cryptography
+import Foundation
+import Ledger
+import Migration
+import Pipeline
+import Rendering
+import Transport
+import UnixSignals
+
+/// `migrate`: stored receipts in, original transaction ids and the Server API's records out.
+struct MigrateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "migrate",
+        abstract: "Converts stored receipts: original transaction ids and Server API records out.",
+        discussion: """
+            SOURCE is .csv, .jsonl, .sqlite or .db, a folder of files, or - for JSONL on standard input; .gz is accepted. \
+            DEST is .jsonl, .csv, .sqlite or .db. Every row of the source gives exactly one row of the result. The same \
+            command again goes on where it stopped, however it stopped; where it stands is kept in DEST.progress.
+
+            Exit codes: 0 all well; 1 done, with rows refused, not found or failed; 2 usage, configuration, a source that \
+            is not the one this migration began with; 3 stopped by a limit, or by something that passes.
+            """)
+
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Argument(help: "What to read.")
+    var source: String
+
+    @Option(name: .customLong("to"), help: ArgumentHelp("What to write.", valueName: "dest"))
+    var destination: String
+
+    @Option(help: "The column or key that holds the receipt (default: receipt; in JSON also receipt-data).")
+    var receiptColumn: String?
+
+    @Option(help: "The column or key that holds the row's id (default: id, where there is one).")
+    var idColumn: String?
+
+    @Option(help: "Of a database: the table (default: the only one, else receipts).")
+    var table: String?
+
+    @Flag(help: "Asks the App Store Server API about each customer, once. Needs a configuration.")
+    var withApi = false
+
+    @Flag(help: "Decodes only, and asks nobody: what happens without --with-api.")
+    var offline = false
+
+    @Flag(help: "Decodes and says how many customers and calls there would be; asks nobody, writes no result.")
+    var plan = false
+
+    @Flag(help: "Asks again about customers who are known, only for what changed since.")
+    var refresh = false
+
+    @Flag(help: "Looks up receipts too that are not authentic; `verified` is false in their rows.")
+    var allowUnverified = false
+
+    @Option(help: "A column or key with your users' UUIDs, to be set as account tokens of their purchases.")
+    var accountTokenColumn: String?
+
+    @Flag(help: "Sets the account tokens; without it the run only says what it would set.")
+    var setAccountTokens = false
+
+    @Flag(help: "Begins anew, where a run could go on.")
+    var fresh = false
+
+    @Option(help: "The part of Apple's hourly limits to use, 0.01 to 1; a running server uses the same limits.")
+    var budget = 0.5
+
+    @Option(help: "How many batches are decoded at the same time (default: one for each core).")
+    var workers: Int?
+
+    @Option(help: "Rows to take from the source in this run.")
+    var limit: Int64?
+
+    @Option(help: "Hours to begin new work for.")
+    var maxHours: Double?
+
+    @Option(help: ArgumentHelp("A report to write, .html or .json.", valueName: "file"))
+    var report: [String] = []
+
+    @Option(help: .hidden)
+    var checkpointMilliseconds = 1_000
+
+    func validate() throws {
+        guard !(withApi && offline) else { throw ValidationError("--with-api and --offline exclude each other") }
+        guard withApi || !(plan || refresh || setAccountTokens || accountTokenColumn != nil || allowUnverified) else {
+            throw ValidationError(
+                "--plan, --refresh, --allow-unverified and the account token options need --with-api")
+        }
+        guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
+        guard (1...1_024).contains(workers ?? 1) else { throw ValidationError("--workers: 1 to 1024") }
+        guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
+        guard maxHours ?? 1 > 0 else { throw ValidationError("--max-hours: more than 0") }
+        guard !setAccountTokens || accountTokenColumn != nil else {
+            throw ValidationError("--set-account-tokens needs --account-token-column")
+        }
+        for path in report where !path.hasSuffix(".html") && !path.hasSuffix(".json") {
+            throw ValidationError("--report: a name that ends in .html or .json")
+        }
+    }
+
+    func run() async throws {
+        let settings: Settings
+        let trust: TrustStore
+        do {
+            settings = try configuration.settingsWithRoots()
+            trust = try TrustStore(settings: settings)
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        guard withApi else { return try await run(trust: trust, directory: nil) }
+        let transport: CurlTransport
+        let lookups: BatchLookups
+        do {
+            transport = try CurlTransport(settings: settings)
+            lookups = try BatchLookups(settings: settings, transport: transport, trust: trust, share: budget)
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        guard lookups.servesAnybody else {
+            Terminal.say(
+                "--with-api needs an app with serverAPI in the configuration",
+                hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+            throw ExitCode.usage
+        }
+        let directory = AppStoreDirectory(lookups: lookups, renderer: CustomerViewRenderer(tables: .bundled))
+        let result: Result<Void, any Error>
+        do { result = .success(try await run(trust: trust, directory: directory)) } catch { result = .failure(error) }
+        await transport.shutDown()
+        try result.get()
+    }
+
+    private var options: MigrationOptions {
+        var options = MigrationOptions(
+            source: source, destination: destination,
+            workers: workers ?? ProcessInfo.processInfo.activeProcessorCount)
+        options.lasting.source = SourceOptions(
+            receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn, table: table)
+        options.lasting.withAPI = withApi
+        options.lasting.allowUnverified = allowUnverified
+        options.isFresh = fresh
+        options.isPlan = plan
+        options.isRefresh = refresh
+        options.rowLimit = limit
+        options.timeLimit = maxHours.map { .seconds($0 * 3_600) }
+        options.accountTokens = setAccountTokens ? .set : .dryRun
+        options.checkpointInterval = .milliseconds(checkpointMilliseconds)
+        options.reports = report
+        return options
+    }
+
+    private func run(trust: TrustStore, directory: AppStoreDirectory?) async throws {
+        let watch = MigrationWatch()
+        let display = MigrationDisplay(watch: watch)
+        let ending: Migration.Ending
+        do throws(MigrationError) {
+            let migration = try Migration(
+                options, reader: StoredReceiptReader(trust: trust), directory: directory, watch: watch,
+                say: { display.say($0) })
+            ending = try await Self.whileWatching(display, watch) { () async throws(MigrationError) in
+                try await migration.run()
+            }
+        } catch {
+            Terminal.say("\(error)")
+            switch error {
+            case .notPossible: throw ExitCode.usage
+            case .interrupted: throw ExitCode.limit
+            }
+        }
+        if let directory, ending.stop == .planned {
+            Terminal.line(MigrationTable.plan(ending, callsPerHour: directory.callsPerHour))
+            return
+        }
+        display.table(MigrationTable.text(ending))
+        switch ending.stop {
+        case nil: if ending.counts.hasFailures { throw ExitCode.someNotVerified }
+        case let stop?:
+            Terminal.say("stopped: \(stop.sentence); the same command goes on")
+            throw ExitCode.limit
+        }
+    }
+
+    /// Shows how it goes meanwhile, and lets a first Ctrl-C or SIGTERM end the run at its next checkpoint.
+    private static func whileWatching(
+        _ display: MigrationDisplay, _ watch: MigrationWatch,
+        _ work: () async throws(MigrationError) -> Migration.Ending
+    ) async throws(MigrationError) -> Migration.Ending {
+        let shown = Task { await display.run() }
+        let signals = Task {
+            for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { watch.stop() }
+        }
+        defer {
+            shown.cancel()
+            signals.cancel()
+        }
+        let ending = try await work()
+        shown.cancel()
+        await shown.value
+        return ending
+    }
+}

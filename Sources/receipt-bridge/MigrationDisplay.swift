@@ -1,0 +1,97 @@
+import Foundation
+import Ledger
+import Migration
+import Synchronization
+
+/// What people see of a migration while it runs, on standard error: a line that is rewritten on a terminal, a plain one
+/// every few seconds anywhere else.
+final class MigrationDisplay: Sendable {
+    private let watch: MigrationWatch
+    private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let hasLine = Mutex(false)
+
+    init(watch: MigrationWatch) {
+        self.watch = watch
+    }
+
+    /// Until the task is cancelled.
+    func run() async {
+        let begin = ContinuousClock.now
+        var lastRows: (Int64, ContinuousClock.Instant)?
+        while true {
+            do {
+                try await Task.sleep(for: isTerminal ? .milliseconds(250) : .seconds(5))
+            } catch {
+                break
+            }
+            let snapshot = watch.snapshot
+            let now = ContinuousClock.now
+            let before = lastRows ?? (snapshot.earlierRows, begin)
+            let seconds = before.1.duration(to: now) / .seconds(1)
+            let rate = seconds > 0 ? Double(snapshot.counts.rows - before.0) / seconds : 0
+            if seconds > 2 || lastRows == nil { lastRows = (snapshot.counts.rows, now) }
+            show(Self.line(snapshot, rate: rate, elapsed: begin.duration(to: now) / .seconds(1)))
+        }
+        clear()
+    }
+
+    /// A sentence of its own line.
+    func say(_ sentence: String) {
+        clear()
+        Terminal.say(sentence)
+    }
+
+    func table(_ text: String) {
+        clear()
+        write(text)
+    }
+
+    private func show(_ line: String) {
+        guard isTerminal else { return write("receipt-bridge: \(line)\n") }
+        hasLine.withLock { $0 = true }
+        write("\r\u{1B}[2K\(line)")
+    }
+
+    private func clear() {
+        let had = hasLine.withLock { had in
+            defer { had = false }
+            return had
+        }
+        if had { write("\r\u{1B}[2K") }
+    }
+
+    private func write(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+    }
+
+    /// `reading 120,000 rows, 41,200/s, 63 %, 2 min left: decoded 118,000, refused 2,000`
+    static func line(_ snapshot: MigrationWatch.Snapshot, rate: Double, elapsed: Double) -> String {
+        switch snapshot.phase {
+        case .reading:
+            var parts = ["reading \(snapshot.counts.rows.grouped) rows", "\(Int64(rate).grouped)/s"]
+            if let fraction = snapshot.fraction, fraction > 0 {
+                parts.append("\(Int(fraction * 100)) %")
+                if fraction < 1 { parts.append("\(time(elapsed * (1 - fraction) / fraction)) left") }
+            }
+            let outcomes = Outcome.allCases.compactMap { outcome -> String? in
+                let count = snapshot.counts.count(of: outcome)
+                return count == 0 ? nil : "\(outcome.rawValue) \(count.grouped)"
+            }
+            return parts.joined(separator: ", ") + (outcomes.isEmpty ? "" : ": " + outcomes.joined(separator: ", "))
+        case .asking:
+            let customers = snapshot.customers
+            var line =
+                "asking about customers: \((customers.all - customers.waiting).grouped) of \(customers.all.grouped)"
+            line += ", \(snapshot.calls.grouped) calls"
+            if let left = snapshot.budgetLeft { line += ", \(left.grouped) left of this hour" }
+            return line
+        case .writing: return "writing the result"
+        case .linking: return "account tokens"
+        case .done: return "done"
+        }
+    }
+
+    private static func time(_ seconds: Double) -> String {
+        seconds < 90 ? "\(Int(seconds)) s" : seconds < 5_400 ? "\(Int(seconds / 60)) min" : "\(Int(seconds / 3_600)) h"
+    }
+}

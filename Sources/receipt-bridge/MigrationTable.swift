@@ -1,0 +1,40 @@
+import Ledger
+import Migration
+
+/// The table at the end of a migration, and the estimate before it.
+enum MigrationTable {
+    static func text(_ ending: Migration.Ending) -> String {
+        var lines: [(String, String)] = []
+        func add(_ name: String, _ value: Int64) { lines.append((name, value.grouped)) }
+        for outcome in Outcome.allCases where ending.counts.count(of: outcome) > 0 {
+            add(outcome.rawValue, ending.counts.count(of: outcome))
+        }
+        add("rows", ending.counts.rows)
+        if ending.counts.renamedIds > 0 { add("ids made unique", ending.counts.renamedIds) }
+        if let customers = ending.customers {
+            add("customers", customers.all)
+            add("calls", ending.history.calls)
+        }
+        for (reason, count) in ending.counts.reasons.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+            add("  \(reason)", count)
+        }
+        let width = lines.map(\.0.count).max() ?? 0
+        let numbers = lines.map(\.1.count).max() ?? 0
+        return lines.map { name, number in
+            name + String(repeating: " ", count: width - name.count + 2 + numbers - number.count) + number + "\n"
+        }.joined()
+    }
+
+    /// What a run would cost: at least one call for the history and one for the statuses of each customer.
+    static func plan(_ ending: Migration.Ending, callsPerHour: Double) -> String {
+        let customers = ending.customers?.waiting ?? 0
+        // The first hour's calls can be made at once: the bucket starts full.
+        let hours = max(0, Double(customers) - callsPerHour) / callsPerHour
+        return """
+            rows       \(ending.counts.rows.grouped)
+            customers  \(customers.grouped)
+            calls      \((customers * 2).grouped) or more
+            hours      \(String(Int(hours))).\(Int(hours * 10) % 10) by the hourly limits, plus the time of the calls themselves
+            """
+    }
+}

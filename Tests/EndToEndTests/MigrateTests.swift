@@ -1,0 +1,142 @@
+import Foundation
+import FoundationNetworking
+import GRDB
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("migrate")
+struct MigrateTests {
+    /// A simulated App Store's state, and a source of some thousand of its receipts, genuine and hostile.
+    private struct Stage {
+        let folder: Folder
+        let rows: Int
+        private(set) var outcomes: [String: Int] = [:]
+
+        init(rows: Int) async throws {
+            folder = try Folder()
+            self.rows = rows
+            let simulator = try Running(Self.simulator(port: 0), in: folder)
+            _ = try await simulator.port()
+            simulator.stop()
+            _ = await simulator.end()
+            var bytes: [UInt8] = []
+            let receipts = try folder.lines("state/receipts.jsonl") + folder.lines("state/hostile.jsonl")
+            for number in 1...rows {
+                let receipt = receipts[(number * 7) % receipts.count]
+                let isEmpty = receipt["originalTransactionIds"]?.elements?.isEmpty ?? true
+                let outcome = receipt["expected"]?.text ?? (isEmpty ? "noTransactions" : "decoded")
+                outcomes[outcome, default: 0] += 1
+                bytes += JSONValue.object(["id": .string("r\(number)"), "receipt": receipt["receipt"]]).bytes + [0x0A]
+            }
+            try folder.write("in.jsonl", bytes)
+        }
+
+        static func simulator(port: Int) -> [String] {
+            [
+                "simulate", "--listen", "127.0.0.1:\(port)", "--state", "state", "--customers", "60", "--seed", "7",
+                "--clock", "2026-11-21T12:00:00Z",
+            ]
+        }
+    }
+
+    @Test(
+        "killed again and again, ends with exactly the result of an undisturbed run", .timeLimit(.minutes(10)),
+        arguments: ["jsonl", "csv", "sqlite"])
+    func killed(format: String) async throws {
+        var generator = SeededGenerator("migrate, killed, to \(format)")
+        let stage = try await Stage(rows: 3_000)
+        func command(_ name: String) -> [String] {
+            [
+                "migrate", "in.jsonl", "--to", "\(name).\(format)", "--roots", "state/roots",
+                "--checkpoint-milliseconds", "5",
+            ]
+        }
+        let begin = ContinuousClock.now
+        let whole = try await Binary.run(Binary.url, command("whole"), in: stage.folder)
+        let duration = begin.duration(to: .now)
+        #expect(whole.exit == 1, "\(whole.errors)")
+        var kills = 0
+        var last: Int32?
+        while last == nil {
+            let running = try Running(command("killed"), in: stage.folder)
+            if kills < 8 {
+                try await Task.sleep(for: duration * Double.random(in: 0.02...0.12, using: &generator))
+                running.kill()
+            }
+            let exit = await running.end()
+            if exit == -SIGKILL { kills += 1 } else { last = exit }
+            #expect(exit == -SIGKILL || exit == 1, "\(running.errors)")
+        }
+        #expect(kills == 8, "the runs ended before they could be killed")
+        #expect(try content("killed.\(format)", in: stage.folder) == content("whole.\(format)", in: stage.folder))
+        let counted = whole.errors.split(separator: "\n").first { $0.hasPrefix("rows") }
+        #expect(counted?.filter(\.isNumber) == "\(stage.rows)")
+    }
+
+    /// The bytes; of a database its rows, because pages may lie otherwise.
+    private func content(_ name: String, in folder: Folder) throws -> [UInt8] {
+        guard name.hasSuffix("sqlite") else { return [UInt8](try Data(contentsOf: folder.url.appending(path: name))) }
+        let rows = try DatabaseQueue(path: folder.path(name)).read { db in
+            try Row.fetchAll(db, sql: "SELECT rowid, * FROM results ORDER BY rowid")
+        }
+        #expect(rows.map { $0["rowid"] as Int64 } == Array(1...Int64(rows.count)))
+        return Array(rows.map(\.debugDescription).joined(separator: "\n").utf8)
+    }
+
+    @Test("with the Server API killed again and again, asks about each customer once and ends as undisturbed")
+    func killedWithAPI() async throws {
+        var generator = SeededGenerator("migrate --with-api, killed")
+        let stage = try await Stage(rows: 600)
+        let simulator = try Running(Stage.simulator(port: 0), in: stage.folder)
+        let port = try await simulator.port()
+        defer { simulator.stop() }
+        func command(_ name: String) -> [String] {
+            [
+                "migrate", "in.jsonl", "--to", "\(name).jsonl", "--with-api", "--config", "state/receipt-bridge.yaml",
+                "--checkpoint-milliseconds", "1", "--workers", "1",
+            ]
+        }
+        func calls() async throws -> Int64 {
+            let (data, _) = try await URLSession.shared.data(
+                from: try #require(URL(string: "http://127.0.0.1:\(port)/requests")))
+            return try #require(try JSONValue(reading: [UInt8](data))["total"]?.integer)
+        }
+        // So that there is something to be killed in.
+        var fault = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/faults")))
+        fault.httpMethod = "POST"
+        fault.httpBody = Data(#"{"kind": "delay", "endpoint": "serverAPI", "milliseconds": 100}"#.utf8)
+        _ = try await URLSession.shared.data(for: fault)
+        let begin = ContinuousClock.now
+        let whole = try await Binary.run(Binary.url, command("whole"), in: stage.folder)
+        let duration = begin.duration(to: .now)
+        #expect(whole.exit == 1, "\(whole.errors)")
+        let undisturbed = try await calls()
+        var kills = 0
+        var last: Int32?
+        while last == nil {
+            let running = try Running(command("killed"), in: stage.folder)
+            if kills < 6 {
+                try await Task.sleep(for: duration * Double.random(in: 0.05...0.2, using: &generator))
+                running.kill()
+            }
+            let exit = await running.end()
+            if exit == -SIGKILL { kills += 1 } else { last = exit }
+            #expect(exit == -SIGKILL || exit == 1, "\(running.errors)")
+        }
+        #expect(kills >= 3)
+        func rows(_ name: String) throws -> [[UInt8]] {
+            // Every signature of the App Store is another one.
+            try stage.folder.lines("\(name).jsonl").map { row in
+                guard case .object(let members) = row else { return [] }
+                return JSONValue.object(members.filter { $0.key != "signedTransactions" }).bytes
+            }
+        }
+        #expect(try rows("killed") == rows("whole"))
+        // What was under way at a kill is asked for again: eight customers in each environment, some calls each.
+        let again = try await calls() - undisturbed
+        #expect(again <= undisturbed + Int64(kills * 16 * 4), "\(again) calls, undisturbed \(undisturbed)")
+        let lines = try stage.folder.lines("whole.jsonl")
+        #expect(lines.count { $0["outcome"]?.text == "migrated" } == stage.outcomes["decoded"])
+    }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import Ledger
+import Testing
+
+@Suite("The ledger of a migration")
+struct MigrationLedgerTests {
+    private let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).progress").path
+
+    private func with<Value>(_ work: (MigrationLedger) throws -> Value) throws -> Value {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        return try work(try MigrationLedger(path: path))
+    }
+
+    private func customer(_ identifiers: String..., in ledger: MigrationLedger, token: String? = nil) throws -> Int64 {
+        try ledger.customer(
+            of: identifiers, bundleId: "com.example.app", environment: "Production", accountToken: token)
+    }
+
+    @Test("keeps what was committed, for this user alone")
+    func state() throws {
+        try with { ledger in
+            try ledger.keep([1, 2], as: "a")
+            try ledger.commit()
+            try ledger.keep([3], as: "a")
+            #expect(try ledger.state("a") == [3])
+            let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            #expect(throws: LedgerError.self) { try MigrationLedger(path: path) }
+        }
+    }
+
+    @Test("forgets what was not committed when the process ends")
+    func crash() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        do {
+            let ledger = try MigrationLedger(path: path)
+            try ledger.keep([1], as: "a")
+            try ledger.commit()
+            try ledger.keep([2], as: "a")
+        }
+        let ledger = try MigrationLedger(path: path)
+        #expect(try ledger.state("a") == [1])
+    }
+
+    @Test("takes those whose identifiers were seen together for one customer, in whatever order they are seen")
+    func customers() throws {
+        try with { ledger in
+            let first = try customer("1", in: ledger)
+            let second = try customer("2", "3", in: ledger)
+            #expect(first != second)
+            #expect(try customer("3", in: ledger) == second)
+            _ = try ledger.stage(StagedRow(row: 1, id: "r", customer: second, result: [7]))
+            let both = try customer("2", "1", in: ledger)
+            #expect(both == min(first, second))
+            #expect(try customer("3", in: ledger) == both)
+            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
+            #expect(waiting.map(\.identifiers) == [["1", "2", "3"]])
+            #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.staged.customer) == [both])
+            let elsewhere = try ledger.customer(
+                of: ["1"], bundleId: "com.example.app", environment: "Sandbox", accountToken: nil)
+            #expect(elsewhere != both)
+        }
+    }
+
+    @Test("learns from a history that others who wait are the same customer, and asks about them no more")
+    func histories() throws {
+        try with { ledger in
+            let (first, second) = (try customer("1", in: ledger), try customer("2", in: ledger))
+            _ = try ledger.stage(StagedRow(row: 1, id: "r", customer: second, result: []))
+            let columns = CustomerColumns(
+                environment: "Production", appAppleId: 5, transactions: [1], subscriptions: [2],
+                signedTransactions: [3], revision: "r", identifiers: ["1", "2"])
+            try ledger.note(.known(columns), of: first)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).isEmpty)
+            #expect(try !ledger.isWaiting(second))
+            let finding = try #require(try ledger.stagedRows(after: 0, limit: 10).first?.finding)
+            guard case .known(let found) = finding else {
+                Issue.record("\(finding)")
+                return
+            }
+            #expect(found.appAppleId == 5 && found.transactions == [1] && found.revision == "r")
+            let tally = try ledger.tally()
+            #expect(tally.all == 1 && tally.known == 1)
+        }
+    }
+
+    @Test("tries those again who failed for a while, and not those who are not known")
+    func failures() throws {
+        try with { ledger in
+            let (first, second) = (try customer("1", in: ledger), try customer("2", in: ledger))
+            try ledger.note(.failed(reason: "deadline"), of: first)
+            try ledger.note(.notFound(reason: "4040010"), of: second)
+            try ledger.retryFailedCustomers()
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).map(\.key) == [first])
+            let tally = try ledger.tally()
+            #expect(tally.waiting == 1 && tally.notFound == 1)
+        }
+    }
+
+    @Test("gives a customer's account token where there is one, in whatever case, and none where there are two")
+    func tokens() throws {
+        try with { ledger in
+            let first = try customer("1", in: ledger, token: "AB")
+            #expect(try customer("1", in: ledger, token: "ab") == first)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 1).first?.accountToken == "AB")
+            _ = try customer("2", in: ledger, token: "cd")
+            _ = try customer("1", "2", in: ledger)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 1).first?.accountToken == nil)
+            #expect(try ledger.customersWithSeveralTokens() == 1)
+        }
+    }
+
+    /// Ids ended at their first zero byte: two rows became one, and renaming the second one never ended.
+    @Test("keeps ids as they are, zero bytes included")
+    func zeroBytes() throws {
+        try with { ledger in
+            let ids = ["a\0b", "a\0c", "\0", "a"]
+            for (row, id) in zip(Int64(1)..., ids) {
+                #expect(try ledger.stage(StagedRow(row: row, id: id, customer: nil, result: [1])))
+                try ledger.add([Refusal(row: row, id: id, code: "c", place: "p\0q", reason: "r")])
+            }
+            #expect(try !ledger.stage(StagedRow(row: 9, id: "a\0b", customer: nil, result: [])))
+            #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.staged.id) == ids)
+            #expect(try ledger.refusals(after: 0, limit: 10).map(\.id) == ids)
+            #expect(try ledger.refusals(after: 0, limit: 10).first?.place == "p\0q")
+        }
+    }
+}

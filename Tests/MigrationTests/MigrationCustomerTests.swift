@@ -1,0 +1,238 @@
+import Foundation
+import Ledger
+import Migration
+import Simulator
+import StoreTypes
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("A migration that asks the Server API")
+struct MigrationCustomerTests {
+    /// Customers who are known by the ids in their histories.
+    final class Book: CustomerDirectory {
+        private struct State {
+            var asked: [[String]] = []
+            var failing: Set<String> = []
+            var refuses = false
+            var tokens: [String] = []
+            var revisions: [String] = []
+        }
+
+        private let histories: [[String]]
+        private let state = Mutex(State())
+
+        /// - Parameter histories: all ids of a customer; who is in none is not known.
+        init(_ histories: [[String]]) { self.histories = histories }
+
+        var asked: [[String]] { state.withLock { $0.asked } }
+        var revisions: [String] { state.withLock { $0.revisions } }
+        var tokens: [String] { state.withLock { $0.tokens } }
+        func fail(_ ids: Set<String>) { state.withLock { $0.failing = ids } }
+        func refuse(_ refuses: Bool) { state.withLock { $0.refuses = refuses } }
+
+        func serves(_ bundleId: String) -> Bool { bundleId == SimulatedApp.first.bundleId }
+
+        func look(up customer: MigratingCustomer) async -> CustomerAnswer {
+            let (fails, refuses) = state.withLock { state in
+                state.asked.append(customer.identifiers)
+                if let known = customer.known { state.revisions.append(known.revision) }
+                return (!state.failing.isDisjoint(with: customer.identifiers), state.refuses)
+            }
+            if refuses { return .giveUp(reason: "no key") }
+            if fails { return .found(.failed(reason: "deadline")) }
+            let history = histories.first { !Set($0).isDisjoint(with: customer.identifiers) }
+            guard let history else { return .found(.notFound(reason: "4040010")) }
+            let text = Array("[\(history.map { "\"\($0)\"" }.joined(separator: ","))]".utf8)
+            return .found(
+                .known(
+                    CustomerColumns(
+                        environment: customer.environment, appAppleId: 1, transactions: text,
+                        subscriptions: Array("[]".utf8), signedTransactions: text, revision: "r1",
+                        identifiers: history)))
+        }
+
+        func setAccountToken(_ token: String, of identifier: String, customer: MigratingCustomer) async -> String? {
+            state.withLock { $0.tokens.append("\(identifier) \(token)") }
+            return nil
+        }
+
+        var usage: (calls: Int64, left: Int64?) { (Int64(asked.count), 100) }
+        var callsPerHour: Double { 100 }
+    }
+
+    private func api(_ options: inout MigrationOptions) { options.lasting.withAPI = true }
+
+    /// The ids of all customers of the world.
+    private func histories() throws -> [[String]] {
+        try StandIn.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter { !$0.isEmpty }
+    }
+
+    @Test("asks once about each customer, whatever the number of receipts, and writes what it was told in all rows")
+    func once() async throws {
+        let world = try MigrationWorld()
+        // A line that nobody signed says another environment: such a customer is looked for in both.
+        let rows = world.rows.filter { !$0.id.contains("environmentLine") }
+        try world.write(rows)
+        let book = Book(try histories())
+        let ending = try await world.run(directory: book, api)
+        #expect(ending.stop == nil && ending.customers?.known == ending.customers?.all)
+        let customers = Set(book.asked.flatMap { $0 })
+        #expect(book.asked.flatMap { $0 }.count == customers.count, "somebody was asked about twice")
+        let results = try world.results()
+        #expect(results.map { $0["id"]?.text } == rows.map(\.id))
+        for (row, result) in zip(rows, results) {
+            #expect(result["outcome"]?.text == (row.expected == "decoded" ? "migrated" : row.expected), "\(row.id)")
+            let told = result["transactions"]?.elements?.compactMap(\.text) ?? []
+            let ids = result["originalTransactionIds"]?.elements?.compactMap(\.text) ?? []
+            #expect(row.expected != "decoded" || Set(ids).isSubset(of: told))
+            #expect(result["revision"] == (row.expected == "decoded" ? .string("r1") : .null))
+        }
+        let asked = book.asked.count
+        let again = try await world.run(directory: book, api)
+        #expect(again.wasFinished && book.asked.count == asked)
+    }
+
+    @Test("tries again who failed for a while, and nobody else; the row is there meanwhile")
+    func failures() async throws {
+        let world = try MigrationWorld()
+        let receipt = try StandIn.receipt(.activeSubscription)
+        let book = Book(try histories())
+        book.fail(Set(receipt.originalTransactionIds))
+        let first = try await world.run(directory: book, api)
+        #expect(first.stop == nil && first.counts.hasFailures && first.customers?.failed == 1)
+        func row() throws -> JSONValue? { try world.results().first { $0["id"]?.text == receipt.id } }
+        #expect(try row()?["outcome"]?.text == "failed")
+        #expect(try row()?["reason"]?.text == "deadline")
+        book.fail([])
+        let asked = book.asked.count
+        let second = try await world.run(directory: book, api)
+        #expect(second.stop == nil && second.customers?.failed == 0)
+        #expect(book.asked.count == asked + 1)
+        #expect(try row()?["outcome"]?.text == "migrated")
+        #expect(try world.results().count == world.rows.count)
+    }
+
+    @Test("asks again about those who are known when it is told to, with the revision that it kept")
+    func refresh() async throws {
+        let world = try MigrationWorld()
+        let book = Book(try histories())
+        _ = try await world.run(directory: book, api)
+        let (asked, result) = (book.asked.count, try world.result)
+        #expect(book.revisions.isEmpty)
+        let ending = try await world.run(directory: book) {
+            api(&$0)
+            $0.isRefresh = true
+        }
+        #expect(ending.stop == nil && !ending.wasFinished)
+        #expect(book.revisions.count == book.asked.count - asked && Set(book.revisions) == ["r1"])
+        #expect(try world.result == result)
+        #expect(try await world.run(directory: book, api).wasFinished)
+    }
+
+    @Test("says notFound of customers whom nobody knows")
+    func notFound() async throws {
+        let world = try MigrationWorld()
+        let ending = try await world.run(directory: Book([]), api)
+        #expect(ending.counts.count(of: .migrated) == 0 && ending.counts.count(of: .notFound) > 0)
+        #expect(try world.results().allSatisfy { $0["outcome"]?.text != "notFound" || $0["reason"]?.text == "4040010" })
+        #expect(try await world.run(directory: Book([]), api).wasFinished)
+    }
+
+    @Test("ends where the key is refused, with every row in the result, and goes on when it is not any more")
+    func refusedKey() async throws {
+        let world = try MigrationWorld()
+        let book = Book(try histories())
+        book.refuse(true)
+        let ending = try await world.run(directory: book, api)
+        #expect(ending.stop == .refusedByAppStore)
+        #expect(try world.results().count == world.rows.count)
+        #expect(try world.results().contains { $0["reason"]?.text == "notAskedYet" })
+        book.refuse(false)
+        let second = try await world.run(directory: book, api)
+        #expect(second.stop == nil && second.counts.count(of: .failed) == 0)
+    }
+
+    @Test("plans without asking anybody or writing a result, and then goes on from there")
+    func plan() async throws {
+        let world = try MigrationWorld()
+        let book = Book(try histories())
+        let plan = try await world.run(directory: book) {
+            api(&$0)
+            $0.isPlan = true
+        }
+        #expect(plan.stop == .planned && book.asked.isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: world.destination.path))
+        let ending = try await world.run(directory: book, api)
+        #expect(ending.stop == nil && Int64(book.asked.count) <= plan.customers?.waiting ?? 0)
+    }
+
+    @Test("looks nobody up for a receipt that is not authentic, unless it is told to, and marks it then")
+    func unverified() async throws {
+        let tampered = try #require(StandIn.hostile.first { $0.mangling == "tamperedByte" })
+        let receipt = try StandIn.receipt(.activeSubscription)
+        let row = MigrationWorld.Row(id: "t", receipt: tampered.text, expected: "refused")
+        let strict = try MigrationWorld()
+        try strict.write([row])
+        let book = Book([receipt.originalTransactionIds + tampered.originalTransactionIds])
+        _ = try await strict.run(directory: book, api)
+        #expect(book.asked.isEmpty)
+        #expect(try strict.results().first?["outcome"]?.text == "refused")
+        let lenient = try MigrationWorld()
+        try lenient.write([row])
+        _ = try await lenient.run(directory: book) {
+            api(&$0)
+            $0.lasting.allowUnverified = true
+        }
+        let result = try #require(try lenient.results().first)
+        #expect(result["outcome"]?.text == "migrated" && result["verified"] == .bool(false))
+        #expect(book.asked.count == 1)
+    }
+
+    @Test("is stopped by its limit of rows and goes on behind it")
+    func limit() async throws {
+        let world = try MigrationWorld()
+        let book = Book(try histories())
+        var runs = 0
+        while try await world.run(
+            directory: book,
+            {
+                api(&$0); $0.rowLimit = 20
+            }
+        ).stop != nil { runs += 1 }
+        #expect(runs >= world.rows.count / 20)
+        #expect(try world.results().map { $0["id"]?.text } == world.rows.map(\.id))
+    }
+
+    @Test("ties account tokens to purchases when it is told to, and says what it would do before")
+    func accountTokens() async throws {
+        let world = try MigrationWorld()
+        let first = try StandIn.receipt(.activeSubscription)
+        let second = try StandIn.receipt(.nonConsumable)
+        let token = "11111111-2222-4333-8444-555555555555"
+        var bytes: [UInt8] = []
+        for (receipt, user) in [(first, token), (first, token.uppercased()), (second, "a"), (second, "b")] {
+            let row: KeyValuePairs<String, JSONValue?> = [
+                "id": .string("\(bytes.count)"), "receipt": .string(receipt.base64), "user": .string(user),
+            ]
+            bytes += JSONValue.object(row).bytes + [0x0A]
+        }
+        try Data(bytes).write(to: world.source)
+        let book = Book(try histories())
+        func run(_ tokens: MigrationOptions.AccountTokens) async throws {
+            _ = try await world.run(directory: book) {
+                api(&$0)
+                $0.lasting.source.accountTokenColumn = "user"
+                $0.accountTokens = tokens
+            }
+        }
+        try await run(.dryRun)
+        #expect(book.tokens.isEmpty)
+        let count = Set(first.originalTransactionIds).count
+        #expect(world.said.contains { $0.contains("\(count) of 1 customers would be set") }, "\(world.said)")
+        #expect(world.said.contains { $0.contains("1 customers have rows with different account tokens") })
+        try await run(.set)
+        try await run(.set)
+        #expect(book.tokens.sorted() == Set(first.originalTransactionIds).map { "\($0) \(token)" }.sorted())
+    }
+}

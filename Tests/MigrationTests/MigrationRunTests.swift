@@ -1,0 +1,190 @@
+import Cryptography
+import Foundation
+import Ledger
+import Migration
+import Pipeline
+import Simulator
+import StoreTypes
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("A migration")
+struct MigrationRunTests {
+    @Test("gives each row of the source exactly one row of the result, and counts what became of it")
+    func everyRow() async throws {
+        let world = try MigrationWorld()
+        let ending = try await world.run()
+        #expect(ending.stop == nil && ending.counts.hasFailures)
+        let results = try world.results()
+        #expect(results.map { $0["id"]?.text } == world.rows.map(\.id))
+        for (row, result) in zip(world.rows, results) {
+            #expect(result["outcome"]?.text == row.expected, "\(row.id)")
+            #expect((result["reason"] == .null) == (row.expected != "refused"), "\(row.id)")
+        }
+        let counted = Dictionary(grouping: world.rows, by: \.expected).mapValues { Int64($0.count) }
+        #expect(ending.counts.outcomes == counted && ending.counts.rows == Int64(world.rows.count))
+    }
+
+    @Test("that is done does nothing when it is asked for again, and ends as before")
+    func again() async throws {
+        let world = try MigrationWorld()
+        let first = try await world.run()
+        let bytes = try world.result
+        let second = try await world.run()
+        #expect(second.wasFinished && second.counts == first.counts && second.stop == nil)
+        #expect(try world.result == bytes)
+    }
+
+    @Test(
+        "that was stopped goes on where it stopped, and ends with what an undisturbed one gives", arguments: [1, 7, 50])
+    func steps(limit: Int64) async throws {
+        let whole = try MigrationWorld()
+        _ = try await whole.run()
+        let world = try MigrationWorld()
+        var runs = 0
+        while true {
+            let ending = try await world.run { $0.rowLimit = limit }
+            runs += 1
+            #expect(try world.results().count <= runs * Int(limit))
+            if ending.stop == nil { break }
+            #expect(ending.stop == .rowLimit)
+        }
+        #expect(runs >= world.rows.count / Int(limit))
+        #expect(try world.result == whole.result)
+    }
+
+    @Test("notices a source that is another one, and options that are others")
+    func changes() async throws {
+        let world = try MigrationWorld()
+        _ = try await world.run { $0.rowLimit = 5 }
+        let otherColumn = await world.failure { $0.lasting.source.receiptColumn = "receipt-data" }
+        #expect(otherColumn?.description.contains("--receipt-column was the usual one and is receipt-data now") == true)
+        try world.write(Array(world.rows.reversed()))
+        let otherSource = await world.failure()
+        #expect(otherSource?.description.contains("is not the source that this migration began with") == true)
+        let ending = try await world.run { $0.isFresh = true }
+        #expect(ending.counts.rows == Int64(world.rows.count))
+    }
+
+    @Test("goes on with what was added to its source, also behind a last line that was not whole")
+    func growth() async throws {
+        for cut in [0, 1, 40] {
+            let world = try MigrationWorld()
+            let whole = try world.sourceBytes
+            let middle = try #require(whole.indices.filter { whole[$0] == 0x0A }.dropFirst(9).first)
+            try Data(whole[...(middle + cut)]).write(to: world.source)
+            let first = try await world.run()
+            #expect(first.stop == nil)
+            #expect(first.counts.rows == (cut == 0 ? 10 : 11))
+            try Data(whole).write(to: world.source)
+            let second = try await world.run()
+            #expect(second.counts.rows == Int64(world.rows.count))
+            #expect(try world.results().map { $0["id"]?.text } == world.rows.map(\.id), "\(cut)")
+            #expect(world.said.contains { $0.contains("has grown") })
+        }
+    }
+
+    @Test("makes ids that are missing or repeated unique, and says so once")
+    func ids() async throws {
+        let world = try MigrationWorld()
+        let receipt = world.rows[0].receipt
+        try world.write(["a", "a", "", "a#2", "a"].map { .init(id: $0, receipt: receipt, expected: "decoded") })
+        let ending = try await world.run()
+        #expect(try world.results().map { $0["id"]?.text } == ["a", "a#2", "#3", "a#2#4", "a#5"])
+        #expect(ending.counts.renamedIds == 4)
+        #expect(world.said.count == 1)
+    }
+
+    @Test("refuses a destination that is somebody else's, and one that another process works on")
+    func destinations() async throws {
+        let world = try MigrationWorld()
+        try Data("mine".utf8).write(to: world.destination)
+        #expect(await world.failure()?.description.contains("is not this migration's") == true)
+        #expect(try world.result == Array("mine".utf8))
+        try FileManager.default.removeItem(at: world.destination)
+        let other = try MigrationLedger(path: world.destination.path + ".progress")
+        let locked = await world.failure()
+        #expect(
+            locked?.description.contains("another process works on this destination") == true,
+            "\(String(describing: locked))")
+        withExtendedLifetime(other) {}
+    }
+}
+
+/// A folder with a source of every kind of receipt, genuine and hostile.
+final class MigrationWorld: Sendable {
+    struct Row: Sendable {
+        let id: String
+        let receipt: String
+        let expected: String
+    }
+
+    let folder: URL
+    let rows: [Row]
+    private let sentences = Mutex<[String]>([])
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "migration-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let genuine = try StandIn.world.receipts.map { receipt in
+            Row(
+                id: receipt.id, receipt: receipt.base64,
+                expected: receipt.originalTransactionIds.isEmpty ? "noTransactions" : "decoded")
+        }
+        rows = try genuine + StandIn.hostile.map { Row(id: $0.id, receipt: $0.text, expected: $0.expected.rawValue) }
+        try write(rows)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    var source: URL { folder.appending(path: "in.jsonl") }
+    var destination: URL { folder.appending(path: "out.jsonl") }
+    var said: [String] { sentences.withLock { $0 } }
+    var sourceBytes: [UInt8] { get throws { [UInt8](try Data(contentsOf: source)) } }
+    var result: [UInt8] { get throws { [UInt8](try Data(contentsOf: destination)) } }
+
+    func results() throws -> [JSONValue] {
+        try result.split(separator: 0x0A).map { try JSONValue(reading: Array($0)) }
+    }
+
+    func write(_ rows: [Row]) throws {
+        var bytes: [UInt8] = []
+        for row in rows {
+            bytes += JSONValue.object(["id": .string(row.id), "receipt": .string(row.receipt)]).bytes + [0x0A]
+        }
+        try Data(bytes).write(to: source)
+    }
+
+    func run(
+        directory: (any CustomerDirectory)? = nil, _ change: (inout MigrationOptions) -> Void = { _ in }
+    ) async throws(MigrationError) -> Migration.Ending {
+        var options = MigrationOptions(source: source.path, destination: destination.path, workers: 2)
+        change(&options)
+        let migration = try Migration(
+            options, reader: Self.reader(), directory: directory, watch: MigrationWatch(),
+            say: { sentence in self.sentences.withLock { $0.append(sentence) } })
+        return try await migration.run()
+    }
+
+    func failure(_ change: (inout MigrationOptions) -> Void = { _ in }) async -> MigrationError? {
+        do throws(MigrationError) {
+            _ = try await run(change)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private static func reader() throws(MigrationError) -> StoredReceiptReader {
+        do {
+            let pki = try StandIn.pki
+            var settings = Settings()
+            settings.trustedRoots = pki.roots.map(\.certificate)
+            settings.intermediates = pki.intermediates.map(\.certificate)
+            return StoredReceiptReader(trust: try TrustStore(settings: settings), now: { StandIn.noon })
+        } catch {
+            throw .notPossible("\(error)")
+        }
+    }
+}

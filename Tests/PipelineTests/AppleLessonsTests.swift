@@ -1,0 +1,99 @@
+import Pipeline
+import Rendering
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("What Apple's answers teach for the time when Apple has none")
+struct AppleLessonsTests {
+    private func bridge(_ bodies: [String]) throws -> Bridge {
+        try Bridge(FakeApple { _, number in number < bodies.count ? .body(bodies[number]) : .http(503) }) {
+            $1.answer = [.apple, .receipt]
+        }
+    }
+
+    private func answer(_ row: String) -> String { "{\"status\":0,\"latest_receipt_info\":[{\(row)}]}" }
+
+    @Test("a refund stays a refund, and one that was undone does not")
+    func refunds() async throws {
+        let receipt = try StandIn.receipt(.nonConsumable)
+        let id = try #require(receipt.transactions.first?.transactionId)
+        let refunded = answer(
+            "\"transaction_id\":\"\(id)\",\"cancellation_date\":\"2026-11-20 00:00:00 Etc/GMT\","
+                + "\"cancellation_date_ms\":\"1795132800586\",\"cancellation_reason\":\"1\"")
+        let after = try bridge([refunded])
+        #expect(await after.ask(receipt.base64).source == .apple)
+        let reply = await after.ask(receipt.base64)
+        #expect(reply.source == .receipt)
+        let row = reply.json?["receipt"]?["in_app"]?.elements?.first { $0["transaction_id"]?.text == id }
+        #expect(row?["cancellation_date_ms"]?.text == "1795132800586")
+        #expect(row?["cancellation_reason"]?.text == "1")
+
+        let undone = try bridge([refunded, answer("\"transaction_id\":\"\(id)\"")])
+        for _ in 0..<2 { #expect(await undone.ask(receipt.base64).source == .apple) }
+        #expect(await undone.ask(receipt.base64).text.contains("cancellation_date") == false)
+    }
+
+    @Test(
+        "no refund: an upgrade, a date that cannot be read, an answer about a receipt that is not authentic",
+        arguments: [
+            "\"cancellation_date_ms\":\"1795132800586\",\"is_upgraded\":\"true\"",
+            "\"cancellation_date_ms\":\"soon\"",
+            "\"cancellation_date_ms\":99999999999999999999",
+            "\"cancellation_date\":{}",
+        ])
+    func noRefund(members: String) async throws {
+        let receipt = try StandIn.receipt(.nonConsumable)
+        let id = try #require(receipt.transactions.first?.transactionId)
+        let bridge = try bridge([answer("\"transaction_id\":\"\(id)\",\(members)")])
+        #expect(await bridge.ask(receipt.base64).source == .apple)
+        let reply = await bridge.ask(receipt.base64)
+        #expect(reply.short == "0 receipt Production")
+        #expect(!reply.text.contains("cancellation_date"))
+    }
+
+    @Test("the flat answers of iOS 6 teach as well")
+    func flat() async throws {
+        let receipt = try #require(
+            try StandIn.world.receipts.first {
+                $0.plan.version != nil
+                    && $0.transactions.first.map { $0.product.kind == .nonConsumable && $0.revocation == nil } == true
+            })
+        let id = try #require(receipt.transactions.first?.transactionId)
+        let bridge = try bridge([
+            "{\"status\":0,\"receipt\":{\"transaction_id\":\"\(id)\",\"cancellation_date_ms\":\"1795132800586\"}}"
+        ])
+        #expect(await bridge.ask(receipt.base64).source == .apple)
+        let reply = await bridge.ask(receipt.base64)
+        #expect(reply.source == .receipt)
+        #expect(reply.text.contains("\"cancellation_date_ms\":\"1795132800586\""))
+    }
+
+    @Test("identifiers that Apple named for a receipt without purchases are looked up when Apple is gone")
+    func identifiers() async throws {
+        try await ServerAPIWorld.asking { store, port, transport in
+            let pipeline = try ServerAPIWorld.pipeline(
+                store, port: port, transport: transport, answer: [.apple, .api, .receipt])
+            let customer = try #require(
+                store.world.customers.first { $0.kind == .activeSubscription && $0.environment == .production })
+            let id = try #require(customer.transactions.last?.originalTransactionId)
+            let receipt = try #require(
+                store.receipts.first { $0.originalTransactionIds.isEmpty && $0.environment == .production })
+            let body = Array(Question.body(receipt.base64, password: nil, [:]))
+            store.faults.add(
+                SimulatedFault(
+                    .body("{\"status\":0,\"latest_receipt_info\":[{\"original_transaction_id\":\"\(id)\"}]}"),
+                    times: 1))
+            #expect(await pipeline.answer(body: body, route: .auto).source == .apple)
+            store.faults.add(SimulatedFault(.status(503)))
+            let reply = await pipeline.answer(body: body, route: .auto)
+            #expect(reply.source == .api)
+            let rows = try JSONValue(reading: reply.answer.body)["latest_receipt_info"]?.elements ?? []
+            #expect(rows.contains { $0["original_transaction_id"]?.text == id })
+            let other = try ServerAPIWorld.pipeline(
+                store, port: port, transport: transport, answer: [.apple, .api, .receipt])
+            #expect(await other.answer(body: body, route: .auto).source == .receipt)
+        }
+    }
+}

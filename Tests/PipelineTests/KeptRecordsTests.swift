@@ -1,0 +1,123 @@
+import Pipeline
+import Rendering
+import Simulator
+import StoreTypes
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("The Server API's word on a customer")
+struct KeptRecordsTests {
+    /// A clock that a test moves.
+    final class Clock: Sendable {
+        private let instant = Mutex(StandIn.noon)
+
+        var now: Timestamp { instant.withLock { $0 } }
+        func set(_ timestamp: Timestamp) { instant.withLock { $0 = timestamp } }
+    }
+
+    private func body(_ receipt: IssuedReceipt, _ further: KeyValuePairs<String, JSONValue?> = [:]) -> [UInt8] {
+        Array(Question.body(receipt.base64, password: nil, further))
+    }
+
+    @Test("is good for a minute, and every answer has its own request date")
+    func kept() async throws {
+        try await ServerAPIWorld.asking { store, port, transport in
+            let clock = Clock()
+            let pipeline = try ServerAPIWorld.pipeline(
+                store, port: port, transport: transport, answer: [.api], now: { clock.now })
+            let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
+            let receipt = try #require(store.receipts(of: customer).first)
+            let first = await pipeline.answer(body: body(receipt), route: .auto)
+            #expect(first.source == .api && first.answer.status == .valid)
+            #expect(store.requests.total == 2)
+            clock.set(StandIn.noon.advanced(byMilliseconds: 59_000))
+            let second = await pipeline.answer(body: body(receipt), route: .auto)
+            #expect(second.source == .api)
+            #expect(store.requests.total == 2)
+            let dates = try [first, second].map { reply in
+                try JSONValue(reading: reply.answer.body)["receipt"]?["request_date_ms"]?.text
+            }
+            #expect(dates == ["1795262400000", "1795262459000"])
+            let thinned = await pipeline.answer(
+                body: body(receipt, ["exclude-old-transactions": .bool(true)]), route: .auto)
+            #expect(thinned.answer.body.count < second.answer.body.count || customer.transactions.count == 1)
+            #expect(store.requests.total == 2)
+            clock.set(StandIn.noon.advanced(byMilliseconds: 60_000))
+            _ = await pipeline.answer(body: body(receipt), route: .auto)
+            #expect(store.requests.total == 4)
+            clock.set(StandIn.noon)
+            _ = await pipeline.answer(body: body(receipt), route: .auto)
+            #expect(store.requests.total == 6, "a clock that went back makes nothing last longer")
+        }
+    }
+
+    @Test("is asked for every time where the app wants it, and after a failure")
+    func notKept() async throws {
+        try await ServerAPIWorld.asking { store, port, transport in
+            let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
+            let receipt = try #require(store.receipts(of: customer).first)
+            func calls(_ pipeline: VerifyReceiptPipeline) async -> Int {
+                store.requests.removeAll()
+                for _ in 0..<3 { _ = await pipeline.answer(body: body(receipt), route: .auto) }
+                return store.requests.total
+            }
+            let always = try ServerAPIWorld.pipeline(
+                store, port: port, transport: transport, answer: [.api], changing: { $0.cacheSeconds = 0 })
+            #expect(await calls(always) == 6)
+            let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
+            store.faults.add(SimulatedFault(.status(404), endpoint: "history", times: 1))
+            #expect(await pipeline.answer(body: body(receipt), route: .auto).answer.status == .temporarilyUnavailable)
+            #expect(await pipeline.answer(body: body(receipt), route: .auto).answer.status == .valid)
+        }
+    }
+
+    @Test("is not another customer's, and a receipt with a newer purchase asks anew")
+    func keys() async throws {
+        try await ServerAPIWorld.asking { store, port, transport in
+            let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
+            for receipt in store.receipts where !receipt.originalTransactionIds.isEmpty {
+                let reply = await pipeline.answer(body: body(receipt), route: .auto)
+                let answer = try JSONValue(reading: reply.answer.body)
+                let first = try #require(receipt.originalTransactionIds.first)
+                #expect(String(decoding: answer.bytes, as: UTF8.self).contains("\"\(first)\""), "\(receipt.id)")
+            }
+        }
+    }
+
+    @Test("that it knows nothing lets the receipt answer, or is 21010, as the app is configured")
+    func unknown() async throws {
+        try await ServerAPIWorld.asking { store, port, transport in
+            let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
+            let receipt = try #require(store.receipts(of: customer).first)
+            func ask(_ sources: [AnswerSource], _ policy: AppSettings.UnknownTransaction) async throws -> String {
+                let pipeline = try ServerAPIWorld.pipeline(
+                    store, port: port, transport: transport, answer: sources,
+                    changing: { $0.unknownTransaction = policy })
+                let reply = await pipeline.answer(body: body(receipt), route: .auto)
+                return "\(reply.answer.status.rawValue) \(reply.source)"
+            }
+            store.faults.add(
+                SimulatedFault(.serverAPI(.failure(code: 4_040_010, retryAfter: nil)), endpoint: "serverAPI"))
+            #expect(try await ask([.api], .receipt) == "0 receipt")
+            #expect(try await ask([.api, .receipt], .receipt) == "0 receipt")
+            #expect(try await ask([.api, .apple, .receipt], .receipt) == "0 apple")
+            #expect(try await ask([.api], .accountNotFound) == "21010 api")
+            #expect(try await ask([.api, .receipt], .accountNotFound) == "21010 api")
+            #expect(try await ask([.api, .apple, .receipt], .accountNotFound) == "0 apple")
+        }
+    }
+
+    @Test("that it knows nothing does not let an old receipt say that a subscription is over")
+    func unknownAndStale() async throws {
+        try await ServerAPIWorld.asking { store, port, transport in
+            let customer = try #require(store.world.customers.first { $0.kind == .expiredSubscription })
+            let receipt = try #require(store.receipts(of: customer).first)
+            store.faults.add(
+                SimulatedFault(.serverAPI(.failure(code: 4_040_010, retryAfter: nil)), endpoint: "serverAPI"))
+            let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
+            let reply = await pipeline.answer(body: body(receipt), route: .auto)
+            #expect(String(decoding: reply.answer.body, as: UTF8.self) == "{\"status\":21005,\"is_retryable\":true}")
+        }
+    }
+}

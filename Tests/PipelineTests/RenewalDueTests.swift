@@ -1,0 +1,141 @@
+import Pipeline
+import Rendering
+import Simulator
+import StoreTypes
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+
+@Suite("A subscription of an iOS 6 receipt that ended moments ago")
+struct RenewalDueTests {
+    /// The Server API for one customer: over at first, renewed when it is asked again.
+    private final class Renewing: HTTPTransport {
+        private let answers: [[JSONValue]]
+        private let asked = Mutex<[String]>([])
+
+        /// - Parameter answers: history and statuses, first and later ones.
+        init(_ answers: [[JSONValue]]) { self.answers = answers }
+
+        var questions: [String] { asked.withLock { $0 } }
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            let kind = request.url.text.contains("/history/") ? 0 : 1
+            let round = asked.withLock { asked in
+                let name = kind == 0 ? "history" : "statuses"
+                asked.append(name)
+                return asked.count { $0 == name } - 1
+            }
+            return HTTPResponse(status: 200, body: answers[min(round, answers.count - 1)][kind].bytes)
+        }
+
+        func shutDown(grace: Duration) async {}
+    }
+
+    private struct Story {
+        let store: SimulatedStore
+        let receipt: IssuedReceipt
+        let transaction: SimulatedTransaction
+
+        init() throws {
+            store = try StandIn.world
+            receipt = try StandIn.receipt(.oldActiveSubscription, version: 3)
+            transaction = try #require(receipt.transactions.last)
+        }
+
+        /// History and statuses at a time when the period ends there.
+        func answers(
+            end: Timestamp, status: Int64, renews: Int64 = 1, retries: Bool? = nil
+        ) throws -> [JSONValue] {
+            let bundleId = SimulatedApp.first.bundleId
+            var row = transaction
+            row.expiresDate = end
+            let signed = try store.pki.jwsSigner.jws(
+                payload: row.row(.production, signedDate: StandIn.noon, bundleId: bundleId))
+            let renewal = try store.pki.jwsSigner.jws(
+                payload: .object([
+                    "originalTransactionId": .string(transaction.originalTransactionId),
+                    "productId": .string(transaction.product.productId),
+                    "autoRenewProductId": .string(transaction.product.productId),
+                    "autoRenewStatus": .number(renews), "environment": .string("Production"),
+                    "isInBillingRetryPeriod": retries.map(JSONValue.bool),
+                    "signedDate": .number(StandIn.noon.milliseconds),
+                ]))
+            let envelope: KeyValuePairs<String, JSONValue?> = [
+                "bundleId": .string(bundleId), "environment": .string("Production"), "revision": .string("1"),
+                "hasMore": .bool(false), "signedTransactions": .array([.string(signed)]),
+            ]
+            let item = JSONValue.object([
+                "originalTransactionId": .string(transaction.originalTransactionId), "status": .number(status),
+                "signedTransactionInfo": .string(signed), "signedRenewalInfo": .string(renewal),
+            ])
+            let statuses: KeyValuePairs<String, JSONValue?> = [
+                "bundleId": .string(bundleId), "environment": .string("Production"),
+                "data": .array([
+                    .object(["subscriptionGroupIdentifier": .string("1"), "lastTransactions": .array([item])])
+                ]),
+            ]
+            return [.object(envelope), .object(statuses)]
+        }
+
+        func ask(_ transport: Renewing) async throws -> (status: Int, questions: [String]) {
+            let pipeline = try ServerAPIWorld.pipeline(store, port: 9, transport: transport, answer: [.api])
+            let reply = await pipeline.answer(
+                body: Array(Question.body(receipt.base64, password: nil, [:])), route: .auto)
+            return (reply.answer.status.rawValue, transport.questions)
+        }
+    }
+
+    private let minuteAgo = StandIn.noon.advanced(byMilliseconds: -60_000)
+    private let nextMonth = StandIn.noon.advanced(byMilliseconds: 30 * 86_400_000)
+
+    @Test("is asked for once more before anybody hears that it is over, and the renewal counts")
+    func renewed() async throws {
+        let story = try Story()
+        let transport = Renewing([
+            try story.answers(end: minuteAgo, status: 2), try story.answers(end: nextMonth, status: 1),
+        ])
+        let (status, questions) = try await story.ask(transport)
+        #expect(status == 0)
+        #expect(questions == ["history", "statuses", "history", "statuses"])
+    }
+
+    @Test("is over when it is still so the second time")
+    func over() async throws {
+        let story = try Story()
+        let (status, questions) = try await story.ask(Renewing([try story.answers(end: minuteAgo, status: 2)]))
+        #expect(status == 21006)
+        #expect(questions.count == 4)
+    }
+
+    @Test("is not asked for again where nothing is to be expected")
+    func nothingToExpect() async throws {
+        let story = try Story()
+        let hourAgo = StandIn.noon.advanced(byMilliseconds: -3_600_000)
+        for answers in [
+            try story.answers(end: hourAgo, status: 2), try story.answers(end: minuteAgo, status: 2, renews: 0),
+            try story.answers(end: minuteAgo, status: 2, retries: true), try story.answers(end: minuteAgo, status: 3),
+            try story.answers(end: minuteAgo, status: 5),
+        ] {
+            let (status, questions) = try await story.ask(Renewing([answers]))
+            #expect(status == 21006)
+            #expect(questions == ["history", "statuses"])
+        }
+    }
+
+    @Test(
+        "is asked for every time from two minutes before its end to two minutes after it",
+        arguments: [(121, 2), (119, 6), (0, 6), (-119, 6), (-121, 2)] as [(Int64, Int)])
+    func aroundTheEnd(seconds: Int64, calls: Int) async throws {
+        let story = try Story()
+        let end = StandIn.noon.advanced(byMilliseconds: seconds * 1_000)
+        let transport = Renewing([try story.answers(end: end, status: 1)])
+        let pipeline = try ServerAPIWorld.pipeline(story.store, port: 9, transport: transport, answer: [.api])
+        for _ in 0..<3 {
+            let reply = await pipeline.answer(
+                body: Array(Question.body(story.receipt.base64, password: nil, [:])), route: .auto)
+            #expect(reply.answer.status == .valid)
+        }
+        #expect(transport.questions.count == calls)
+    }
+}

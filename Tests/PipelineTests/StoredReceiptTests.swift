@@ -1,0 +1,86 @@
+import Cryptography
+import Pipeline
+import ReceiptDecoding
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("A stored text")
+struct StoredReceiptTests {
+    private func reader() throws -> StoredReceiptReader {
+        let pki = try StandIn.pki
+        var settings = Settings()
+        settings.trustedRoots = pki.roots.map(\.certificate)
+        settings.intermediates = pki.intermediates.map(\.certificate)
+        return StoredReceiptReader(trust: try TrustStore(settings: settings), now: { StandIn.noon })
+    }
+
+    @Test("is the receipt that it holds, in either style")
+    func receipts() throws {
+        let reader = try reader()
+        for receipt in try StandIn.world.receipts {
+            let stored = reader.read(Array(receipt.base64.utf8))
+            #expect(stored.isVerified && stored.kind.rawValue == receipt.plan.style, "\(receipt.id)")
+            #expect(stored.environment == receipt.environment && stored.bundleId == SimulatedApp.first.bundleId)
+            #expect(
+                Set(stored.lookupKeys.originalTransactionIds.map(\.rawValue)) == Set(receipt.originalTransactionIds))
+            #expect(stored.unverifiedIds.isEmpty && stored.repairs.isEmpty && stored.date != nil)
+            let decoded = try #require(Simulator.Base64.decode(receipt.base64))
+            #expect(stored.digest == SHA.hex(decoded, with: .sha256))
+        }
+    }
+
+    @Test("that is a whole verifyReceipt answer is its latest receipt, and tells which ids nobody signed")
+    func answer() throws {
+        let reader = try reader()
+        let receipt = try StandIn.receipt(.activeSubscription)
+        let known = try #require(receipt.originalTransactionIds.first)
+        let answer = """
+            {"status":0,"receipt":{"in_app":[{"transaction_id":"77"},{"original_transaction_id":"\(known)"}]},
+             "latest_receipt_info":[{"transaction_id":"0","original_transaction_id":"78"},{"transaction_id":5}],
+             "pending_renewal_info":[{"original_transaction_id":"79"}],"latest_receipt":"\(receipt.base64)"}
+            """
+        let stored = reader.read(Array(answer.utf8))
+        #expect(stored.isVerified && stored.repairs == [.answerWrapper])
+        #expect(stored.lookupKeys.originalTransactionIds.map(\.rawValue).contains(known))
+        #expect(stored.unverifiedIds.map(\.rawValue) == ["77", "78", "79"])
+        let without = reader.read(Array("{\"status\":0,\"receipt\":{\"transaction_id\":\"77\"}}".utf8))
+        #expect(without.failure?.code == .notAReceipt && without.kind == .unknown && without.digest == nil)
+        #expect(without.unverifiedIds.map(\.rawValue) == ["77"])
+    }
+
+    @Test("that is a signed transaction is one, and its customer can be looked up")
+    func signedTransaction() throws {
+        let transaction = try #require(StandIn.world.world.customers.flatMap(\.transactions).first)
+        let row = transaction.row(.sandbox, signedDate: StandIn.noon, bundleId: SimulatedApp.first.bundleId)
+        let text = try StandIn.pki.jwsSigner.jws(payload: row)
+        let stored = try reader().read(Array(text.utf8))
+        #expect(stored.isVerified && stored.kind == .jws && stored.environment == .sandbox)
+        #expect(stored.lookupKeys.originalTransactionIds.map(\.rawValue) == [transaction.originalTransactionId])
+        #expect(stored.lookupKeys.transactionIds.map(\.rawValue) == [transaction.transactionId])
+        #expect(stored.date == StandIn.noon && stored.digest == SHA.hex(Array(text.utf8), with: .sha256))
+        let changed = String(text.dropLast(8)) + "AAAAAAAA"
+        #expect(try reader().read(Array(changed.utf8)).failure?.code == .badSignature)
+    }
+
+    @Test("that is neither is told so, with a reason and without a trap")
+    func nothing() throws {
+        let reader = try reader()
+        for text in ["", " ", "{", "{}", "null", "eyJ..", "eyJ.a.b", "AAAA", "\u{0}", "{\"latest_receipt\":7}"] {
+            let stored = reader.read(Array(text.utf8))
+            #expect(!stored.isVerified && stored.lookupKeys.isEmpty, "\(text)")
+        }
+    }
+
+    @Test("of the hostile ones is what the App Store would say of it")
+    func hostile() throws {
+        let reader = try reader()
+        for receipt in try StandIn.hostile {
+            let stored = reader.read(Array(receipt.text.utf8))
+            let outcome: HostileReceipt.Outcome =
+                !stored.isVerified ? .refused : stored.lookupKeys.isEmpty ? .noTransactions : .decoded
+            #expect(outcome == receipt.expected, "\(receipt.mangling)")
+        }
+    }
+}

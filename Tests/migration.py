@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Migrates simulated rows of every kind and every mangling, from each kind of source to each kind of result, and checks
+each row of each result against what is known of it. Prints a table with rows a second and memory.
+
+    make bench-migrate                     100,000 rows, six sources, three results
+    make bench-migrate ROWS=1000000 PAIRS=jsonl:sqlite
+
+Python's standard library only; the tool is the release build.
+"""
+import argparse, csv, gzip, json, os, resource, shutil, sqlite3, subprocess, sys, tempfile, time, urllib.request
+
+SOURCES = ["jsonl", "csv", "sqlite", "folder", "stdin", "jsonl.gz"]
+RESULTS = ["jsonl", "csv", "sqlite"]
+
+
+def fail(text):
+    print(f"FAILED: {text}", file=sys.stderr)
+    sys.exit(1)
+
+
+def simulate(tool, state, customers):
+    """Everything under the state directory is complete before the simulator answers."""
+    process = subprocess.Popen(
+        [tool, "simulate", "--seed", "4", "--customers", str(customers), "--state", state, "--listen", "127.0.0.1:0",
+         "--clock", "2026-11-21T12:00:00Z"], stderr=subprocess.PIPE, text=True)
+    process.stderr.readline()
+    process.terminate()
+    process.wait()
+
+
+def world(state):
+    def lines(name):
+        with open(os.path.join(state, name)) as file:
+            return [json.loads(line) for line in file]
+    genuine = [(row["receipt"], "decoded" if row["originalTransactionIds"] else "noTransactions",
+                sorted(row["originalTransactionIds"])) for row in lines("receipts.jsonl")]
+    # One of them is a signed transaction in place of its receipt: it names one of the receipt's ids.
+    hostile = [(row["receipt"], row["expected"],
+                sorted(row["originalTransactionIds"])
+                if row["expected"] == "decoded" and row["mangling"] != "signedTransaction" else None)
+               for row in lines("hostile.jsonl")]
+    known = {id for customer in json.load(open(os.path.join(state, "world.json")))["customers"]
+             for id in [row["originalTransactionId"] for row in customer["transactions"]]}
+    for _, _, ids in genuine:
+        if not set(ids) <= known:
+            fail("receipts.jsonl has an id that world.json does not know")
+    return genuine, hostile
+
+
+def small(genuine):
+    """App Receipts of few purchases, as the one that the limit is measured with."""
+    return [row for row in genuine if row[0].startswith("MI") and len(row[0]) < 6_000]
+
+
+def rows(count, genuine, hostile):
+    """Each fiftieth row is a hostile one."""
+    for number in range(count):
+        if number % 50 == 49:
+            yield f"r{number}", *hostile[(number // 50) % len(hostile)]
+        else:
+            yield f"r{number}", *genuine[number % len(genuine)]
+
+
+def write(kind, path, all_rows):
+    if kind == "jsonl" or kind == "stdin":
+        with open(path, "w") as file:
+            for id, receipt, _, _ in all_rows:
+                file.write(json.dumps({"id": id, "receipt": receipt}) + "\n")
+    elif kind == "jsonl.gz":
+        with gzip.open(path, "wt", compresslevel=1) as file:
+            for id, receipt, _, _ in all_rows:
+                file.write(json.dumps({"id": id, "receipt": receipt}) + "\n")
+    elif kind == "csv":
+        with open(path, "w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(["when", "receipt", "id"])
+            for id, receipt, _, _ in all_rows:
+                writer.writerow(["2019", receipt, id])
+    elif kind == "sqlite":
+        database = sqlite3.connect(path)
+        database.execute("CREATE TABLE receipts (id TEXT, receipt TEXT, note TEXT)")
+        database.executemany("INSERT INTO receipts VALUES (?, ?, 'x')", ((id, receipt) for id, receipt, _, _ in all_rows))
+        database.commit()
+        database.close()
+    elif kind == "folder":
+        os.mkdir(path)
+        for id, receipt, _, _ in all_rows:
+            with open(os.path.join(path, id), "w", newline="") as file:
+                file.write(receipt)
+
+
+def read(kind, path):
+    if kind == "jsonl":
+        with open(path) as file:
+            for line in file:
+                row = json.loads(line)
+                yield row["id"], row["outcome"], row["originalTransactionIds"]
+    elif kind == "csv":
+        with open(path, newline="") as file:
+            for row in csv.DictReader(file):
+                yield row["id"], row["outcome"], json.loads(row["originalTransactionIds"])
+    else:
+        for id, outcome, ids in sqlite3.connect(path).execute(
+                "SELECT id, outcome, originalTransactionIds FROM results ORDER BY rowid"):
+            yield id, outcome, json.loads(ids)
+
+
+def migrate(tool, source, result, roots, standard_input=None):
+    begin = time.monotonic()
+    process = subprocess.Popen(
+        [tool, "migrate", source, "--to", result, "--roots", roots], stderr=subprocess.DEVNULL, stdin=standard_input)
+    _, status, usage = os.wait4(process.pid, 0)
+    return os.waitstatus_to_exitcode(status), time.monotonic() - begin, usage.ru_maxrss
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--customers", type=int, default=5_000)
+    parser.add_argument("--pairs", default="", help="source:result, with commas; all by default")
+    parser.add_argument("--small", action="store_true", help="genuine App Receipts of few purchases only")
+    options = parser.parse_args()
+    pairs = [tuple(pair.split(":")) for pair in options.pairs.split(",") if pair] or [
+        (source, result) for source in SOURCES for result in RESULTS]
+    folder = tempfile.mkdtemp(prefix="migration-")
+    try:
+        state = os.path.join(folder, "state")
+        simulate(options.tool, state, options.customers)
+        genuine, hostile = world(state)
+        if options.small:
+            genuine, hostile = small(genuine), small(genuine)
+        bench = json.loads(subprocess.run(
+            [options.tool, "bench", "--json"], capture_output=True, check=True).stdout)
+        micros = next(row["microseconds"] for row in bench if row["name"] == "receipt.verify+decode")
+        limit = (os.cpu_count() or 1) / micros * 1e6
+        print(f"{options.rows:,} rows of {len(genuine):,} receipts and {len(hostile)} hostile ones; "
+              f"limit: {os.cpu_count()} cores / {micros:.1f} µs = {limit:,.0f} rows/s")
+        print(f"{'source':10} {'result':8} {'seconds':>8} {'rows/s':>10} {'of limit':>8} {'memory':>8}")
+        for source in dict.fromkeys(source for source, _ in pairs):
+            path = os.path.join(folder, "in" if source == "folder" else f"in.{'jsonl' if source == 'stdin' else source}")
+            write(source, path, rows(options.rows, genuine, hostile))
+            for result in [result for wanted, result in pairs if wanted == source]:
+                target = os.path.join(folder, f"out-{source.replace('.', '-')}.{result}")
+                if source == "stdin":
+                    with open(path) as file:
+                        code, seconds, memory = migrate(options.tool, "-", target, f"{state}/roots", file)
+                else:
+                    code, seconds, memory = migrate(options.tool, path, target, f"{state}/roots")
+                if code != (0 if options.small else 1):
+                    fail(f"{source} to {result}: exit code {code}, expected 1 where some rows are refused, else 0")
+                check(source, result, target, rows(options.rows, genuine, hostile), options.rows)
+                rate = options.rows / seconds
+                print(f"{source:10} {result:8} {seconds:8.2f} {rate:10,.0f} {rate / limit:8.2f} {memory / 1024:5.0f} MB",
+                      flush=True)
+                for name in os.listdir(folder):
+                    if name.startswith("out-"):
+                        os.remove(os.path.join(folder, name))
+            shutil.rmtree(path) if source == "folder" else os.remove(path)
+        print("every row of every result is what it should be")
+    finally:
+        shutil.rmtree(folder)
+
+
+def check(source, result, target, expected, count):
+    """A folder's rows come by name; all other sources in their order."""
+    wanted = ((id, outcome, ids) for id, _, outcome, ids in expected)
+    if source == "folder":
+        wanted = iter(sorted(wanted))
+    got = 0
+    for (id, outcome, ids), (wanted_id, wanted_outcome, wanted_ids) in zip(read(result, target), wanted):
+        got += 1
+        if (id, outcome) != (wanted_id, wanted_outcome):
+            fail(f"{source} to {result}: {id} is {outcome}, expected {wanted_id} {wanted_outcome}")
+        if wanted_ids is not None and sorted(ids) != wanted_ids:
+            fail(f"{source} to {result}: {id} has other original transaction ids")
+    if got != count:
+        fail(f"{source} to {result}: {got} rows, expected {count}")
+
+
+main()
