@@ -44,7 +44,9 @@ package struct PackedRow: Sendable {
     var count: Int { cells.count }
 
     /// The text of the first column; empty where it is none.
-    func withFirstText<Result>(_ body: (UnsafeRawBufferPointer) throws(LedgerError) -> Result) throws(LedgerError) -> Result {
+    func withFirstText<Result>(_ body: (UnsafeRawBufferPointer) throws(LedgerError) -> Result) throws(LedgerError)
+        -> Result
+    {
         guard case .text(let end) = cells.first else { return try body(UnsafeRawBufferPointer(start: nil, count: 0)) }
         let outcome = text.withUnsafeBytes { buffer in
             Swift.Result { () throws(LedgerError) in try body(UnsafeRawBufferPointer(rebasing: buffer[..<end])) }

@@ -84,7 +84,8 @@ package final class ResultsTable {
                 let statement = try db.makeStatement(sql: "SELECT \(SQLName(columns[0].name)) FROM results")
                 let steps = try Row.fetchCursor(statement)
                 while try steps.next() != nil {
-                    _ = try known.insert(statement.sqliteStatement.utf8(at: 0) ?? UnsafeRawBufferPointer(start: nil, count: 0))
+                    _ = try known.insert(
+                        statement.sqliteStatement.utf8(at: 0) ?? UnsafeRawBufferPointer(start: nil, count: 0))
                 }
             }
         }
