@@ -43,6 +43,17 @@ package struct PackedRow: Sendable {
 
     var count: Int { cells.count }
 
+    /// The text of the first column; empty where it is none.
+    func withFirstText<Result>(_ body: (UnsafeRawBufferPointer) throws(LedgerError) -> Result) throws(LedgerError)
+        -> Result
+    {
+        guard case .text(let end) = cells.first else { return try body(UnsafeRawBufferPointer(start: nil, count: 0)) }
+        let outcome = text.withUnsafeBytes { buffer in
+            Swift.Result { () throws(LedgerError) in try body(UnsafeRawBufferPointer(rebasing: buffer[..<end])) }
+        }
+        return try outcome.get()
+    }
+
     /// Puts the values in the statement, which must be done with them before `body` returns.
     func withBindings<Result>(to statement: SQLiteStatement, _ body: () throws -> Result) throws -> Result {
         try text.withUnsafeBytes { buffer in

@@ -3,7 +3,8 @@ import GRDB
 
 /// The database that results go to: one table `results`, a row a result, rowids counting from 1 in the order of writing.
 ///
-/// The first column is text and never twice the same. What is written becomes durable with ``commit()``, all of it or
+/// The first column is text and never twice the same; an index over it comes last, in ``close()``, because one that grows
+/// along with the rows takes three times as long as they do. What is written becomes durable with ``commit()``, all of it or
 /// nothing. A call that failed has failed for good: open the table anew.
 package final class ResultsTable {
     package struct Column: Sendable, Hashable {
@@ -24,10 +25,14 @@ package final class ResultsTable {
     /// How many rows there are, those included that are not committed yet.
     package private(set) var rows: Int64 = 0
 
+    private static let index = "results_id"
+
     private let path: String
     private let columns: [Column]
     private var queue: DatabaseQueue?
     private var insertion: Statement?
+    /// The first column's texts; nil before the first row, they are many to read again.
+    private var ids: IdentifierSet?
     private var isInTransaction = false
     private var failure: LedgerError?
 
@@ -61,12 +66,31 @@ package final class ResultsTable {
 
     /// - Returns: false where the first column's text is taken; nothing is written then.
     package func insert(_ row: borrowing PackedRow) throws(LedgerError) -> Bool {
-        let isNew = try onDatabase { db in
+        let ids = try knownIds()
+        guard try row.withFirstText({ (id) throws(LedgerError) in try ids.insert(id) }) else { return false }
+        try onDatabase { db in
             let statement = try begin(db).sqliteStatement
-            return try row.withBindings(to: statement) { try statement.run() == 1 }
+            _ = try row.withBindings(to: statement) { try statement.run() }
         }
-        if isNew { rows += 1 }
-        return isNew
+        rows += 1
+        return true
+    }
+
+    private func knownIds() throws(LedgerError) -> IdentifierSet {
+        if let ids { return ids }
+        let known = try IdentifierSet()
+        if rows > 0 {
+            try onDatabase { db in
+                let statement = try db.makeStatement(sql: "SELECT \(SQLName(columns[0].name)) FROM results")
+                let steps = try Row.fetchCursor(statement)
+                while try steps.next() != nil {
+                    _ = try known.insert(
+                        statement.sqliteStatement.utf8(at: 0) ?? UnsafeRawBufferPointer(start: nil, count: 0))
+                }
+            }
+        }
+        ids = known
+        return known
     }
 
     /// Everything written until now is on disk when this returns.
@@ -79,12 +103,22 @@ package final class ResultsTable {
     /// Commits, and leaves one plain file without companions. A second call does nothing.
     package func close() throws(LedgerError) {
         guard queue != nil else { return }
-        _ = try onDatabase { try begin($0) }
+        try onDatabase { db in
+            guard try insertion != nil || !isFinished(db) else { return }
+            _ = try begin(db)
+            let column = SQLName(columns[0].name)
+            try db.execute(sql: "CREATE UNIQUE INDEX IF NOT EXISTS \(Self.index) ON results (\(column))")
+        }
         try commit()
         insertion = nil
         try onDatabase { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
         try asLedgerError(at: path) { try queue?.close() }
         queue = nil
+    }
+
+    /// Whether ``close()`` was here before.
+    private func isFinished(_ db: Database) throws -> Bool {
+        try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master WHERE name = ?", arguments: [Self.index]) == 1
     }
 
     private func onDatabase<Result>(_ body: (Database) throws -> Result) throws(LedgerError) -> Result {
@@ -115,11 +149,15 @@ package final class ResultsTable {
         isInTransaction = true
         if let insertion { return insertion }
         let definitions = columns.enumerated().map { place, column in
-            "\(SQLName(column.name)) \(column.kind.rawValue)\(place == 0 ? " NOT NULL UNIQUE" : "")"
+            "\(SQLName(column.name)) \(column.kind.rawValue)\(place == 0 ? " NOT NULL" : "")"
         }
-        try db.execute(sql: "CREATE TABLE IF NOT EXISTS results (\(definitions.joined(separator: ", ")))")
+        try db.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS results (\(definitions.joined(separator: ", ")));
+                DROP INDEX IF EXISTS \(Self.index)
+                """)
         let marks = columns.map { _ in "?" }.joined(separator: ", ")
-        let statement = try db.makeStatement(sql: "INSERT INTO results VALUES (\(marks)) ON CONFLICT DO NOTHING")
+        let statement = try db.makeStatement(sql: "INSERT INTO results VALUES (\(marks))")
         insertion = statement
         return statement
     }

@@ -10,6 +10,12 @@ extension SQLiteStatement {
             self, index, start.assumingMemoryBound(to: CChar.self), UInt64(text.count), nil, UInt8(SQLITE_UTF8))
     }
 
+    /// In UTF-8 whatever the database is written in; valid until the next step.
+    func utf8(at column: CInt) -> UnsafeRawBufferPointer? {
+        guard let start = sqlite3_column_text(self, column) else { return nil }
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(self, column)))
+    }
+
     /// Runs a statement that gives no rows; how many rows it changed.
     func run() throws(DatabaseError) -> Int {
         let connection = sqlite3_db_handle(self)

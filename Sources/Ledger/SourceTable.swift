@@ -153,12 +153,6 @@ extension SQLiteStatement {
         return bytes.count > largest ? .tooLarge : .bytes([UInt8](bytes))
     }
 
-    /// In UTF-8 whatever the database is written in; valid until the next step.
-    private func utf8(at column: CInt) -> UnsafeRawBufferPointer? {
-        guard let start = sqlite3_column_text(self, column) else { return nil }
-        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(self, column)))
-    }
-
     private func blob(at column: CInt) -> UnsafeRawBufferPointer? {
         guard let start = sqlite3_column_blob(self, column) else { return nil }
         return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(self, column)))

@@ -19,7 +19,7 @@ struct Figures {
         print(
             "\(name): \(count) rows, \(Int(Double(count) / passed)) rows/s\(rate), "
                 + "\((passed * 100).rounded() / 100) s, of the processor \((seconds * 100).rounded() / 100) s, "
-                + "peak \(peakMemory >> 10) MiB")
+                + "resident \(residentMemory >> 20) MiB")
     }
 
     private var usage: rusage {
@@ -33,7 +33,10 @@ struct Figures {
             + Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6
     }
 
-    private var peakMemory: Int { usage.ru_maxrss }
+    private var residentMemory: Int {
+        let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
+        return (pages?.dropFirst().first.flatMap { Int($0) } ?? 0) * 4_096
+    }
 
     private func read(_ path: String) throws -> Int {
         var source = try Sources.open(path)
