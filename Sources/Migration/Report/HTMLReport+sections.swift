@@ -35,7 +35,7 @@ extension HTMLReport {
             ]
             return ReportSection(
                 id: "customers", title: "Customers", caption: "What asking about each customer once came to",
-                column: "Customers", entries: entries, whole: tally.all, number: "Customers", hasSwatches: true,
+                column: "State", entries: entries, whole: tally.all, number: "Customers", hasSwatches: true,
                 none: "There was nobody to ask about.")
         }
     }

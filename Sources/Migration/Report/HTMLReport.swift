@@ -81,7 +81,7 @@ struct HTMLReport {
             tiles.append(("customers", customers.all.grouped))
             tiles.append(("API calls", report.ending.history.calls.grouped))
         }
-        if let rate = report.rowsPerSecond { tiles.append(("rows a second, this run", rate.grouped)) }
+        if let rate = report.rowsPerSecond { tiles.append(("rows a second", rate.grouped)) }
         return tiles
     }
 

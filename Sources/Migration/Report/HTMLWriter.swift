@@ -38,7 +38,7 @@ struct HTMLWriter {
     mutating func text(_ text: String) { escaped(VisibleText.text(of: text)) }
 
     /// Text of others in a box of its own, which its direction does not leave.
-    mutating func foreign(_ text: String, limit: Int = 200) {
+    mutating func foreign(_ text: String, limit: Int = 120) {
         element("bdi") { html in
             for piece in VisibleText.pieces(of: text, limit: limit) {
                 switch piece {

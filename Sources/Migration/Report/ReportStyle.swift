@@ -31,7 +31,7 @@ enum ReportStyle {
         .product { margin: 0; color: var(--soft); font-size: .9rem; }
         h1 { margin: .25rem 0 .75rem; font-size: 1.9rem; line-height: 1.2; overflow-wrap: anywhere; }
         .arrow { color: var(--soft); font-weight: 400; }
-        .summary { margin: 0 0 .75rem; font-size: 1.25rem; line-height: 1.4; max-width: 52rem; }
+        .summary { margin: 0 0 .75rem; font-size: 1.25rem; line-height: 1.4; max-width: 60rem; text-wrap: balance; }
         .standing { margin: 0 0 1.5rem; padding-left: .75rem; border-left: 4px solid var(--notFound); }
         .standing.done { border-color: var(--migrated); }
         .tiles { display: flex; flex-wrap: wrap; gap: .75rem; margin: 0 0 1.5rem; }
@@ -62,13 +62,14 @@ enum ReportStyle {
         .zero th, .zero td { color: var(--soft); font-weight: 400; }
         .swatch { margin-right: .5rem; vertical-align: -1px; }
         .note { margin: .6rem 0 0; color: var(--soft); font-size: .9rem; }
-        .rows th, .rows td { overflow-wrap: anywhere; white-space: normal; }
+        .rows tbody th { overflow-wrap: anywhere; white-space: normal; min-width: 12rem; }
         .rows tbody th, .rows td:nth-child(3), .rows td:nth-child(4) {
           font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .85rem;
-          line-height: 1.65; font-weight: 400; min-width: 7rem;
+          line-height: 1.65; font-weight: 400;
         }
-        .rows td:nth-child(5) { min-width: 16rem; }
+        .rows td:nth-child(5) { min-width: 14rem; width: 50%; overflow-wrap: break-word; }
         .facts, .narrow { width: auto; }
+        .narrow caption { white-space: nowrap; }
         .narrow .number { padding-left: 2rem; }
         .facts th { white-space: nowrap; padding-right: 2rem; }
         .facts td { overflow-wrap: anywhere; }
@@ -102,10 +103,11 @@ enum ReportStyle {
           }
           @page { margin: 16mm 14mm; }
           * { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
-          body { max-width: none; padding: 0; font-size: 10pt; }
+          html { font-size: 9pt; }
+          body { max-width: none; padding: 0; }
           nav, .skip { display: none; }
           section { margin-top: 1.6rem; }
-          .pair { grid-template-columns: minmax(0, 1fr); }
+          .pair { grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: 1.5rem; }
           .pair, tr, .tiles div, svg { break-inside: avoid; }
           h2, caption, thead { break-after: avoid; }
           thead { display: table-header-group; }
