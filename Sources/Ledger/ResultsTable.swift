@@ -78,7 +78,7 @@ package final class ResultsTable {
 
     private func knownIds() throws(LedgerError) -> IdentifierSet {
         if let ids { return ids }
-        let known = try IdentifierSet()
+        let known = IdentifierSet()
         if rows > 0 {
             try onDatabase { db in
                 let statement = try db.makeStatement(sql: "SELECT \(SQLName(columns[0].name)) FROM results")

@@ -95,10 +95,10 @@ struct ResultsTableTests {
 
 @Suite("A set of identifiers")
 struct IdentifierSetTests {
-    @Test("knows what it was given, however much that is")
-    func membership() throws {
+    @Test("knows what it was given, in memory or not", arguments: [0, 1_000, 1 << 20])
+    func membership(memoryLimit: Int) throws {
         var random = SeededGenerator("identifiers")
-        let set = try IdentifierSet()
+        let set = IdentifierSet(memoryLimit: memoryLimit)
         var known: Set<[UInt8]> = []
         for text in ["", "\0", "a", "A", "a\0b", "a\0c", "é", "e\u{301}"] {
             #expect(try set.insert(text))
@@ -113,7 +113,7 @@ struct IdentifierSetTests {
 
     @Test("is no other one's")
     func separation() throws {
-        let (one, other) = (try IdentifierSet(), try IdentifierSet())
+        let (one, other) = (IdentifierSet(), IdentifierSet(memoryLimit: 0))
         #expect(try one.insert("a"))
         #expect(try other.insert("a"))
     }

@@ -114,9 +114,10 @@ struct Figures {
             verified: true, environment: "Production", bundleId: "com.example.app",
             originalTransactionIds: ["180000012345678"], transactionIds: ["180000012345678", "180000012345679"])
         var last = SinkPosition.start
+        var random = SeededGenerator("ids")
         try report(name + (hasRandomIds ? ", random ids" : ""), count) {
             for number in 0..<count {
-                row.id = hasRandomIds ? "\(UInt64.random(in: .min ... .max))-\(number)" : "customer-\(number)"
+                row.id = hasRandomIds ? "\(random.next())-\(number)" : "customer-\(number)"
                 _ = try sink.write(row)
                 if number % 10_000 == 9_999 { last = try sink.checkpoint() }
             }

@@ -6,7 +6,7 @@ struct TextSink<Format: ResultFormat>: ResultSink {
     private let path: String
     private var file: OutputFile
     private var rows: Int64
-    private let ids: IdentifierSet
+    private let ids = IdentifierSet()
     private var failure: SinkError?
 
     /// - Parameter position: nil for a new file.
@@ -21,7 +21,6 @@ struct TextSink<Format: ResultFormat>: ResultSink {
         self.path = path
         self.file = file
         rows = position.rows
-        ids = try asSinkError { () throws(LedgerError) in try IdentifierSet() }
         if position.bytes > 0 {
             try recallIds()
         } else {
