@@ -33,7 +33,8 @@ package final class IdentifierSet {
     private func insert(_ fingerprint: UInt64) throws(LedgerError) -> Bool {
         guard inMemory.count >= memoryLimit else { return inMemory.insert(fingerprint).inserted }
         guard !inMemory.contains(fingerprint) else { return false }
-        let table = try onDisk ?? FingerprintTable()
+        let table: FingerprintTable
+        if let onDisk { table = onDisk } else { table = try FingerprintTable() }
         onDisk = table
         return try table.insert(fingerprint)
     }
