@@ -14,6 +14,8 @@ struct Circumstances {
     let serverCount: Int
     /// The oldest purchase of `latest_receipt_info`.
     let oldest: Timestamp?
+    /// The newest purchase of each subscription in `latest_receipt_info`.
+    private let newest: [String: Timestamp]
     /// Ids of `latest_receipt_info`.
     let latestIdentifiers: Set<String>
     /// Whether any row of one side stands on the other.
@@ -32,7 +34,18 @@ struct Circumstances {
         serverCount = right.latest?.count ?? 0
         oldest = left.latest?.lazy.compactMap(\.purchaseDate).min()
         latestIdentifiers = Set((left.latest ?? []).lazy.compactMap { $0.identifier(.transactionId) })
+        var newest: [String: Timestamp] = [:]
+        for row in left.latest ?? [] {
+            guard let id = row.identifier(.originalTransactionId), let date = row.purchaseDate else { continue }
+            newest[id] = max(newest[id] ?? date, date)
+        }
+        self.newest = newest
         now = context.now ?? left.requestDate
+    }
+
+    /// The newest purchase that the answer gives of the row's subscription.
+    func newestListed(_ row: ComparedRow?) -> Timestamp? {
+        row?.identifier(.originalTransactionId).flatMap { newest[$0] }
     }
 
     func isRecent(_ instant: Timestamp?) -> Bool {

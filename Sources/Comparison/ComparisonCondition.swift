@@ -35,7 +35,10 @@ package enum ComparisonCondition: Sendable, Hashable {
     case noList
     /// The row stands in `latest_receipt_info` too.
     case inLatest
+    /// Asked with `exclude-old-transactions`, and no subscription is missing altogether.
     case excludingOld
+    /// Not a newer period of a subscription than the one that the answer gives as its newest.
+    case noNewerThanListed
     case historyV1
     case recentPurchase, recentExpiry
     /// Not one transaction of the one side stands on the other.
@@ -75,7 +78,7 @@ package enum ComparisonCondition: Sendable, Hashable {
         case .lessThanConsent: return right?.number == 1 && (left == nil || left?.number == 0)
         case .familyShared: return finding.isFamilyShared
         case .cancelledUpgrade:
-            return right == nil && finding.isUpgraded
+            return right == nil && finding.isUpgraded && finding.subject != .field(RowField.isUpgraded.name)
                 || finding.right?.isUpgraded == true && finding.left?[.revocationDate] != nil
         case .consumable: return finding.right?.isConsumable == true
         case .notAutoRenewable:
@@ -93,7 +96,12 @@ package enum ComparisonCondition: Sendable, Hashable {
         case .emptyList: return all.latestCount == 0 && all.snapshotCount > 0
         case .noList: return all.latestCount == nil
         case .inLatest: return finding.identifier.map(all.latestIdentifiers.contains) ?? false
-        case .excludingOld: return all.context.excludesOldTransactions
+        case .excludingOld:
+            guard all.context.excludesOldTransactions else { return false }
+            return finding.right?.isAutoRenewable == false || all.newestListed(finding.right) != nil
+        case .noNewerThanListed:
+            guard let listed = all.newestListed(finding.right), let date = finding.purchaseDate else { return true }
+            return date <= listed
         case .historyV1: return all.historyVersion == 1
         case .recentPurchase: return all.isRecent(finding.purchaseDate)
         case .recentExpiry: return all.isRecent(finding.expiresDate)

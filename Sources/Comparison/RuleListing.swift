@@ -62,6 +62,7 @@ extension ComparisonCondition {
         case .noList: "no `latest_receipt_info`"
         case .inLatest: "also in `latest_receipt_info`"
         case .excludingOld: "asked with `exclude-old-transactions`"
+        case .noNewerThanListed: "no newer than the period that is given"
         case .historyV1: "history of version 1"
         case .recentPurchase: "bought within ten minutes"
         case .recentExpiry: "ends within ten minutes"

@@ -38,11 +38,21 @@ struct Plant: Sendable {
         Plant("expiresDate", .unexpected) { $0.latest[1]["expires_date_ms"] = "\(Scene.now + 25 * Scene.day)" },
         Plant("missingTransaction", .unexpected) { $0.latest.remove(at: 0) },
         Plant("missingTransaction", .unexpected) { $0.history.remove(at: 2) },
+        Plant("missingTransaction", .unexpected) {
+            $0.history[0]["revocationDate"] = 1_790_000_000_000
+            $0.latest.remove(at: 0)
+            $0.snapshot = []
+        },
+        Plant("missingTransaction", .unexpected) {
+            $0.context.excludesOldTransactions = true
+            $0.history.append(Scene.period("102", start: Scene.now - Scene.day).row)
+        },
         Plant("autoRenewStatus", .unexpected) { $0.renewals[0]["auto_renew_status"] = "0" },
         Plant("autoRenewProductId", .unexpected) { $0.renewals[0]["auto_renew_product_id"] = "yearly" },
         Plant("entitlement", .unexpected) { $0.status = 2 },
         Plant("entitlement", .unexpected) { $0.status = 5 },
         Plant("unexplained", .unexpected) { $0.latest[1]["quantity"] = "2" },
+        Plant("unexplained", .unexpected) { $0.latest[0]["is_upgraded"] = "true" },
         Plant("unexplained", .unexpected) { $0.latest[1]["unheard_of"] = ["a": 1] },
         Plant("unexplained", .unexpected) { $0.top["unheard_of"] = 1 },
         Plant("unexplained", .unexpected) { $0.top["status"] = 21010 },
