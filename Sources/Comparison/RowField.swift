@@ -33,6 +33,9 @@ package enum RowField: Int, Sendable, CaseIterable {
         RenewalField(rawValue: field == .priceConsentStatus ? "priceIncreaseStatus" : field.name).map { (field, $0) }
     }
 
+    static let dates: [RowField] = [
+        .purchaseDate, .originalPurchaseDate, .expiresDate, .revocationDate, .gracePeriodExpiresDate,
+    ]
     static let transactionFields = ofTransactions.map(\.field)
     static let renewalFields = ofRenewals.map(\.field)
 

@@ -24,6 +24,14 @@ enum WireKeys {
     struct Meaning: Sendable {
         let target: Target
         let part: Part
+
+        /// Whether it is an instant, in any of its spellings.
+        var isDate: Bool {
+            switch part {
+            case .value(let kind): kind == .instant || kind == .cancellation
+            case .milliseconds, .formatted, .repetition: true
+            }
+        }
     }
 
     /// Of `in_app` and `latest_receipt_info`, iOS 6 rows included.

@@ -11,6 +11,7 @@ struct WireReader {
     func row(_ index: Int, _ keys: [String: WireKeys.Meaning]) -> ComparedRow {
         var row = ComparedRow()
         var properties: [String: ComparedValue] = [:]
+        var dates: [String] = []
         for child in outline.children(of: index) {
             guard !outline.isNull(child), let name = outline.name(child) else { continue }
             guard let meaning = keys[name] ?? keys[name.replacing("-", with: "_")] else {
@@ -19,9 +20,13 @@ struct WireReader {
             }
             switch meaning.target {
             case .field(let field): read(child, meaning.part, into: &row[field])
-            case .property(let name): read(child, meaning.part, into: &properties[name])
+            case .property(let name):
+                read(child, meaning.part, into: &properties[name])
+                if case .text? = properties[name], meaning.isDate { dates.append(name) }
             }
         }
+        for field in RowField.dates { settle(&row[field]) }
+        for name in dates { settle(&properties[name]) }
         if !properties.isEmpty {
             row.extras = properties.map { ComparedRow.Extra(name: $0.key, value: $0.value) }.sorted {
                 $0.name < $1.name
@@ -32,13 +37,12 @@ struct WireReader {
 
     private func read(_ index: Int, _ part: WireKeys.Part, into value: inout ComparedValue?) {
         switch part {
-        case .milliseconds: value = milliseconds(index) ?? raw(index)
+        case .milliseconds: value = milliseconds(index) ?? said(index) ?? value
         case .value(let kind) where kind == .instant || kind == .cancellation:
-            // The milliseconds beside it say the same, more exactly.
-            guard value?.instant == nil else { return }
-            value = milliseconds(index) ?? date(index)
+            if value?.instant == nil, let exact = milliseconds(index) { value = exact }
+            if value == nil { value = said(index) }
         case .value(let kind): value = scalar(index, kind)
-        case .formatted: if value?.instant == nil { value = date(index) }
+        case .formatted: if value == nil { value = said(index) }
         case .repetition: break
         }
     }
@@ -64,9 +68,11 @@ struct WireReader {
     /// 271,821 years around 1970: sums of such dates cannot overflow.
     private static let farthest: Int64 = 8_640_000_000_000_000
 
-    private func date(_ index: Int) -> ComparedValue? {
-        guard let text = text(index), !text.isEmpty else { return nil }
-        return DateText.instant(text).map(ComparedValue.instant) ?? .text(text)
+    /// A date that stands only as text is read last: beside most the milliseconds stand, and reading a text takes
+    /// a thousand times as long.
+    private func settle(_ value: inout ComparedValue?) {
+        guard let text = value?.text, let instant = DateText.instant(text) else { return }
+        value = .instant(instant)
     }
 
     private func scalar(_ index: Int, _ kind: ValueKind) -> ComparedValue? {
@@ -83,6 +89,9 @@ struct WireReader {
         default: return .text(text)
         }
     }
+
+    /// As it stands; an empty text says nothing.
+    private func said(_ index: Int) -> ComparedValue? { text(index) == "" ? nil : raw(index) }
 
     /// As it stands: scalars by their characters, containers by their JSON.
     private func raw(_ index: Int) -> ComparedValue? {
