@@ -75,6 +75,9 @@ let package = Package(
 
         // Assembly, doors and the stand-in App Store.
         .target(
+            name: "Comparison", dependencies: ["StoreTypes", "JSONReading", "AppStore", "Rendering"],
+            swiftSettings: strict),
+        .target(
             name: "Pipeline",
             dependencies: [
                 "StoreTypes", "JSONReading", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
@@ -153,6 +156,12 @@ let package = Package(
         .testTarget(
             name: "RenderingTests",
             dependencies: ["Rendering", "AppStore", "Purchases", "ReceiptDecoding", "StoreTypes", "TestSupport"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ComparisonTests",
+            dependencies: [
+                "Comparison", "AppStore", "JSONReading", "Rendering", "Simulator", "StoreTypes", "TestSupport",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "PipelineTests",

@@ -5,6 +5,16 @@ package struct JSONString: Sendable, Hashable {
     /// Whether it says something else than it spells.
     package let isEscaped: Bool
 
+    init(range: Range<Int>, isEscaped: Bool) {
+        self.range = range
+        self.isEscaped = isEscaped
+    }
+
+    /// The characters of a number or a word.
+    package init(range: Range<Int>) {
+        self.init(range: range, isEscaped: false)
+    }
+
     /// Whether this is what it says, however it is spelled.
     package func says(_ text: StaticString, in bytes: Span<UInt8>) -> Bool {
         guard isEscaped else { return bytes.holds(text, at: range) }

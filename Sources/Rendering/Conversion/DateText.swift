@@ -1,10 +1,11 @@
-import StoreTypes
+package import StoreTypes
 
 /// The instant that a date of an old answer names, for answers older than their `_ms` keys.
 ///
 /// `2011-02-17 06:20:57 Etc/GMT`; other zones are not read, since the GMT text always stands beside theirs.
-enum DateText {
-    static func instant(_ text: String) -> Timestamp? {
+package enum DateText {
+    /// Nil for any other text.
+    package static func instant(_ text: String) -> Timestamp? {
         guard let match = text.wholeMatch(of: /(\d{4})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d) Etc\/GMT/) else { return nil }
         let parts = [match.1, match.2, match.3, match.4, match.5, match.6].compactMap { Int64($0) }
         guard parts.count == 6, (1...12).contains(parts[1]), (1...31).contains(parts[2]), parts[3] < 24, parts[4] < 60,

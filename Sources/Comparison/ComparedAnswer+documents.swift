@@ -1,0 +1,25 @@
+import JSONReading
+
+extension ComparedAnswer {
+    /// Values in a document: 5,000 rows of both lists with all their keys.
+    static let maximumValues = 500_000
+
+    /// The document's one object, or what stands there instead.
+    static func outline(of bytes: [UInt8], at place: String) throws(ComparisonError) -> JSONOutline {
+        guard bytes.count <= maximumSize else {
+            throw ComparisonError(code: .tooLarge, place: place, reason: "over \(maximumSize) bytes")
+        }
+        guard let first = bytes.first(where: { $0 > 0x20 }) else {
+            throw ComparisonError(code: .empty, place: place, reason: "there is nothing")
+        }
+        guard first != UInt8(ascii: "<") else {
+            throw ComparisonError(code: .html, place: place, reason: "a web page in place of JSON")
+        }
+        do throws(JSONStructureError) {
+            return try JSONOutline(bytes, maximumNodes: maximumValues)
+        } catch {
+            let code: ComparisonError.Code = error.expected == "fewer values" ? .tooLarge : .malformed
+            throw ComparisonError(code: code, place: place, reason: "not a JSON object: \(error)")
+        }
+    }
+}

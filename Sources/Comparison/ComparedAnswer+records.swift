@@ -1,0 +1,19 @@
+package import AppStore
+import StoreTypes
+
+extension ComparedAnswer {
+    /// What the App Store Server API told, verified.
+    package init(_ records: CustomerRecords) throws(ComparisonError) {
+        self.init(form: .records)
+        isVerified = true
+        environment = records.environment.rawValue
+        bundleId = records.bundleId
+        appAppleId = records.appAppleId
+        try Self.check(rows: records.transactions.count + records.subscriptions.count, at: "serverAPI.history")
+        latest = records.transactions.map { ComparedRow($0.payload) }
+        renewals = records.subscriptions.compactMap { $0.renewal.map { ComparedRow($0.payload) } }
+        for subscription in records.subscriptions {
+            statuses[subscription.originalTransactionId] = Int64(subscription.status)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import JSONReading
+import Rendering
+
+extension ComparedAnswer {
+    /// A verifyReceipt answer: to an App Receipt, to an iOS 6 receipt, or nothing but a status.
+    ///
+    /// https://developer.apple.com/documentation/appstorereceipts/responsebody
+    package init(verifyReceipt bytes: [UInt8]?, at place: String = "verifyReceipt") throws(ComparisonError) {
+        guard let bytes else { throw ComparisonError(code: .missing, place: place, reason: "there is no answer") }
+        let outline = try Self.outline(of: bytes, at: place)
+        let reader = WireReader(outline: outline)
+        var parts: [AnswerField: Int] = [:]
+        var unknown: [ComparedRow.Extra] = []
+        for child in outline.children(of: 0) where !outline.isNull(child) {
+            guard let name = outline.name(child) else { continue }
+            if let field = WireKeys.answer[name] {
+                parts[field] = child
+            } else {
+                unknown.append(.init(name: name, value: .text(reader.text(child) ?? "…")))
+            }
+        }
+        guard parts[.status] != nil || parts[.receipt] != nil else {
+            throw ComparisonError(code: .notAnAnswer, place: place, reason: "there is neither status nor receipt")
+        }
+        if let receipt = parts[.receipt], !outline.isObject(receipt) {
+            throw ComparisonError(code: .badValue, place: "\(place).receipt", reason: "expected an object")
+        }
+        let isFlat = parts[.receipt].map { reader.isFlat($0) } ?? (parts[.latestExpiredReceiptInfo] != nil)
+        self.init(form: isFlat ? .flatAnswer : .answer)
+        properties = unknown
+        status = parts[.status].flatMap(reader.integer)
+        environment = parts[.environment].flatMap(reader.text)
+        if let text = parts[.latestReceipt].flatMap(reader.text) {
+            properties.append(.init(name: AnswerField.latestReceipt.rawValue, value: .text(text)))
+        }
+        if isFlat { try readFlat(parts, reader, place) } else { try read(parts, reader, place) }
+        properties.sort { $0.name < $1.name }
+    }
+
+    private mutating func read(
+        _ parts: [AnswerField: Int], _ reader: WireReader, _ place: String
+    ) throws(ComparisonError) {
+        if let receipt = parts[.receipt] { try read(receipt: receipt, reader, place) }
+        if let list = parts[.latestReceiptInfo] {
+            latest = try reader.rows(list, WireKeys.transaction, at: "\(place).latestReceiptInfo")
+        }
+        if let list = parts[.pendingRenewalInfo] {
+            renewals = try reader.rows(list, WireKeys.renewal, at: "\(place).pendingRenewalInfo")
+        }
+    }
+
+    private mutating func read(
+        receipt: Int, _ reader: WireReader, _ place: String
+    ) throws(ComparisonError) {
+        let purchases = FieldTables.bundled.appReceipt.rows.first { $0.field == .purchases }?.wire
+        let row = reader.row(receipt, WireKeys.receipt)
+        for extra in row.extras {
+            switch AppReceiptField(rawValue: extra.name) {
+            case .bundleId?: bundleId = extra.value.text
+            case .appAppleId?: appAppleId = extra.value.number
+            case .purchases?: break
+            default: if extra.name != purchases { property("receipt.\(extra.name)", extra.value) }
+            }
+        }
+        // The receipt's own date of purchase is a field of rows too, by its name.
+        if let date = row[.originalPurchaseDate] {
+            property("receipt.\(RowField.originalPurchaseDate.name)", date)
+        }
+        for child in reader.outline.children(of: receipt) where reader.outline.name(child) == purchases {
+            guard !reader.outline.isNull(child) else { continue }
+            snapshot = try reader.rows(child, WireKeys.transaction, at: "\(place).receipt.purchases")
+        }
+    }
+
+    private mutating func property(_ name: String, _ value: ComparedValue) {
+        properties.append(ComparedRow.Extra(name: name, value: value))
+    }
+
+    private mutating func readFlat(
+        _ parts: [AnswerField: Int], _ reader: WireReader, _ place: String
+    ) throws(ComparisonError) {
+        if let receipt = parts[.receipt] {
+            let row = reader.row(receipt, WireKeys.transaction)
+            for extra in row.extras {
+                switch FlatTransactionField(rawValue: extra.name) {
+                case .bundleId?: bundleId = extra.value.text
+                case .appAppleId?: appAppleId = extra.value.number ?? extra.value.text.flatMap { Int64($0) }
+                default: continue
+                }
+            }
+            snapshot = [row]
+        }
+        if let object = parts[.latestReceiptInfo] ?? parts[.latestExpiredReceiptInfo] {
+            guard reader.outline.isObject(object) else {
+                throw ComparisonError(
+                    code: .badValue, place: "\(place).latestReceiptInfo", reason: "expected an object")
+            }
+            latest = [reader.row(object, WireKeys.transaction)]
+        }
+        var renewal = reader.row(0, WireKeys.renewal)
+        renewal.extras = []
+        guard renewal != ComparedRow(), let row = latest?.first ?? snapshot.first else { return }
+        renewal[.originalTransactionId] = row[.originalTransactionId]
+        renewal[.productId] = row[.productId]
+        renewals = [renewal]
+    }
+}
+
+extension WireReader {
+    /// An iOS 6 receipt is one transaction.
+    fileprivate func isFlat(_ receipt: Int) -> Bool {
+        let purchases = FieldTables.bundled.appReceipt.rows.first { $0.field == .purchases }?.wire
+        var namesOneTransaction = false
+        for child in outline.children(of: receipt) {
+            guard let name = outline.name(child) else { continue }
+            if name == purchases { return false }
+            switch WireKeys.flatReceipt[name] {
+            case .transactionId?, .productId?, .bundleId?: namesOneTransaction = true
+            default: continue
+            }
+        }
+        return namesOneTransaction
+    }
+
+    /// A list of objects; one object counts as a list of it.
+    fileprivate func rows(
+        _ list: Int, _ keys: [String: WireKeys.Meaning], at place: String
+    ) throws(ComparisonError) -> [ComparedRow] {
+        guard outline.isArray(list) else {
+            throw ComparisonError(code: .badValue, place: place, reason: "expected an array of objects")
+        }
+        var rows: [ComparedRow] = []
+        for child in outline.children(of: list) {
+            guard outline.isObject(child) else {
+                throw ComparisonError(code: .badValue, place: place, reason: "expected an array of objects")
+            }
+            try ComparedAnswer.check(rows: rows.count + 1, at: place)
+            rows.append(row(child, keys))
+        }
+        return rows
+    }
+}

@@ -1,0 +1,70 @@
+import StoreTypes
+
+/// The status, the app, and what else stands once.
+extension Comparison {
+    mutating func compareStatus() {
+        let valid = Int64(VerifyReceiptStatus.valid.rawValue)
+        let notAuthentic = Int64(VerifyReceiptStatus.notAuthentic.rawValue)
+        if right.form == .records {
+            // Whoever has records took the receipt for authentic, unless our verification says otherwise.
+            let ours = context.isAuthentic == false ? notAuthentic : valid
+            let isSettled = left.isVerdict ? ours == valid : left.status == ours
+            if !isSettled { compare(.answer, "status", left.status.map(ComparedValue.number), .number(ours)) }
+        } else {
+            let newest = [left, right].lazy.compactMap { $0.latest?.last?.expiresDate ?? $0.snapshot.last?.expiresDate }
+            compare(
+                .answer, "status", left.status.map(ComparedValue.number), right.status.map(ComparedValue.number),
+                expiresDate: newest.max())
+        }
+    }
+
+    mutating func compareApp() {
+        compare(.receipt, "bundleId", left.bundleId, right.bundleId)
+        compare(.answer, "environment", left.environment, right.environment)
+        let isSilent = left.form == .flatAnswer && left.appAppleId == nil
+        if !isSilent || right.form != .records {
+            compare(
+                .receipt, "appAppleId", left.appAppleId.map(ComparedValue.number),
+                right.appAppleId.map(ComparedValue.number))
+        }
+    }
+
+    /// Only what both sides can say: iOS 6 answers have no environment, single histories perhaps no bundle id.
+    private mutating func compare(_ part: Finding.Part, _ name: String, _ left: String?, _ right: String?) {
+        if self.left.form == .flatAnswer, left == nil, part == .answer { return }
+        compare(part, name, left.map(ComparedValue.text), right.map(ComparedValue.text))
+    }
+
+    /// What only answers have.
+    mutating func compareProperties() {
+        guard right.form != .records else {
+            let known = Set(["latestReceipt"])
+            for property in left.properties where !known.contains(property.name) && !property.isOfReceipt {
+                compare(.answer, property.name, property.value, nil)
+            }
+            return
+        }
+        compareExtras(left.properties, right.properties) { comparison, name, left, right in
+            let isOfReceipt = name.hasPrefix("receipt.")
+            comparison.compare(
+                isOfReceipt ? .receipt : .answer, isOfReceipt ? String(name.dropFirst(8)) : name, left, right)
+        }
+    }
+
+    /// Two lists of named values.
+    mutating func compareExtras(
+        _ left: [ComparedRow.Extra], _ right: [ComparedRow.Extra],
+        _ body: (inout Comparison, String, ComparedValue?, ComparedValue?) -> Void
+    ) {
+        guard left != right else { return }
+        let others = Dictionary(right.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
+        let names = Set(left.map(\.name))
+        for extra in left { body(&self, extra.name, extra.value, others[extra.name]) }
+        for extra in right where !names.contains(extra.name) { body(&self, extra.name, nil, extra.value) }
+    }
+}
+
+extension ComparedRow.Extra {
+    /// The Server API says nothing of receipts.
+    fileprivate var isOfReceipt: Bool { name.hasPrefix("receipt.") }
+}

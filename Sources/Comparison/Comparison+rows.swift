@@ -1,0 +1,125 @@
+import Rendering
+
+/// Transactions.
+extension Comparison {
+    private static let identifiers: [RowField] = [.transactionId, .webOrderLineItemId]
+
+    mutating func compareRows() {
+        let theirs = distinct(right.latest ?? [], .latest, isLeft: false)
+        let snapshot = distinct(left.snapshot, .snapshot, isLeft: true)
+        let latest = left.latest.map { distinct($0, .latest, isLeft: true) }
+        let others = right.form == .records ? theirs : distinct(right.snapshot, .snapshot, isLeft: false)
+        let ofSnapshot = RowMatching(snapshot, others, by: Self.identifiers)
+        let ofLatest = latest.map { RowMatching($0, theirs, by: Self.identifiers) }
+        circumstances.hasCommonRows = !ofSnapshot.pairs.isEmpty || !(ofLatest?.pairs.isEmpty ?? true)
+
+        compareAppsOfRows(theirs)
+        compare(ofSnapshot, .snapshot)
+        if let ofLatest {
+            compare(ofLatest, .latest)
+            reportMissing(ofLatest.onlyRight, .latest, isLeft: false)
+        } else if right.form != .records {
+            reportMissing(theirs, .latest, isLeft: false)
+        }
+        // A history is told by latest_receipt_info, where there is one.
+        if right.form != .records || ofLatest == nil {
+            reportMissing(ofSnapshot.onlyRight, .snapshot, isLeft: false)
+        }
+    }
+
+    /// Once, the last of its kind.
+    private mutating func distinct(_ rows: [ComparedRow], _ part: Finding.Part, isLeft: Bool) -> [ComparedRow] {
+        var seen: [String: Int] = [:]
+        var kept: [ComparedRow] = []
+        kept.reserveCapacity(rows.count)
+        for row in rows {
+            guard let id = row.identifier(.transactionId), let place = seen.updateValue(kept.count, forKey: id) else {
+                kept.append(row)
+                continue
+            }
+            seen[id] = place
+            kept[place] = row
+            let value = ComparedValue.text(id)
+            report(
+                Finding(
+                    part: part, subject: .repetition, verifyReceipt: isLeft ? value : nil,
+                    serverAPI: isLeft ? nil : value, left: isLeft ? row : nil, right: isLeft ? nil : row))
+        }
+        return kept
+    }
+
+    /// A history of another app or environment, where its envelope does not say so.
+    private mutating func compareAppsOfRows(_ rows: [ComparedRow]) {
+        guard right.form == .records else { return }
+        for row in rows {
+            if let said = row.bundleId, let own = left.bundleId, said != own, said != right.bundleId {
+                compare(.latest, "bundleId", .text(own), .text(said), rows: (nil, row))
+            }
+            if let said = row.environment, let own = left.environment ?? right.environment, said != own,
+                said != right.environment || left.environment == nil
+            {
+                compare(.latest, "environment", .text(own), .text(said), rows: (nil, row))
+            }
+        }
+    }
+
+    private mutating func compare(_ matching: RowMatching, _ part: Finding.Part) {
+        for (left, right) in matching.pairs { compare(left, right, part, RowField.transactionFields) }
+        reportMissing(matching.onlyLeft, part, isLeft: true)
+        guard let moved = matching.firstMoved, part == .latest || self.right.form != .records else { return }
+        report(
+            Finding(
+                part: part, subject: .order, verifyReceipt: moved.left[.transactionId],
+                serverAPI: moved.right[.transactionId]))
+    }
+
+    /// All fields of two rows, and what stands beside them.
+    mutating func compare(
+        _ left: ComparedRow, _ right: ComparedRow, _ part: Finding.Part, _ fields: [RowField]
+    ) {
+        for field in fields {
+            let (one, other) = (left[field], right[field])
+            guard one != other else { continue }
+            if one == nil, isUnsaid(field, part) { continue }
+            compare(part, field.name, one, other, rows: (left, right))
+        }
+        guard !left.extras.isEmpty || !right.extras.isEmpty else { return }
+        if self.right.form == .records {
+            for extra in left.extras where !Self.isKnown(extra.name) {
+                compare(part, extra.name, extra.value, nil, rows: (left, right))
+            }
+        } else {
+            compareExtras(left.extras, right.extras) { comparison, name, one, other in
+                comparison.compare(part, name, one, other, rows: (left, right))
+            }
+        }
+    }
+
+    /// What the tables know and the App Store Server API does not say.
+    private static func isKnown(_ name: String) -> Bool {
+        InAppField(rawValue: name) != nil || FlatTransactionField(rawValue: name) != nil
+            || PurchaseInfoField(rawValue: name) != nil
+    }
+
+    /// Whether this form of answer never says it.
+    private func isUnsaid(_ field: RowField, _ part: Finding.Part) -> Bool {
+        guard right.form == .records else { return false }
+        switch (left.form, part) {
+        case (.flatAnswer, .snapshot), (.flatAnswer, .latest): return RowField.unknownToFlat.contains(field)
+        case (_, .snapshot): return RowField.unknownToSnapshots.contains(field)
+        default: return false
+        }
+    }
+
+    mutating func reportMissing(_ rows: [ComparedRow], _ part: Finding.Part, isLeft: Bool) {
+        for row in rows {
+            let id = row[part == .renewals ? .originalTransactionId : .transactionId] ?? row[.productId]
+            // A row without any id is still a row.
+            let value = id ?? .text("")
+            report(
+                Finding(
+                    part: part, subject: .row, verifyReceipt: isLeft ? value : nil, serverAPI: isLeft ? nil : value,
+                    left: isLeft ? row : nil, right: isLeft ? nil : row, expiresDate: row.expiresDate))
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Rendering
+
+/// What the keys of verifyReceipt's objects mean, by the field tables.
+enum WireKeys {
+    /// What a key says of its property.
+    enum Part: Sendable {
+        /// The value itself; of a date its text in GMT, or in iOS 6 answers its milliseconds.
+        case value(ValueKind)
+        /// `X_ms`
+        case milliseconds
+        /// `X_formatted`: the date's text in GMT.
+        case formatted
+        /// `X_pst`, `X_formatted_pst`: the same date once more.
+        case repetition
+    }
+
+    /// Where a key's value goes.
+    enum Target: Sendable {
+        case field(RowField)
+        /// A property without counterpart in the App Store Server API.
+        case property(String)
+    }
+
+    struct Meaning: Sendable {
+        let target: Target
+        let part: Part
+
+        /// Whether it is an instant, in any of its spellings.
+        var isDate: Bool {
+            switch part {
+            case .value(let kind): kind == .instant || kind == .cancellation
+            case .milliseconds, .formatted, .repetition: true
+            }
+        }
+    }
+
+    /// Of `in_app` and `latest_receipt_info`, iOS 6 rows included.
+    static let transaction = table { add in
+        for row in FieldTables.bundled.transactionReceipt.rows {
+            add(row.wire, row.also, row.field.rawValue, row.field.kind)
+        }
+        for row in FieldTables.bundled.flatTransaction.rows {
+            add(row.wire, nil, row.field.rawValue, row.field.kind)
+        }
+        for row in FieldTables.bundled.inApp.rows { add(row.wire, row.also, row.field.rawValue, row.field.kind) }
+        for row in FieldTables.bundled.transaction.rows { add(row.wire, row.also, row.field.rawValue, row.field.kind) }
+    }
+
+    /// Of `pending_renewal_info`.
+    static let renewal = table { add in
+        for row in FieldTables.bundled.renewal.rows {
+            add(row.wire, nil, row.field.rawValue, row.field.kind)
+            guard let also = row.also else { continue }
+            add(also, nil, RowField.priceConsentStatus.name, row.field.kind)
+        }
+    }
+
+    /// Of an App Receipt.
+    static let receipt = table { add in
+        for row in FieldTables.bundled.appReceipt.rows {
+            add(row.wire, row.also, row.field.rawValue, row.field.kind)
+        }
+    }
+
+    /// The top level.
+    static let answer = Dictionary(uniqueKeysWithValues: FieldTables.bundled.answer.rows.map { ($0.wire, $0.field) })
+
+    /// The keys of an iOS 6 receipt that are the app's.
+    static let flatReceipt = Dictionary(
+        FieldTables.bundled.flatTransaction.rows.map { ($0.wire, $0.field) }, uniquingKeysWith: { first, _ in first })
+
+    private static func table(_ rows: ((String, String?, String, ValueKind) -> Void) -> Void) -> [String: Meaning] {
+        var meanings: [String: Meaning] = [:]
+        rows { wire, also, name, kind in
+            let target = RowField.named[name].map(Target.field) ?? .property(name)
+            for wire in [wire, also].compactMap(\.self) {
+                meanings[wire] = Meaning(target: target, part: .value(kind))
+                guard kind == .instant || kind == .cancellation else { continue }
+                meanings["\(wire)_ms"] = Meaning(target: target, part: .milliseconds)
+                meanings["\(wire)_formatted"] = Meaning(target: target, part: .formatted)
+                meanings["\(wire)_pst"] = Meaning(target: target, part: .repetition)
+                meanings["\(wire)_formatted_pst"] = Meaning(target: target, part: .repetition)
+            }
+        }
+        return meanings
+    }
+}

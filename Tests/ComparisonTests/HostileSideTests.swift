@@ -1,0 +1,110 @@
+import Comparison
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Sides that are no answers")
+struct HostileSideTests {
+    @Test(
+        "What is no verifyReceipt answer is refused by name",
+        arguments: [
+            ("", ComparisonError.Code.empty), (" \n", .empty), ("<!DOCTYPE html><html></html>", .html),
+            ("null", .malformed), ("[]", .malformed), ("{", .malformed), ("{\"status\":0}x", .malformed),
+            ("{}", .notAnAnswer), ("{\"signedTransactions\":[]}", .notAnAnswer),
+            ("{\"status\":0,\"receipt\":5}", .badValue),
+            ("{\"status\":0,\"receipt\":{\"in_app\":{}}}", .badValue),
+            ("{\"status\":0,\"receipt\":{\"in_app\":[1]}}", .badValue),
+        ])
+    func answers(text: String, code: ComparisonError.Code) {
+        let error = #expect(throws: ComparisonError.self) { try ComparedAnswer(verifyReceipt: Array(text.utf8)) }
+        #expect(error?.code == code)
+    }
+
+    @Test(
+        "What is no history is refused by name",
+        arguments: [
+            ("", ComparisonError.Code.empty), ("<html>", .html), ("7", .malformed), ("{}", .notAnAnswer),
+            ("{\"signedTransactions\":[\"eyJ.e.s\"]}", .signedRow), ("{\"signedTransactions\":7}", .badValue),
+            ("{\"signedTransactions\":[{\"purchaseDate\":\"soon\"}]}", .badValue),
+        ])
+    func histories(text: String, code: ComparisonError.Code) {
+        let error = #expect(throws: ComparisonError.self) {
+            try ComparedAnswer(history: Array(text.utf8), statuses: nil)
+        }
+        #expect(error?.code == code)
+    }
+
+    @Test("A missing side is refused")
+    func missing() {
+        #expect(throws: ComparisonError.self) { try ComparedAnswer(verifyReceipt: nil) }
+        #expect(throws: ComparisonError.self) { try ComparedAnswer(history: nil, statuses: nil) }
+    }
+
+    @Test("5,000 rows are compared, 5,001 refused")
+    func manyRows() throws {
+        var scene = Scene()
+        let rows = (0..<4_997).map {
+            Scene.purchase("\(10_000 + $0)", of: "issue", "Non-Consumable", at: Scene.now - Int64($0) * 1_000)
+        }
+        scene.latest += rows.map(\.wire)
+        scene.history += rows.map(\.row)
+        #expect(try scene.differences() == [])
+        scene.latest.append(scene.latest[0])
+        let error = #expect(throws: ComparisonError.self) { try scene.verifyReceipt() }
+        #expect(error?.code == .tooManyRows)
+        scene.history.append(scene.history[0])
+        #expect(throws: ComparisonError.self) { try scene.serverAPI() }
+    }
+
+    @Test("Damaged answers and histories end in an error or in differences")
+    func damaged() throws {
+        var generator = SeededGenerator("damaged")
+        let scene = Scene()
+        let answer = try Scene.bytes(scene.answer)
+        let history = try Scene.bytes(scene.envelope.merging(["signedTransactions": scene.history]) { $1 })
+        let (left, right) = (try scene.verifyReceipt(), try scene.serverAPI())
+        func damage(_ bytes: [UInt8]) -> [UInt8] {
+            var bytes = bytes
+            for _ in 0..<Int.random(in: 1...3, using: &generator) where !bytes.isEmpty {
+                let index = Int.random(in: 0..<bytes.count, using: &generator)
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0: bytes[index] = UInt8.random(in: 0...255, using: &generator)
+                case 1: bytes.removeSubrange(index...)
+                case 2: bytes.remove(at: index)
+                default: bytes.insert(contentsOf: Array("9999999999".utf8), at: index)
+                }
+            }
+            return bytes
+        }
+        for _ in 0..<1_500 {
+            if let damaged = try? ComparedAnswer(verifyReceipt: damage(answer)) {
+                _ = Comparison(verifyReceipt: damaged, serverAPI: right, context: scene.context)
+                _ = Comparison(verifyReceipt: left, serverAPI: damaged, context: scene.context)
+            }
+            if let damaged = try? ComparedAnswer(history: damage(history), statuses: nil) {
+                _ = Comparison(verifyReceipt: left, serverAPI: damaged, context: scene.context)
+            }
+        }
+    }
+
+    @Test("100 rows: how long it takes")
+    func speed() throws {
+        var scene = Scene()
+        for index in 0..<97 {
+            scene.add(Scene.period("\(1_000 + index)", start: Scene.now - (41 + Int64(index)) * Scene.day))
+        }
+        let (answer, right) = (try Scene.bytes(scene.answer), try scene.serverAPI())
+        let left = try scene.verifyReceipt()
+        let clock = ContinuousClock()
+        let repetitions = 50
+        let reading = try clock.measure {
+            for _ in 0..<repetitions { _ = try ComparedAnswer(verifyReceipt: answer) }
+        }
+        let comparing = clock.measure {
+            for _ in 0..<repetitions {
+                _ = Comparison(verifyReceipt: left, serverAPI: right, context: scene.context)
+            }
+        }
+        print("100 rows: reading \(reading / repetitions), comparing \(comparing / repetitions)")
+    }
+}

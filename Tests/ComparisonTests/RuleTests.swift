@@ -1,0 +1,104 @@
+import Comparison
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Rules of comparison")
+struct RuleTests {
+    @Test("The same purchases told by both sides give nothing")
+    func nothing() throws {
+        #expect(try Scene().differences() == [])
+    }
+
+    @Test("Every rule finds what is planted for it, and nothing else is found")
+    func planted() throws {
+        var matrix: [String: [String: Int]] = [:]
+        for plant in Plant.all {
+            var scene = Scene()
+            plant.change(&scene)
+            let differences = try scene.differences()
+            #expect(Set(differences.map(\.rule)) == [plant.rule], "\(plant.rule): \(differences.map(\.fullPath))")
+            #expect(differences.allSatisfy { $0.verdict == plant.verdict }, "\(plant.rule)")
+            if differences.isEmpty { matrix[plant.rule, default: [:]]["nothing", default: 0] += 1 }
+            for rule in Set(differences.map(\.rule)) { matrix[plant.rule, default: [:]][rule, default: 0] += 1 }
+        }
+        print("planted → found")
+        for (planted, found) in matrix.sorted(by: { $0.key < $1.key }) {
+            let cells = found.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+            print("\(planted) → \(cells.joined(separator: ", "))")
+        }
+        let right = matrix.reduce(0) { $0 + ($1.value[$1.key] ?? 0) }
+        print("\(Plant.all.count) planted, \(right) found by their own rule")
+        #expect(Set(Plant.all.map(\.rule)) == Set(ComparisonRules.all.map(\.name)))
+    }
+
+    @Test("An app's word goes before the table")
+    func overrides() throws {
+        var scene = Scene()
+        scene.latest.reverse()
+        scene.context.overrides = ["order": .unexpected]
+        #expect(try scene.differences().map(\.verdict) == [.unexpected])
+        scene.context.overrides = ["order": .ignore]
+        #expect(try scene.differences() == [])
+        var missing = Scene()
+        missing.latest.remove(at: 0)
+        missing.context.overrides = ["missingTransaction": .expected]
+        #expect(try missing.differences().map(\.verdict) == [.expected])
+    }
+
+    @Test("A difference is the six members of its JSON")
+    func json() throws {
+        var scene = Scene()
+        scene.latest[1]["product_id"] = "\"<b>"
+        let difference = try #require(try scene.differences().first)
+        #expect(
+            String(decoding: difference.json, as: UTF8.self) == """
+                {"receipt":"planted","path":"latestTransactions[101].productId","class":"unexpected",\
+                "rule":"productId","verifyReceipt":"\\"<b>","serverAPI":"monthly"}
+                """)
+        scene = Scene()
+        scene.latest[1]["quantity"] = String(repeating: "x", count: 100_000)
+        #expect(try scene.differences().allSatisfy { $0.json.count < 400 })
+    }
+
+    @Test("A million equal differences take the memory of three; a million paths that of a thousand")
+    func tally() throws {
+        var scene = Scene()
+        scene.status = 2
+        let differences = try scene.differences()
+        var tally = DifferenceTally()
+        for _ in 0..<10_000 { tally.add(differences) }
+        #expect(tally.entries.count == 1 && tally.count(.unexpected) == 10_000)
+        #expect(tally.entries.values.first?.examples.count == DifferenceTally.maximumExamples)
+        for index in 0..<3 {
+            var scene = Scene()
+            for key in 0..<1_000 { scene.latest[1]["key\(index)_\(key)"] = key }
+            tally.add(try scene.differences())
+        }
+        #expect(tally.count(.unexpected) == 13_000 && tally.overflow > 0)
+        #expect(tally.entries.count <= DifferenceTally.maximumEntries + 1)
+        #expect(tally.comparisons == 10_003 && tally.equal == 0)
+    }
+
+    @Test("One changed value of one row never goes unseen")
+    func property() throws {
+        var generator = SeededGenerator("property")
+        for _ in 0..<600 {
+            var scene = Scene()
+            let isSnapshot = Bool.random(using: &generator)
+            let index = isSnapshot ? 0 : Int.random(in: 0..<3, using: &generator)
+            let row = isSnapshot ? scene.snapshot[0] : scene.latest[index]
+            let key = try #require(row.keys.sorted().randomElement(using: &generator))
+            let value = try #require(row[key] as? String)
+            let changed: String? =
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0: nil
+                case 1: value + "7"
+                case 2: value == "false" ? "true" : "1" + value
+                default: Int64(value).map { "\($0 + 1)" } ?? "?"
+                }
+            if isSnapshot { scene.snapshot[0][key] = changed } else { scene.latest[index][key] = changed }
+            #expect(try !scene.differences().isEmpty, "\(key): \(value) became \(changed ?? "nothing")")
+        }
+    }
+}

@@ -1,0 +1,130 @@
+import Comparison
+import Foundation
+import StoreTypes
+import TestSupport
+
+/// A customer of three purchases, as both sides tell it: a subscription in its second period, and a non-consumable.
+///
+/// Tests change one side.
+struct Scene {
+    typealias Object = [String: Any]
+
+    static let now = StandIn.noon.milliseconds
+    static let day: Int64 = 86_400_000
+
+    var receipt: Object = [
+        "receipt_type": "Production", "bundle_id": "com.example.app", "adam_id": 1_234_567_890,
+        "app_item_id": 1_234_567_890, "request_date_ms": "\(now)", "original_application_version": "1.0",
+    ]
+    var top: Object = ["status": 0, "environment": "Production", "latest_receipt": "QUJD"]
+    var snapshot: [Object]
+    var latest: [Object]
+    var renewals: [Object] = [
+        [
+            "original_transaction_id": "100", "product_id": "monthly", "auto_renew_product_id": "monthly",
+            "auto_renew_status": "1",
+        ]
+    ]
+    var envelope: Object = ["bundleId": "com.example.app", "environment": "Production", "appAppleId": 1_234_567_890]
+    var history: [Object]
+    var renewalInfo: [Object] = [
+        [
+            "originalTransactionId": "100", "productId": "monthly", "autoRenewProductId": "monthly",
+            "autoRenewStatus": 1,
+        ]
+    ]
+    var status = 1
+    var historyVersion = 2
+    /// The answer is to an iOS 6 receipt of something that does not renew.
+    var isFlat = false
+    /// In place of the history: an answer that was made of it.
+    var otherAnswer: Object?
+    var context = ComparisonContext(receipt: "planted")
+
+    init() {
+        let rows = [
+            Self.period("100", start: Self.now - 40 * Self.day), Self.period("101", start: Self.now - 10 * Self.day),
+            Self.purchase("200", of: "unlock", "Non-Consumable", at: Self.now - 20 * Self.day),
+        ]
+        latest = rows.map(\.wire)
+        history = rows.map(\.row)
+        snapshot = [rows[0].wire]
+        snapshot[0]["subscription_group_identifier"] = nil
+    }
+
+    /// What verifyReceipt answers.
+    var answer: Object {
+        if isFlat { return ["status": 0, "receipt": receipt] }
+        var answer = top
+        answer["receipt"] = receipt.merging(["in_app": snapshot]) { $1 }
+        answer["latest_receipt_info"] = latest
+        answer["pending_renewal_info"] = renewals
+        return answer
+    }
+
+    func verifyReceipt() throws -> ComparedAnswer { try ComparedAnswer(verifyReceipt: Self.bytes(answer)) }
+
+    func serverAPI() throws -> ComparedAnswer {
+        if let otherAnswer { return try ComparedAnswer(verifyReceipt: Self.bytes(otherAnswer)) }
+        let items = renewalInfo.map {
+            ["originalTransactionId": "100", "status": status, "signedRenewalInfo": $0] as Object
+        }
+        var answer = try ComparedAnswer(
+            history: Self.bytes(envelope.merging(["signedTransactions": history]) { $1 }),
+            statuses: Self.bytes(envelope.merging(["data": [["lastTransactions": items] as Object]]) { $1 }))
+        answer.historyVersion = historyVersion
+        return answer
+    }
+
+    func differences() throws -> [Difference] {
+        Comparison(verifyReceipt: try verifyReceipt(), serverAPI: try serverAPI(), context: context).differences
+    }
+
+    static func bytes(_ object: Any) throws -> [UInt8] {
+        [UInt8](try JSONSerialization.data(withJSONObject: object, options: .sortedKeys))
+    }
+}
+
+extension Scene {
+    static func period(_ id: String, start: Int64) -> (wire: Object, row: Object) {
+        let end = start + 30 * day
+        var (wire, row) = purchase(id, of: "monthly", "Auto-Renewable Subscription", at: start)
+        wire.merge([
+            "original_transaction_id": "100", "original_purchase_date_ms": "\(now - 40 * day)",
+            "expires_date_ms": "\(end)", "web_order_line_item_id": "9\(id)", "is_in_intro_offer_period": "false",
+            "subscription_group_identifier": "20000001",
+        ]) { $1 }
+        row.merge([
+            "originalTransactionId": "100", "originalPurchaseDate": now - 40 * day, "expiresDate": end,
+            "webOrderLineItemId": "9\(id)", "subscriptionGroupIdentifier": "20000001",
+        ]) { $1 }
+        return (wire, row)
+    }
+
+    static func purchase(
+        _ id: String, of product: String, _ type: String, at date: Int64
+    ) -> (wire: Object, row: Object) {
+        let wire: Object = [
+            "quantity": "1", "product_id": product, "transaction_id": id, "original_transaction_id": id,
+            "purchase_date_ms": "\(date)", "original_purchase_date_ms": "\(date)", "is_trial_period": "false",
+            "in_app_ownership_type": "PURCHASED",
+        ]
+        let row: Object = [
+            "transactionId": id, "originalTransactionId": id, "productId": product, "bundleId": "com.example.app",
+            "purchaseDate": date, "originalPurchaseDate": date, "quantity": 1, "type": type,
+            "inAppOwnershipType": "PURCHASED", "environment": "Production", "price": 990,
+        ]
+        return (wire, row)
+    }
+
+    mutating func add(_ rows: (wire: Object, row: Object)) {
+        latest.append(rows.wire)
+        history.append(rows.row)
+    }
+
+    mutating func moveToSandbox() {
+        top["environment"] = "Sandbox"
+        envelope["environment"] = "Sandbox"
+        for index in history.indices { history[index]["environment"] = "Sandbox" }
+    }
+}

@@ -1,0 +1,44 @@
+import Comparison
+import Foundation
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("Two faces of one App Store")
+struct WorldTests {
+    @Test("verifyReceipt and the Server API of a whole world contradict each other nowhere", arguments: [false, true])
+    func noInvention(upgradesAreCancelled: Bool) throws {
+        var generator = SeededGenerator("noInvention")
+        let store = try SimulatedStore(
+            seed: generator.next() % 10_000, customers: 280, clock: .fixed(StandIn.noon), pki: try StandIn.pki,
+            options: WorldOptions(upgradesAreCancelled: upgradesAreCancelled))
+        var tally = DifferenceTally()
+        for receipt in store.receipts {
+            let faces = try Faces(receipt, in: store)
+            let comparison = Comparison(
+                verifyReceipt: try faces.verifyReceipt, serverAPI: try faces.serverAPI,
+                context: ComparisonContext(receipt: receipt.id, now: StandIn.noon))
+            tally.add(comparison.differences)
+        }
+        for (key, entry) in tally.entries.sorted(by: { ($0.key.rule, $0.key.path) < ($1.key.rule, $1.key.path) }) {
+            print("\(key.verdict.rawValue) \(key.rule) \(key.path): \(entry.count)")
+        }
+        let unexpected = tally.entries.filter { $0.key.verdict == .unexpected }
+        let shown = unexpected.flatMap(\.value.examples).map { String(decoding: $0.json, as: UTF8.self) }
+        #expect(shown == [])
+        #expect(tally.comparisons == store.receipts.count && tally.equal == tally.comparisons)
+        #expect(tally.count(.expected) > 0)
+    }
+
+    @Test("An answer compared with itself gives nothing")
+    func identical() throws {
+        let store = try StandIn.world
+        for receipt in store.receipts {
+            let answer = try Faces(receipt, in: store).verifyReceipt
+            let comparison = Comparison(
+                verifyReceipt: answer, serverAPI: answer, context: ComparisonContext(receipt: receipt.id))
+            #expect(comparison.differences == [], "\(receipt.id)")
+        }
+    }
+}
