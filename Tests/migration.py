@@ -147,7 +147,8 @@ def main():
             [options.tool, "bench", "--json"], capture_output=True, check=True).stdout)
         micros = next(row["microseconds"] for row in bench if row["name"] == "receipt.verify+decode")
         limit = (os.cpu_count() or 1) / micros * 1e6
-        print(f"{options.rows:,} rows of {len(genuine):,} receipts and {len(hostile)} hostile ones; "
+        hostile_ones = "" if options.small else f" and {len(hostile)} hostile ones"
+        print(f"{options.rows:,} rows of {len(genuine):,} receipts{hostile_ones}; "
               f"limit: {os.cpu_count()} cores / {micros:.1f} µs = {limit:,.0f} rows/s")
         print(f"{'source':10} {'result':8} {'seconds':>8} {'rows/s':>10} {'of limit':>8} {'memory':>8}")
         for source in dict.fromkeys(source for source, _ in pairs):
