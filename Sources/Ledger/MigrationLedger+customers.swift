@@ -235,6 +235,11 @@ extension MigrationLedger {
         }
     }
 
+    /// Whose account could not be tied is tried again.
+    package func retryFailedTokens() throws(LedgerError) {
+        try write { try $0.execute(sql: "UPDATE customer SET tokenState = NULL WHERE tokenState <> 'set'") }
+    }
+
     /// How many customers have rows with different account tokens: nobody can tell which one is meant.
     package func customersWithSeveralTokens() throws(LedgerError) -> Int64 {
         try read { try Int64.fetchOne($0, sql: "SELECT count(*) FROM customer WHERE tokens > 1") ?? 0 }

@@ -53,8 +53,11 @@ struct MigrationCustomerTests {
         }
 
         func setAccountToken(_ token: String, of identifier: String, customer: MigratingCustomer) async -> String? {
-            state.withLock { $0.tokens.append("\(identifier) \(token)") }
-            return nil
+            state.withLock { state in
+                if state.failing.contains(identifier) { return "4000187" }
+                state.tokens.append("\(identifier) \(token)")
+                return nil
+            }
         }
 
         var usage: (calls: Int64, left: Int64?) { (Int64(asked.count), 100) }
@@ -229,10 +232,14 @@ struct MigrationCustomerTests {
         try await run(.dryRun)
         #expect(book.tokens.isEmpty)
         let count = Set(first.originalTransactionIds).count
-        #expect(world.said.contains { $0.contains("\(count) of 1 customers would be set") }, "\(world.said)")
+        #expect(world.said.contains { $0.contains("\(count) purchases of 1 customers would be tied") }, "\(world.said)")
         #expect(world.said.contains { $0.contains("1 customers have rows with different account tokens") })
+        book.fail(Set(first.originalTransactionIds))
         try await run(.set)
-        try await run(.set)
+        #expect(book.tokens.isEmpty)
+        #expect(world.said.contains { $0.contains("1 customers could not be tied: 4000187") }, "\(world.said)")
+        book.fail([])
+        for _ in 0..<2 { try await run(.set) }
         #expect(book.tokens.sorted() == Set(first.originalTransactionIds).map { "\($0) \(token)" }.sorted())
     }
 }

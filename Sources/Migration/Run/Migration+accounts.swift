@@ -5,9 +5,11 @@ extension Migration {
     func linkAccounts(_ directory: any CustomerDirectory) async throws(MigrationError) -> Stop? {
         guard options.lasting.source.accountTokenColumn != nil else { return nil }
         watch.show { $0.phase = .linking }
+        try migrating { try ledger.retryFailedTokens() }
         var last: Int64 = 0
         var purchases = 0
         var customers = 0
+        var failures: [String: Int] = [:]
         while true {
             let batch = try migrating { try ledger.customersWithToken(after: last, limit: 100) }
             guard !batch.isEmpty else { break }
@@ -22,6 +24,7 @@ extension Migration {
                 for identifier in customer.identifiers where failure == nil {
                     failure = await directory.setAccountToken(token, of: identifier, customer: customer)
                 }
+                if let failure { failures[failure, default: 0] += 1 }
                 try migrating {
                     try ledger.note(tokenState: failure ?? "set", of: customer.key)
                     try ledger.commit()
@@ -32,8 +35,12 @@ extension Migration {
         if several > 0 { say("\(several) customers have rows with different account tokens: theirs are not set") }
         say(
             options.accountTokens == .set
-                ? "account tokens: asked to set \(purchases) of \(customers) customers"
-                : "account tokens: \(purchases) of \(customers) customers would be set; --set-account-tokens does it")
+                ? "account tokens: \(purchases) purchases of \(customers) customers were to be tied"
+                : "account tokens: \(purchases) purchases of \(customers) customers would be tied; "
+                    + "--set-account-tokens does it")
+        for (reason, count) in failures.sorted(by: { $0.key < $1.key }) {
+            say("account tokens: \(count) customers could not be tied: \(reason)")
+        }
         return nil
     }
 }
