@@ -106,7 +106,9 @@ extension Migration {
                     }
                     guard lines.contains(where: { $0.underWay > 0 }), let event = try await group.next() else { break }
                     switch event {
-                    case .tick: group.addTask { await Event.nextTick() }
+                    case .tick:
+                        try show(directory)
+                        group.addTask { await Event.nextTick() }
                     case .answer(let place, let key, let answer):
                         lines[place].underWay -= 1
                         switch answer {
@@ -122,7 +124,6 @@ extension Migration {
                         try progress.keep(in: ledger)
                         lastCommit = .now
                     }
-                    try show(directory)
                     // Whoever waits for the budget of an hour is not waited for.
                     if stop == nil { stop = self.stop == .rowLimit ? nil : self.stop }
                     if stop != nil { group.cancelAll() }
@@ -139,7 +140,6 @@ extension Migration {
 
     private func show(_ directory: any CustomerDirectory) throws {
         let usage = directory.usage
-        guard usage.calls % 16 == 0 else { return }
         let tally = try ledger.tally()
         watch.show {
             $0.customers = tally

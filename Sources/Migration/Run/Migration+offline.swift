@@ -1,7 +1,9 @@
 extension Migration {
     /// Rows go into the result as they are read.
     mutating func runOffline() async throws(MigrationError) -> Ending {
-        guard !options.isPlan else { return try await plan() }
+        guard !options.isPlan else {
+            throw .notPossible("--plan is for --with-api: without it no calls are made")
+        }
         var sink = try migrating {
             try Sinks.open(
                 options.destination, withAPI: false, at: isDestinationOurs ? progress.checkpoint.sink : nil)
@@ -15,10 +17,5 @@ extension Migration {
         }
         watch.show { $0.phase = .done }
         return ending(stop: stop)
-    }
-
-    /// Counts, and nothing else: the ledger is as it was.
-    private mutating func plan() async throws(MigrationError) -> Ending {
-        throw .notPossible("--plan is for --with-api: without it no calls are made")
     }
 }

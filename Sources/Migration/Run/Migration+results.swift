@@ -16,8 +16,9 @@ extension Migration {
                 guard let end = rows.last else { break }
                 for (staged, finding) in rows {
                     let row = try DecodedRow(encoded: staged.result)
-                    let result = row.result(finding, hasCustomer: staged.customer != nil)
-                    _ = try sink.write(result)
+                    var result = row.result(finding, hasCustomer: staged.customer != nil)
+                    // Staged ids are unique; a sink that knows them by fingerprints may still take one for another.
+                    while try sink.write(result) == .repeatedId { result.id += "#\(staged.row)" }
                     counts.add(result, year: row.year)
                 }
                 last = end.staged.row
