@@ -81,7 +81,7 @@ let package = Package(
             name: "Pipeline",
             dependencies: [
                 "StoreTypes", "JSONReading", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
-                "Rendering",
+                "Rendering", "Ledger",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -89,7 +89,7 @@ let package = Package(
         .target(
             name: "Server",
             dependencies: [
-                "StoreTypes", "Cryptography", "Pipeline", "Rendering",
+                "StoreTypes", "Cryptography", "Pipeline", "Rendering", "Ledger",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -102,10 +102,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "StoredRows", dependencies: ["Cryptography", "JSONReading", "Ledger"], swiftSettings: strict),
+        .target(name: "Reports", dependencies: ["StoredRows"], swiftSettings: strict),
+        .target(
             name: "Migration",
             dependencies: [
                 "StoreTypes", "Cryptography", "JSONReading", "AppStore", "ReceiptDecoding", "Rendering", "Ledger",
-                "Pipeline",
+                "Pipeline", "StoredRows", "Reports",
             ],
             swiftSettings: strict),
         .target(
@@ -123,7 +126,7 @@ let package = Package(
             name: "receipt-bridge",
             dependencies: [
                 "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
-                "Rendering", "Pipeline", "Ledger", "Migration", "Server", "Simulator",
+                "Rendering", "Pipeline", "Ledger", "Migration", "Reports", "Server", "Simulator", "StoredRows",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -188,7 +191,8 @@ let package = Package(
         .testTarget(
             name: "MigrationTests",
             dependencies: [
-                "Migration", "Cryptography", "Ledger", "Pipeline", "Simulator", "StoreTypes", "TestSupport",
+                "Migration", "Cryptography", "Ledger", "Pipeline", "Reports", "Simulator", "StoreTypes", "StoredRows",
+                "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

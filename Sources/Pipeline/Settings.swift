@@ -83,6 +83,8 @@ package struct Settings: Sendable {
     /// Any of them opens `/v1/*` on the public listener; without one it is closed there.
     package var tokens: [Redacted<String>] = []
     package var apps: [AppSettings] = []
+    /// The SQLite file that things are remembered in; nil remembers nothing over a restart.
+    package var storePath: String?
     /// What the file says and this version does not act on yet, for the log.
     package var unused: [String] = []
 

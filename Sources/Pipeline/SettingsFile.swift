@@ -46,7 +46,7 @@ package enum SettingsFile {
             }
             operations.finish()
         }
-        readStore(root)
+        readStore(root, into: &settings)
         enum Profile: String, CaseIterable { case apple, tolerant }
         settings.usesTolerantProfile = root.choice("profile", of: Profile.self) == .tolerant
         readTrust(root, into: &settings)
@@ -69,14 +69,17 @@ package enum SettingsFile {
         root.finish()
     }
 
-    private static func readStore(_ root: SettingsNode) {
-        guard let store = root.text("store") else { return }
-        if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:") {
+    /// A configuration has a store unless it says otherwise; without a configuration nothing is written to disk.
+    private static func readStore(_ root: SettingsNode, into settings: inout Settings) {
+        let store = root.text("store") ?? "sqlite:receipt-bridge.sqlite"
+        if store == "none" {
+            settings.storePath = nil
+        } else if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:") {
             root.file.note("store: PostgreSQL is not built yet; use sqlite:PATH")
         } else if store.hasPrefix("sqlite:") {
-            root.file.unused.append("store")
+            settings.storePath = root.file.resolve(String(store.dropFirst("sqlite:".count))).path
         } else {
-            root.file.note("store: expected sqlite:PATH")
+            root.file.note("store: expected sqlite:PATH, or none")
         }
     }
 

@@ -1,5 +1,6 @@
 import Hummingbird
 import HummingbirdCore
+package import Ledger
 package import Logging
 import NIOCore
 import NIOPosix
@@ -10,16 +11,20 @@ import ServiceLifecycle
 package struct BridgeServer: Service {
     private let settings: Settings
     private let pipelines: Pipelines
+    private let store: BridgeStore?
     private let logger: Logger
     private let onListening: @Sendable (_ port: Int) async -> Void
 
-    /// - Parameter onListening: called with the public listener's port once all listeners take connections.
+    /// - Parameters:
+    ///   - store: nil where nothing is remembered; everything is answered all the same.
+    ///   - onListening: called with the public listener's port once all listeners take connections.
     package init(
-        settings: Settings, pipelines: Pipelines, logger: Logger,
+        settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void
     ) {
         self.settings = settings
         self.pipelines = pipelines
+        self.store = store
         self.logger = logger
         self.onListening = onListening
     }

@@ -5,6 +5,7 @@ import Ledger
 import Migration
 import Pipeline
 import Rendering
+import StoredRows
 import Transport
 import UnixSignals
 

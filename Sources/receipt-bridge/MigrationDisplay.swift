@@ -1,6 +1,7 @@
 import Foundation
 import Ledger
 import Migration
+import Reports
 import Synchronization
 
 /// What people see of a migration while it runs, on standard error: a line that is rewritten on a terminal, a plain one

@@ -1,5 +1,6 @@
 import Ledger
 import Migration
+import Reports
 
 /// The table at the end of a migration, and the estimate before it.
 enum MigrationTable {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Cryptography
 import Foundation
+import Ledger
 import Logging
 import Pipeline
 import Rendering
@@ -31,6 +32,7 @@ struct ServeCommand: AsyncParsableCommand {
         let logger = Logger.toStandardError(level: Logger.Level(rawValue: logLevel.rawValue) ?? .notice)
         let transport: CurlTransport
         let server: BridgeServer
+        let store: BridgeStore?
         do {
             try SelfTest.run()
             let settings = try configuration.settings { settings throws(SettingsError) in
@@ -45,9 +47,10 @@ struct ServeCommand: AsyncParsableCommand {
                 logger.notice("configured, and not used by this version", metadata: ["key": "\(key)"])
             }
             transport = try CurlTransport(settings: settings)
+            store = openStore(settings, logger)
             let pipelines = try Pipelines(
                 settings: settings, transport: transport, tables: .bundled, logger: logger)
-            server = BridgeServer(settings: settings, pipelines: pipelines, logger: logger) { port in
+            server = BridgeServer(settings: settings, pipelines: pipelines, store: store, logger: logger) { port in
                 var address = settings.listen
                 address.port = port
                 Terminal.say("listening on http://\(address)")
@@ -68,6 +71,18 @@ struct ServeCommand: AsyncParsableCommand {
             throw ExitCode.usage
         }
         await transport.shutDown()
+        await store?.close()
+    }
+
+    /// Nobody is denied an answer because nothing can be remembered.
+    private func openStore(_ settings: Settings, _ logger: Logger) -> BridgeStore? {
+        guard let path = settings.storePath else { return nil }
+        do throws(LedgerError) {
+            return try BridgeStore(path: path)
+        } catch {
+            logger.error("the store cannot be opened; nothing is remembered", metadata: ["reason": "\(error)"])
+            return nil
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 import Migration
+import StoredRows
 import TestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Migration
+import StoredRows
 import TestSupport
 import Testing
 

@@ -3,6 +3,7 @@ import Ledger
 import Migration
 import Simulator
 import StoreTypes
+import StoredRows
 import Synchronization
 import TestSupport
 import Testing

@@ -5,6 +5,7 @@ import Migration
 import Pipeline
 import Simulator
 import StoreTypes
+import StoredRows
 import Synchronization
 import TestSupport
 import Testing

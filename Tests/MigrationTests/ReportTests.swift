@@ -3,6 +3,7 @@ import Ledger
 import Migration
 import Simulator
 import StoreTypes
+import StoredRows
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import Migration
+import StoredRows
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import GRDB
 import Migration
+import StoredRows
 import TestSupport
 
 extension SourceRow {

@@ -1,5 +1,7 @@
 import Ledger
+import Reports
 import StoreTypes
+import StoredRows
 
 extension HTMLReport {
     func refusedRows(_ refusals: [Refusal], into html: inout HTMLWriter) {

@@ -1,4 +1,5 @@
 import Ledger
+import Reports
 
 extension HTMLReport {
     /// What is counted, a plot and a table each.

@@ -1,4 +1,5 @@
 import Ledger
+import Reports
 import StoreTypes
 
 /// The page of a report: one file that asks nobody for anything, without a script, for screen and paper.
@@ -16,7 +17,7 @@ struct HTMLReport {
             html.element("head", [:], head)
             html.element("body") { html in
                 html.element("a", ["class": "skip", "href": "#outcomes"], text: "To the numbers")
-                hatches(into: &html)
+                html.hatches()
                 html.element("header", [:], header)
                 html.element("nav", ["aria-label": "Contents"], contents)
                 html.element("main") { html in

@@ -1,10 +1,12 @@
 import Ledger
 import Rendering
+import Reports
 import StoreTypes
+import StoredRows
 
 extension MigrationReport {
     /// One object. The refused rows come last, one a line, and are in memory a few hundred at a time.
-    func writeJSON(into file: inout ReportFile, refusals ledger: MigrationLedger) throws(MigrationError) {
+    func writeJSON(into file: inout ReportFile, refusals ledger: MigrationLedger) throws {
         try file.append(head())
         var last: Int64 = 0
         while true {

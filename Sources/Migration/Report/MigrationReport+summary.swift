@@ -1,3 +1,5 @@
+import Reports
+
 extension MigrationReport {
     /// The result in words: `98,233 of 100,000 rows are authentic receipts; 1,767 were refused; nothing failed.`
     package var summary: String {

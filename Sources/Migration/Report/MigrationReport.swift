@@ -1,5 +1,6 @@
 import Foundation
 package import Ledger
+import Reports
 import StoreTypes
 
 /// What a migration came to, for people and for programs: counts, and every refused row. Never a receipt, and of this
@@ -20,18 +21,26 @@ package struct MigrationReport: Sendable {
     ///
     /// - Parameter ledger: gives the refused rows, some at a time.
     package func write(to path: String, refusals ledger: MigrationLedger) throws(MigrationError) {
-        guard let kind = ReportFile.Kind(path: path) else { return try ReportFile.check(path) }
-        var file = try ReportFile(path: path)
-        do throws(MigrationError) {
-            switch kind {
-            case .html: try file.append(HTMLReport(self).page(try firstRefusals(in: ledger)))
-            case .json: try writeJSON(into: &file, refusals: ledger)
+        try Self.check(path)
+        try reporting {
+            var file = try ReportFile(path: path)
+            do {
+                if ReportFile.Kind(path: path) == .json {
+                    try writeJSON(into: &file, refusals: ledger)
+                } else {
+                    try file.append(HTMLReport(self).page(try firstRefusals(in: ledger)))
+                }
+                try file.finish()
+            } catch {
+                file.discard()
+                throw error
             }
-            try file.finish()
-        } catch {
-            file.discard()
-            throw error
         }
+    }
+
+    /// Whether a report can be written there, asked before the work and not behind it.
+    static func check(_ path: String) throws(MigrationError) {
+        try reporting { try ReportFile.check(path, kinds: [.html, .json]) }
     }
 
     private func firstRefusals(in ledger: MigrationLedger) throws(MigrationError) -> [Refusal] {

@@ -1,4 +1,5 @@
 import Rendering
+import StoredRows
 
 /// RFC 4180: a line of names, then a record a row, separated by commas and ended by CRLF; fields are quoted where they
 /// must be. Arrays are their JSON text, truth values `true` and `false`, and nothing is an empty field.
@@ -31,9 +32,7 @@ struct CSVFormat: ResultFormat {
         return line
     }
 
-    func reader(of stream: FileStream) throws(SourceError) -> any RowSource {
-        try CSVSource(stream, options: SourceOptions(receiptColumn: "outcome"), at: nil)
-    }
+    var rows: SourceOptions { SourceOptions(receiptColumn: "outcome") }
 }
 
 extension [UInt8] {

@@ -1,4 +1,5 @@
 import Rendering
+import StoredRows
 
 /// A JSON object a line, its members always the same and in the order of the columns; null where there is nothing.
 struct JSONLinesFormat: ResultFormat {
@@ -30,9 +31,7 @@ struct JSONLinesFormat: ResultFormat {
         return line
     }
 
-    func reader(of stream: FileStream) throws(SourceError) -> any RowSource {
-        try JSONLinesSource(stream, options: SourceOptions(receiptColumn: "digest"), at: nil)
-    }
+    var rows: SourceOptions { SourceOptions(receiptColumn: "digest") }
 }
 
 extension JSONWriter {

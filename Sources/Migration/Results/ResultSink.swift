@@ -1,3 +1,5 @@
+package import StoredRows
+
 /// Where results go, a row each, in the order of writing.
 ///
 /// Ids stay unique whatever the format. Of a run that dies nothing is left behind that was not there at its last

@@ -1,3 +1,5 @@
+package import StoredRows
+
 /// Opens the sink that a path names.
 package enum Sinks {
     /// A destination ends in `.jsonl`, `.csv`, `.sqlite` or `.db`.

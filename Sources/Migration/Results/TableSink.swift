@@ -1,5 +1,6 @@
 import Ledger
 import Rendering
+import StoredRows
 
 /// A database with one table `results`: text, numbers, truth values as 0 and 1, arrays as their JSON text.
 struct TableSink: ResultSink {
@@ -13,7 +14,7 @@ struct TableSink: ResultSink {
         let columns = columns.map { ResultsTable.Column($0.rawValue, $0.isNumber ? .integer : .text) }
         if position ?? .start == .start {
             // SQLite would let everybody read the file. What an earlier start left in it is not cut off but deleted.
-            try FileDescriptor.makePrivateFile(at: path, mustBeEmpty: position == nil)
+            try Files.makePrivate(at: path, mustBeEmpty: position == nil)
         }
         table = try asSinkError { () throws(LedgerError) in
             try ResultsTable(path: path, columns: columns, keeping: position?.rows ?? 0)

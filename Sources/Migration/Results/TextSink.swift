@@ -1,4 +1,5 @@
 import Ledger
+import StoredRows
 
 /// A file of lines: one result each, written by a format.
 struct TextSink<Format: ResultFormat>: ResultSink {
@@ -64,7 +65,7 @@ struct TextSink<Format: ResultFormat>: ResultSink {
     /// The ids of the rows that are there: read from the file, so that there is no second truth beside it.
     private func recallIds() throws(SinkError) {
         do throws(SourceError) {
-            var source = try format.reader(of: try FileStream(path: path))
+            var source = try Sources.open(path, options: format.rows)
             var count: Int64 = 0
             while let batch = try source.next(maximumRows: 1_024, maximumBytes: 1 << 20), !batch.isUnfinishedTail {
                 for id in batch.rows.compactMap(\.id) {
@@ -87,11 +88,6 @@ protocol ResultFormat {
     var header: [UInt8] { get }
     /// With its line break.
     func line(of row: ResultRow) -> [UInt8]
-    /// Gives the rows with their ids; what stands beside them does not matter.
-    func reader(of stream: FileStream) throws(SourceError) -> any RowSource
-}
-
-/// Calls of the ledger, with its errors as a source's.
-func asSourceError<Result>(_ body: () throws(LedgerError) -> Result) throws(SourceError) -> Result {
-    do throws(LedgerError) { return try body() } catch { throw SourceError(error) }
+    /// How its rows are read again, with their ids; what stands beside them does not matter.
+    var rows: SourceOptions { get }
 }

@@ -4,6 +4,7 @@ import Pipeline
 import ReceiptDecoding
 import Rendering
 import StoreTypes
+import StoredRows
 
 /// A row of the source after the walk's first half: what it is, and whom to look up.
 struct DecodedRow: Sendable, Codable {

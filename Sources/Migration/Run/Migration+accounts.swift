@@ -1,4 +1,5 @@
 import Ledger
+import StoredRows
 
 extension Migration {
     /// Ties the accounts of the source's token column to their customers' purchases, or says what would be tied.

@@ -1,5 +1,6 @@
 import Ledger
 import Pipeline
+import StoredRows
 
 extension Migration {
     /// Reads what is left of the source and decodes it, several batches at a time, in the order of its rows.

@@ -1,11 +1,12 @@
 import Ledger
+import StoredRows
 
 extension Migration {
     /// The whole result anew, from the ledger, and in one step in the place of the old one.
     func writeResult() throws(MigrationError) -> MigrationCounts {
         watch.show { $0.phase = .writing }
         return try migrating {
-            let draft = Self.draft(of: options.destination)
+            let draft = Files.draft(of: options.destination)
             try Files.remove(draft)
             var sink = try Sinks.open(draft, withAPI: true, at: nil)
             var counts = MigrationCounts()
@@ -27,12 +28,5 @@ extension Migration {
             try Files.replace(options.destination, with: draft)
             return counts
         }
-    }
-
-    /// Beside the destination, and with its ending.
-    static func draft(of destination: String) -> String {
-        let parts = destination.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count > 1, let ending = parts.last else { return destination + ".draft" }
-        return (parts.dropLast() + ["draft", ending]).joined(separator: ".")
     }
 }

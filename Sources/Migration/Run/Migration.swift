@@ -1,6 +1,7 @@
 package import Ledger
 package import Pipeline
 import StoreTypes
+import StoredRows
 
 /// One run of a migration: from where the last one stood to its end, or as far as it may go.
 ///
@@ -81,7 +82,7 @@ package struct Migration {
         self.say = say
         begin = clock.now
         isDestinationOurs = Files.exists(options.progressPath)
-        for report in options.reports { try ReportFile.check(report) }
+        for report in options.reports { try MigrationReport.check(report) }
         guard isDestinationOurs || Files.isEmptyOrMissing(options.destination) else {
             throw .notPossible(
                 "\(options.destination) exists, and is not this migration's: there is no \(options.progressPath)")

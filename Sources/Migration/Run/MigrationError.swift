@@ -1,4 +1,5 @@
 package import Ledger
+import StoredRows
 
 /// Why a migration ended before its end.
 package enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -45,6 +46,17 @@ package enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible 
         case .full: self = .interrupted("the progress file: \(error)")
         default: self = .notPossible("the progress file: \(error)")
         }
+    }
+}
+
+/// Writes a report, with its errors as a migration's.
+func reporting<Result>(_ body: () throws -> Result) throws(MigrationError) -> Result {
+    do {
+        return try body()
+    } catch let error as SinkError {
+        throw MigrationError(report: error)
+    } catch {
+        return try migrating { throw error }
     }
 }
 

@@ -1,3 +1,5 @@
+package import StoredRows
+
 /// What a migration is told to do.
 package struct MigrationOptions: Sendable {
     /// What must be the same whenever a run goes on.

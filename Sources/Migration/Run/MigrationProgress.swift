@@ -1,5 +1,6 @@
 import Foundation
 import Ledger
+import StoredRows
 
 /// Where a migration stands, as its ledger keeps it.
 struct MigrationProgress: Sendable, Codable {

@@ -1,13 +1,13 @@
 /// One line of a table, and one bar or column of its plot.
-struct ReportEntry: Sendable, Hashable {
-    let name: String
+package struct ReportEntry: Sendable, Hashable {
+    package let name: String
     /// Nil where the name says it all.
-    let meaning: String?
-    let count: Int64
+    package let meaning: String?
+    package let count: Int64
     /// The classes of its bar, which give its colour: see ``ReportStyle``.
-    var style = "plain"
+    package var style = "plain"
 
-    init(_ name: String, _ meaning: String? = nil, count: Int64, style: String = "plain") {
+    package init(_ name: String, _ meaning: String? = nil, count: Int64, style: String = "plain") {
         self.name = name
         self.meaning = meaning
         self.count = count
@@ -17,7 +17,7 @@ struct ReportEntry: Sendable, Hashable {
 
 extension [ReportEntry] {
     /// The largest first.
-    init(_ counts: [String: Int64], style: String = "plain", meaning: (String) -> String? = { _ in nil }) {
+    package init(_ counts: [String: Int64], style: String = "plain", meaning: (String) -> String? = { _ in nil }) {
         self = counts.filter { $0.value > 0 }
             .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
             .map { ReportEntry($0.key, meaning($0.key), count: $0.value, style: style) }
@@ -25,7 +25,7 @@ extension [ReportEntry] {
 
     /// Years from the first to the last, those without receipts too; where they are too many, what lies furthest back is
     /// one entry.
-    init(years counts: [String: Int64], atMost limit: Int = 20) {
+    package init(years counts: [String: Int64], atMost limit: Int = 20) {
         let years = counts.compactMap { name, count in Int(name).map { (year: $0, count: count) } }
             .filter { $0.count > 0 }.sorted { $0.year < $1.year }
         guard let first = years.first?.year, let last = years.last?.year else {
@@ -46,5 +46,5 @@ extension [ReportEntry] {
         }
     }
 
-    var largest: Int64 { self.map(\.count).max() ?? 0 }
+    package var largest: Int64 { self.map(\.count).max() ?? 0 }
 }

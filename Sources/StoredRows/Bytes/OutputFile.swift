@@ -1,12 +1,12 @@
 import Foundation
 
 /// A file that grows at its end, through a buffer.
-struct OutputFile {
+package struct OutputFile {
     private let path: String
     private let file: FileDescriptor
     private var buffer: [UInt8] = []
     /// How long the file is, the buffer included.
-    private(set) var size: Int64
+    package private(set) var size: Int64
     private var isDurable = false
     /// The folder has to learn of the file, too.
     private var isNew: Bool
@@ -16,7 +16,7 @@ struct OutputFile {
     /// A file that nobody but its owner can read.
     ///
     /// - Parameter size: what lies beyond is cut off; nil for a new file, which may exist only if it is empty.
-    init(path: String, cutAt size: Int64?) throws(SinkError) {
+    package init(path: String, cutAt size: Int64?) throws(SinkError) {
         let flags = O_WRONLY | O_CLOEXEC | (size ?? 0 == 0 ? O_CREAT : 0)
         let number = open(path, flags, 0o600)
         guard number >= 0 else {
@@ -48,7 +48,7 @@ struct OutputFile {
         else { throw SinkError(.last, at: path) }
     }
 
-    mutating func append(_ bytes: [UInt8]) throws(SinkError) {
+    package mutating func append(_ bytes: [UInt8]) throws(SinkError) {
         if buffer.count + bytes.count > Self.bufferSize { try flush() }
         buffer.append(contentsOf: bytes)
         size += Int64(bytes.count)
@@ -56,7 +56,7 @@ struct OutputFile {
     }
 
     /// Everything is on disk when this returns.
-    mutating func makeDurable() throws(SinkError) {
+    package mutating func makeDurable() throws(SinkError) {
         guard !isDurable else { return }
         try flush()
         guard fdatasync(file.number) == 0 else { throw SinkError(.last, at: path) }

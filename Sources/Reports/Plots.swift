@@ -1,16 +1,16 @@
 /// Plots of counts, drawn as SVG. The table beside each has the same numbers, so that a plot is one picture to a reader
 /// of screens.
-enum Plot {
+package enum Plot {
     /// In units of the drawing, which are pixels where there is room.
     private static let width = 440
     private static let barHeight = 18
     private static let barStep = 30
     private static let columnsHeight = 170
     /// More bars than this are no picture any more.
-    static let maximumBars = 12
+    package static let maximumBars = 12
 
     /// A bar for each entry, name before it and number behind it.
-    static func bars(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
+    package static func bars(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
         let shown = entries.prefix(maximumBars)
         let names = min(shown.map { $0.name.count }.max() ?? 0, 26) * 7 + 14
         let numbers = (entries.map { $0.count.grouped.count }.max() ?? 0) * 9 + 12
@@ -28,7 +28,7 @@ enum Plot {
     }
 
     /// A column for each entry, number above it and name below it.
-    static func columns(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
+    package static func columns(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
         let step = min(width / max(entries.count, 1), 76)
         let thickness = max(step * 7 / 10, 4)
         // Numbers and names that would touch their neighbours are left to the table.

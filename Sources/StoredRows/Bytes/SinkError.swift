@@ -1,4 +1,4 @@
-import Ledger
+package import Ledger
 
 /// Why results cannot be written: match on `code`, print the rest.
 package struct SinkError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -35,7 +35,7 @@ package struct SinkError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SinkError {
-    init(_ error: LedgerError) {
+    package init(_ error: LedgerError) {
         let code: Code =
             switch error.code {
             case .notFound, .changed, .notADatabase, .missingTable, .missingColumn, .unusableTable: .changed
@@ -54,6 +54,6 @@ extension SinkError {
 }
 
 /// Calls of the ledger, with its errors as a sink's.
-func asSinkError<Result>(_ body: () throws(LedgerError) -> Result) throws(SinkError) -> Result {
+package func asSinkError<Result>(_ body: () throws(LedgerError) -> Result) throws(SinkError) -> Result {
     do throws(LedgerError) { return try body() } catch { throw SinkError(error) }
 }

@@ -1,13 +1,13 @@
 /// Text of others, made fit to be shown: whatever cannot be seen, or changes how its surroundings are read, by its number.
-enum VisibleText {
-    enum Piece: Sendable, Hashable {
+package enum VisibleText {
+    package enum Piece: Sendable, Hashable {
         case plain(String)
         /// `U+202E`
         case number(String)
     }
 
     /// - Parameter limit: of characters that are looked at; the rest is counted, and said.
-    static func pieces(of text: String, limit: Int = .max) -> [Piece] {
+    package static func pieces(of text: String, limit: Int = .max) -> [Piece] {
         var pieces: [Piece] = []
         var plain = String.UnicodeScalarView()
         func flush() {
@@ -32,7 +32,7 @@ enum VisibleText {
     }
 
     /// In one string, the numbers in brackets.
-    static func text(of text: String) -> String {
+    package static func text(of text: String) -> String {
         pieces(of: text).map { piece in
             switch piece {
             case .plain(let plain): plain

@@ -11,7 +11,7 @@ extension Int64 {
     }
 
     /// `12.34 %`; what is there is never nothing, and what is missing never everything.
-    func share(of whole: Int64) -> String {
+    package func share(of whole: Int64) -> String {
         guard whole > 0 else { return "–" }
         guard self > 0 else { return "0 %" }
         guard self < whole else { return "100 %" }
@@ -24,7 +24,7 @@ extension Int64 {
 
 extension Duration {
     /// `0.4 s`, `2 min 5 s`, `3 h 12 min`
-    var words: String {
+    package var words: String {
         let seconds = components.seconds
         if seconds < 10 { return "\(seconds).\(components.attoseconds / 100_000_000_000_000_000) s" }
         if seconds < 60 { return "\(seconds) s" }
@@ -32,5 +32,5 @@ extension Duration {
         return "\(seconds / 3_600) h \(seconds / 60 % 60) min"
     }
 
-    var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
+    package var milliseconds: Int64 { components.seconds * 1_000 + components.attoseconds / 1_000_000_000_000_000 }
 }

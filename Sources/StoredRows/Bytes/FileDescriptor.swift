@@ -57,9 +57,9 @@ extension stat {
     var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 }
 
-extension FileDescriptor {
+extension Files {
     /// Sees to it that there is a file which only its owner can read.
-    static func makePrivateFile(at path: String, mustBeEmpty: Bool) throws(SinkError) {
+    package static func makePrivate(at path: String, mustBeEmpty: Bool) throws(SinkError) {
         let number = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard number >= 0 else { throw SinkError(.last, at: path) }
         let file = FileDescriptor(number)

@@ -1,24 +1,48 @@
 /// A heading, a plot, and the table with its numbers.
-struct ReportSection {
-    let id: String
-    let title: String
+package struct ReportSection {
+    package let id: String
+    package let title: String
     let caption: String
     /// Above the names.
     let column: String
     let entries: [ReportEntry]
     /// What shares are of.
     let whole: Int64
-    var number = "Rows"
+    let number: String
     /// Columns from left to right, not bars.
-    var isInTime = false
+    let isInTime: Bool
     /// The colours of the bars mean something.
-    var hasSwatches = false
+    let hasSwatches: Bool
     /// A sentence below the table.
-    var note: String?
+    let note: String?
     /// What stands here where nothing was counted.
     let none: String
 
-    func write(into html: inout HTMLWriter) {
+    /// - Parameters:
+    ///   - column: above the names.
+    ///   - number: above the counts.
+    ///   - whole: what shares are of.
+    ///   - isInTime: columns from left to right, not bars.
+    ///   - hasSwatches: the colours of the bars mean something.
+    ///   - none: what stands here where nothing was counted.
+    package init(
+        id: String, title: String, caption: String, column: String, entries: [ReportEntry], whole: Int64,
+        number: String = "Rows", isInTime: Bool = false, hasSwatches: Bool = false, note: String? = nil, none: String
+    ) {
+        self.id = id
+        self.title = title
+        self.caption = caption
+        self.column = column
+        self.entries = entries
+        self.whole = whole
+        self.number = number
+        self.isInTime = isInTime
+        self.hasSwatches = hasSwatches
+        self.note = note
+        self.none = none
+    }
+
+    package func write(into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": id]) { html in
             html.element("h2", ["id": id], text: title)
             guard entries.largest > 0 else { return html.element("p", text: none) }

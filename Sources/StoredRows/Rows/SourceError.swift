@@ -1,4 +1,4 @@
-import Ledger
+package import Ledger
 
 /// Why a source cannot be read, or not further: match on `code`, print the rest.
 ///
@@ -41,7 +41,7 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SourceError {
-    init(_ error: LedgerError) {
+    package init(_ error: LedgerError) {
         let code: Code =
             switch error.code {
             case .notFound: .notFound
@@ -60,4 +60,9 @@ extension SourceError {
     init(_ failure: SystemFailure, at place: String) {
         self.init(failure.isNoSuchFile ? .notFound : .notReadable, at: place, failure.reason)
     }
+}
+
+/// Calls of the ledger, with its errors as a source's.
+package func asSourceError<Result>(_ body: () throws(LedgerError) -> Result) throws(SourceError) -> Result {
+    do throws(LedgerError) { return try body() } catch { throw SourceError(error) }
 }

@@ -2,8 +2,8 @@
 ///
 /// Text has a contrast of 4.5 at least, bars of 3. An outcome has the same colour wherever it is drawn; what is not well
 /// is hatched too, so that it can be told without colours.
-enum ReportStyle {
-    static let sheet: StaticString = """
+package enum ReportStyle {
+    package static let sheet: StaticString = """
         :root {
           color-scheme: light dark;
           --page: #ffffff; --panel: #f5f7f9; --text: #1b1f24; --soft: #57606a; --line: #d3d9e0; --link: #0757b8;
@@ -118,20 +118,20 @@ enum ReportStyle {
         """
 }
 
-extension HTMLReport {
+extension HTMLWriter {
     /// The hatches that the style sheet fills bars with.
-    func hatches(into html: inout HTMLWriter) {
-        html.element("svg", ["class": "hatches", "width": "0", "height": "0", "aria-hidden": "true"]) { html in
+    package mutating func hatches() {
+        element("svg", ["class": "hatches", "width": "0", "height": "0", "aria-hidden": "true"]) { html in
             html.element("defs") { html in
-                hatch("refused", turned: 45, into: &html)
-                hatch("notFound", turned: -45, into: &html)
-                hatch("failed", turned: 0, into: &html)
+                html.hatch("refused", turned: 45)
+                html.hatch("notFound", turned: -45)
+                html.hatch("failed", turned: 0)
             }
         }
     }
 
-    private func hatch(_ outcome: String, turned angle: Int, into html: inout HTMLWriter) {
-        html.element(
+    private mutating func hatch(_ outcome: String, turned angle: Int) {
+        element(
             "pattern",
             [
                 "id": "hatch-\(outcome)", "width": "7", "height": "7", "patternUnits": "userSpaceOnUse",

@@ -1,9 +1,9 @@
 /// Writes HTML that is well-formed XML too. Names of elements and attributes are ours, every text is escaped here: what
 /// a row says cannot become markup.
-struct HTMLWriter {
-    private(set) var bytes: [UInt8] = []
+package struct HTMLWriter {
+    package private(set) var bytes: [UInt8] = []
 
-    typealias Attributes = KeyValuePairs<StaticString, String>
+    package typealias Attributes = KeyValuePairs<StaticString, String>
 
     /// Elements that stand within a line.
     private static let inline: Set<String> = [
@@ -11,9 +11,9 @@ struct HTMLWriter {
     ]
 
     /// `<!DOCTYPE html>`
-    init() { raw("<!DOCTYPE html>\n") }
+    package init() { raw("<!DOCTYPE html>\n") }
 
-    mutating func element(
+    package mutating func element(
         _ name: StaticString, _ attributes: Attributes = [:], _ body: (inout HTMLWriter) -> Void
     ) {
         begin(name, attributes)
@@ -23,22 +23,22 @@ struct HTMLWriter {
         if !Self.inline.contains("\(name)") { raw("\n") }
     }
 
-    mutating func element(_ name: StaticString, _ attributes: Attributes = [:], text: String) {
+    package mutating func element(_ name: StaticString, _ attributes: Attributes = [:], text: String) {
         element(name, attributes) { $0.text(text) }
     }
 
     /// `<meta charset="utf-8" />`
-    mutating func empty(_ name: StaticString, _ attributes: Attributes) {
+    package mutating func empty(_ name: StaticString, _ attributes: Attributes) {
         begin(name, attributes)
         raw(" />")
         if !Self.inline.contains("\(name)") { raw("\n") }
     }
 
     /// Text, of whomever.
-    mutating func text(_ text: String) { escaped(VisibleText.text(of: text)) }
+    package mutating func text(_ text: String) { escaped(VisibleText.text(of: text)) }
 
     /// Text of others in a box of its own, which its direction does not leave.
-    mutating func foreign(_ text: String, limit: Int = 120) {
+    package mutating func foreign(_ text: String, limit: Int = 120) {
         element("bdi") { html in
             for piece in VisibleText.pieces(of: text, limit: limit) {
                 switch piece {
@@ -50,7 +50,7 @@ struct HTMLWriter {
     }
 
     /// A style sheet, which holds neither `<` nor `&`.
-    mutating func style(_ sheet: StaticString) {
+    package mutating func style(_ sheet: StaticString) {
         raw("<style>\n\(sheet)</style>\n")
     }
 

@@ -1,0 +1,79 @@
+import Foundation
+import GRDB
+
+/// What the proxy remembers between requests and over restarts: one SQLite file, readable by its owner alone.
+///
+/// What ``write(_:)`` returns from is on disk. Writes of many tasks share one commit: each waits for the disk, and none
+/// waits for the others' turn. Readers never wait for writers.
+package final class BridgeStore: Sendable {
+    /// The file.
+    package let path: String
+    private let pool: DatabasePool
+    private let queue: WriteQueue
+
+    /// Seconds to wait for another process.
+    private static let patience: TimeInterval = 5
+
+    /// Opens the store, or makes a new one.
+    ///
+    /// - Throws: ``LedgerError``; `notADatabase` for a file that is something else, `changed` for one of a newer version.
+    package init(path: String) throws(LedgerError) {
+        self.path = path
+        // SQLite would make it readable by others.
+        if !FileManager.default.fileExists(atPath: path) {
+            guard
+                FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
+            else { throw LedgerError(.notPermitted, at: path, "the file cannot be made") }
+        }
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(Self.patience)
+        configuration.prepareDatabase { db in
+            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
+        }
+        let pool = try asLedgerError(at: path) {
+            let pool = try DatabasePool(path: path, configuration: configuration)
+            let layout = Self.layout
+            guard try !pool.read(layout.hasBeenSuperseded) else {
+                throw LedgerError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
+            }
+            try layout.migrate(pool)
+            return pool
+        }
+        self.pool = pool
+        queue = WriteQueue(pool: pool, path: path)
+    }
+
+    /// All tables, a step for each version that added some. Steps are never changed, only added to.
+    private static var layout: DatabaseMigrator {
+        var layout = DatabaseMigrator()
+        layout.registerMigration("comparisons", migrate: addComparisons)
+        return layout
+    }
+
+    /// Changes what is kept; everything that `body` did is on disk when this returns, or nothing of it is.
+    ///
+    /// - Parameter body: runs inside a transaction that it shares with others, and is undone alone where it throws.
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Result
+    ) async throws(LedgerError) -> Result {
+        try await queue.run(body)
+    }
+
+    /// What is kept, as of one moment.
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (Database) throws -> Result
+    ) async throws(LedgerError) -> Result {
+        do { return try await pool.read(body) } catch { throw LedgerError(error, at: path) }
+    }
+
+    /// The same on the caller's own thread, which must be one that may wait.
+    func readWaiting<Result>(_ body: (Database) throws -> Result) throws(LedgerError) -> Result {
+        try asLedgerError(at: path) { try pool.read(body) }
+    }
+
+    /// Waits for what is being written and closes the file; later calls fail.
+    package func close() async {
+        await queue.finish()
+        try? pool.close()
+    }
+}
