@@ -75,7 +75,7 @@ let package = Package(
 
         // Assembly, doors and the stand-in App Store.
         .target(
-            name: "Comparison", dependencies: ["StoreTypes", "JSONReading", "AppStore", "Rendering"],
+            name: "Comparison", dependencies: ["StoreTypes", "JSONReading", "AppStore", "Rendering", "Reports"],
             swiftSettings: strict),
         .target(
             name: "Pipeline",
@@ -103,7 +103,7 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "StoredRows", dependencies: ["Cryptography", "JSONReading", "Ledger"], swiftSettings: strict),
-        .target(name: "Reports", dependencies: ["StoredRows"], swiftSettings: strict),
+        .target(name: "Reports", dependencies: ["Cryptography", "StoredRows"], swiftSettings: strict),
         .target(
             name: "Migration",
             dependencies: [
@@ -163,7 +163,7 @@ let package = Package(
         .testTarget(
             name: "ComparisonTests",
             dependencies: [
-                "Comparison", "AppStore", "JSONReading", "Rendering", "Simulator", "StoreTypes", "TestSupport",
+                "Comparison", "AppStore", "JSONReading", "Rendering", "Reports", "Simulator", "StoreTypes", "TestSupport",
             ],
             swiftSettings: strict),
         .testTarget(

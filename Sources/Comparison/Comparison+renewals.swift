@@ -2,9 +2,12 @@ import StoreTypes
 
 /// How subscriptions go on, and whether they give access.
 extension Comparison {
+    /// What renewals are matched by, the most telling first.
+    static let renewalIdentifiers: [RowField] = [.originalTransactionId, .productId]
+
     mutating func compareRenewals() {
         guard left.renewals != nil || right.renewals != nil else { return }
-        let matching = RowMatching(left.renewals ?? [], right.renewals ?? [], by: [.originalTransactionId, .productId])
+        let matching = RowMatching(left.renewals ?? [], right.renewals ?? [], by: Self.renewalIdentifiers)
         let expiries = newestPeriods().mapValues(\.expiresDate)
         for (one, other) in matching.pairs {
             let expiry = one.identifier(.originalTransactionId).flatMap { expiries[$0] ?? nil }

@@ -2,7 +2,8 @@ import Rendering
 
 /// Transactions.
 extension Comparison {
-    private static let identifiers: [RowField] = [.transactionId, .webOrderLineItemId]
+    /// What transactions are matched by, the most telling first.
+    static let identifiers: [RowField] = [.transactionId, .webOrderLineItemId]
 
     mutating func compareRows() {
         let theirs = distinct(right.latest ?? [], .latest, isLeft: false)
@@ -29,23 +30,15 @@ extension Comparison {
 
     /// Once, the last of its kind.
     private mutating func distinct(_ rows: [ComparedRow], _ part: Finding.Part, isLeft: Bool) -> [ComparedRow] {
-        var seen: [String: Int] = [:]
-        var kept: [ComparedRow] = []
-        kept.reserveCapacity(rows.count)
-        for row in rows {
-            guard let id = row.identifier(.transactionId), let place = seen.updateValue(kept.count, forKey: id) else {
-                kept.append(row)
-                continue
-            }
-            seen[id] = place
-            kept[place] = row
-            let value = ComparedValue.text(id)
+        let distinct = DistinctRows(rows)
+        for row in distinct.repeated {
+            let (left, right) = isLeft ? (row, nil) : (nil, row)
             report(
                 Finding(
-                    part: part, subject: .repetition, verifyReceipt: isLeft ? value : nil,
-                    serverAPI: isLeft ? nil : value, left: isLeft ? row : nil, right: isLeft ? nil : row))
+                    part: part, subject: .repetition, verifyReceipt: left?[.transactionId],
+                    serverAPI: right?[.transactionId], left: left, right: right))
         }
-        return kept
+        return distinct.rows
     }
 
     /// A history of another app or environment, where its envelope does not say so.

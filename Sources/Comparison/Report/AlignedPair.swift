@@ -20,6 +20,8 @@ package struct AlignedPair: Sendable, Hashable, Codable {
         /// The transaction's or subscription's id; empty for the app.
         package var identifier: String
         package var fields: [Field]
+        /// Fields that are not shown.
+        package var omitted = 0
         /// Where the row stands on one side only, or twice: the rule that says so.
         package var rule: String?
         package var verdict: String?

@@ -1,0 +1,24 @@
+/// Rows of one list without repetitions: the last of its kind counts, in the place of the first.
+struct DistinctRows {
+    private(set) var rows: [ComparedRow] = []
+    /// The later rows of an id that stands more than once, in their order.
+    private(set) var repeated: [ComparedRow] = []
+
+    init(_ all: [ComparedRow]) {
+        var places: [String: Int] = [:]
+        rows.reserveCapacity(all.count)
+        for row in all {
+            guard let id = row.identifier(.transactionId) else {
+                rows.append(row)
+                continue
+            }
+            if let place = places[id] {
+                rows[place] = row
+                repeated.append(row)
+            } else {
+                places[id] = rows.count
+                rows.append(row)
+            }
+        }
+    }
+}

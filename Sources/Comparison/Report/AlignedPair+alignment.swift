@@ -1,0 +1,102 @@
+import Rendering
+
+extension AlignedPair {
+    /// Rows of a section that are kept.
+    package static let maximumRows = 40
+    /// Fields of a row that are kept: documents can name any number of properties.
+    static let maximumFields = 60
+
+    /// Puts the rows of both sides beside each other by the comparison's own matching, and marks what it found.
+    ///
+    /// - Parameters:
+    ///   - differences: what ``Comparison`` found between these two.
+    ///   - receipt: names the receipt: a digest, or an id.
+    ///   - maximumRows: of a section; rows that differ are kept before those that do not.
+    package init(
+        verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, differences: [Difference], receipt: String,
+        maximumRows: Int = AlignedPair.maximumRows
+    ) {
+        let marks = DifferenceMarks(differences)
+        self.receipt = ComparedValue.text(receipt).shown.words
+        bundleId = ComparedValue.text(verifyReceipt.bundleId ?? serverAPI.bundleId ?? "").shown.words
+        environment = ComparedValue.text(verifyReceipt.environment ?? serverAPI.environment ?? "").shown.words
+        sections = AlignedRows.all(verifyReceipt, serverAPI)
+            .map { $0.section(marks, maximumRows: max(maximumRows, 0)) }
+            .filter { !$0.rows.isEmpty || $0.omitted > 0 }
+    }
+}
+
+extension AlignedRows {
+    /// The rows that are shown, in their order.
+    fileprivate func section(_ marks: DifferenceMarks, maximumRows: Int) -> AlignedPair.Section {
+        // What is told of the section itself, such as its order, stands before its rows.
+        let whole = part == .answer ? [] : marks.ofWhole(part)
+        var shown = whole.map { difference in
+            AlignedPair.Row(
+                identifier: "",
+                fields: [AlignedPair.Field(difference, named: difference.path == part.rawValue ? "order" : "")])
+        }
+        let urgencies = rows.map { marks.urgency(of: $0.identifier, in: part) }
+        var kept = Array(rows.indices)
+        if rows.count > maximumRows {
+            // The sort is stable: of equally urgent rows the first are kept.
+            kept = Array(kept.sorted { urgencies[$0] > urgencies[$1] }.prefix(maximumRows)).sorted()
+        }
+        shown += kept.map { rows[$0].row(marks, in: part) }
+        return AlignedPair.Section(name: part.rawValue, rows: shown, omitted: rows.count - kept.count)
+    }
+}
+
+extension AlignedRows.Pair {
+    fileprivate func row(_ marks: DifferenceMarks, in part: Finding.Part) -> AlignedPair.Row {
+        var found = marks.ofRow(identifier, in: part)
+        let isApp = part == .answer
+        var fields = values.map { name, left, right in
+            var field = AlignedPair.Field(
+                name: ComparedValue.text(name).shown.words, verifyReceipt: left?.words, serverAPI: right?.words)
+            if let difference = found.removeValue(forKey: name)?.first {
+                field.rule = difference.rule
+                field.verdict = difference.verdict.rawValue
+                // What a side says in other words than in the field itself, such as a status for its having records.
+                if left == nil { field.verifyReceipt = difference.verifyReceipt?.words }
+                if right == nil { field.serverAPI = difference.serverAPI?.words }
+            }
+            return field
+        }
+        let ofRow = isApp ? nil : found.removeValue(forKey: "")?.first
+        // What the comparison takes from elsewhere than the two rows.
+        for (name, differences) in found.sorted(by: { $0.key < $1.key }) {
+            fields += differences.prefix(1).map { AlignedPair.Field($0, named: name) }
+        }
+        let omitted = max(fields.count - AlignedPair.maximumFields, 0)
+        if omitted > 0 {
+            let kept = fields.indices.sorted { fields[$0].urgency > fields[$1].urgency }
+            fields = kept.prefix(AlignedPair.maximumFields).sorted().map { fields[$0] }
+        }
+        return AlignedPair.Row(
+            identifier: ComparedValue.text(identifier ?? "").shown.words, fields: fields, omitted: omitted,
+            rule: ofRow?.rule, verdict: ofRow?.verdict.rawValue)
+    }
+}
+
+extension AlignedPair.Field {
+    fileprivate init(_ difference: Difference, named name: String) {
+        self.init(
+            name: ComparedValue.text(name).shown.words, verifyReceipt: difference.verifyReceipt?.words,
+            serverAPI: difference.serverAPI?.words, rule: difference.rule, verdict: difference.verdict.rawValue)
+    }
+
+    fileprivate var urgency: Int { verdict == ComparisonRule.Class.unexpected.rawValue ? 2 : rule == nil ? 0 : 1 }
+}
+
+extension ComparedValue {
+    /// For people: cut to a readable length, instants as dates in GMT.
+    package var words: String {
+        switch shown {
+        case .text(let text): text
+        case .number(let number): String(number)
+        case .flag(let flag): flag ? "true" : "false"
+        case .instant(let instant): instant.words
+        }
+    }
+}

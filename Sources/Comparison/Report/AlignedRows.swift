@@ -1,0 +1,110 @@
+import StoreTypes
+
+/// One part of both documents, row beside row.
+struct AlignedRows {
+    /// A row of either side and its counterpart.
+    struct Pair {
+        /// As in ``Difference/identifier``.
+        let identifier: String?
+        /// What either side says, in the order of the tables.
+        let values: [(name: String, left: ComparedValue?, right: ComparedValue?)]
+    }
+
+    let part: Finding.Part
+    let rows: [Pair]
+
+    /// Every part, in the order of the documents: the answer itself first.
+    static func all(_ left: ComparedAnswer, _ right: ComparedAnswer) -> [AlignedRows] {
+        let isAnswer = right.form != .records
+        let theirs = DistinctRows(right.latest ?? []).rows
+        let others = isAnswer ? DistinctRows(right.snapshot).rows : theirs
+        // A history is told by latest_receipt_info, where there is one.
+        let latest = left.latest.map { DistinctRows($0).rows } ?? (isAnswer ? [] : nil)
+        let snapshot = RowMatching(DistinctRows(left.snapshot).rows, others, by: Comparison.identifiers)
+        return [
+            AlignedRows(part: .answer, rows: [answers(left, right)]),
+            AlignedRows(part: .snapshot, snapshot, hasOnlyRight: isAnswer || latest == nil),
+            AlignedRows(
+                part: .latest, RowMatching(latest ?? [], latest == nil ? [] : theirs, by: Comparison.identifiers)),
+            AlignedRows(
+                part: .renewals,
+                RowMatching(
+                    left.renewals ?? [], right.renewals ?? [], by: Comparison.renewalIdentifiers)),
+            AlignedRows(part: .subscriptions, rows: statuses(right)),
+        ]
+    }
+
+    private init(part: Finding.Part, rows: [Pair]) {
+        self.part = part
+        self.rows = rows
+    }
+
+    private init(part: Finding.Part, _ matching: RowMatching, hasOnlyRight: Bool = true) {
+        self.part = part
+        var rows = matching.pairs.map { Pair($0, $1, part) }
+        rows += matching.onlyLeft.map { Pair($0, nil, part) }
+        if hasOnlyRight { rows += matching.onlyRight.map { Pair(nil, $0, part) } }
+        self.rows = rows
+    }
+
+    private static func answers(_ left: ComparedAnswer, _ right: ComparedAnswer) -> Pair {
+        let own = left.appValues
+        let other = right.appValues
+        return Pair(identifier: nil, values: zip(own, other).map { ($0.0, $0.1, $1.1) })
+            .adding(left.properties, right.properties)
+    }
+
+    private static func statuses(_ right: ComparedAnswer) -> [Pair] {
+        right.statuses.sorted { $0.key < $1.key }.map { id, status in
+            Pair(identifier: id, values: [("status", nil, .number(status))])
+        }
+    }
+}
+
+extension AlignedRows.Pair {
+    fileprivate init(_ left: ComparedRow?, _ right: ComparedRow?, _ part: Finding.Part) {
+        let isRenewal = part == .renewals
+        let field: RowField = isRenewal ? .originalTransactionId : .transactionId
+        let identifier = left?.identifier(field) ?? right?.identifier(field)
+        let fields = isRenewal ? RowField.renewalFields : RowField.transactionFields
+        let beside: [(String, KeyPath<ComparedRow, String?>)] = [
+            ("type", \.type), ("bundleId", \.bundleId), ("environment", \.environment),
+        ]
+        var values = fields.map { ($0.name, left?[$0], right?[$0]) }
+        values += beside.map { name, path in
+            (name, left?[keyPath: path].map(ComparedValue.text), right?[keyPath: path].map(ComparedValue.text))
+        }
+        self = Self(identifier: identifier, values: values.filter { $0.1 != nil || $0.2 != nil })
+            .adding(left?.extras ?? [], right?.extras ?? [])
+    }
+
+    /// With what stands under names that the tables do not know.
+    fileprivate func adding(_ left: [ComparedRow.Extra], _ right: [ComparedRow.Extra]) -> Self {
+        guard !left.isEmpty || !right.isEmpty else { return self }
+        let others = Dictionary(right.map { ($0.name, $0.measured) }, uniquingKeysWith: { _, last in last })
+        let names = Set(left.map(\.name))
+        var values = values
+        values += left.map { ($0.name, $0.measured, others[$0.name]) }
+        values += right.filter { !names.contains($0.name) }.map { ($0.name, nil, $0.measured) }
+        return Self(identifier: identifier, values: values)
+    }
+}
+
+extension ComparedAnswer {
+    /// What stands once, by the names of paths.
+    fileprivate var appValues: [(String, ComparedValue?)] {
+        [
+            ("status", status.map(ComparedValue.number)), ("environment", environment.map(ComparedValue.text)),
+            ("receipt.bundleId", bundleId.map(ComparedValue.text)),
+            ("receipt.appAppleId", appAppleId.map(ComparedValue.number)),
+        ]
+    }
+}
+
+extension ComparedRow.Extra {
+    /// A receipt is never shown, only how long it is.
+    fileprivate var measured: ComparedValue {
+        guard name == "latestReceipt", let text = value.text else { return value }
+        return .text("(\(text.utf8.count) bytes)")
+    }
+}

@@ -1,0 +1,87 @@
+import Rendering
+import StoreTypes
+
+extension ComparisonReport {
+    /// One object, for programs: its keys stay, others may be added. Instants are milliseconds; shares are of 1, and
+    /// null where nothing was compared.
+    package var json: [UInt8] {
+        var writer = JSONWriter(reserving: 4_096)
+        writer.beginObject()
+        writer.member("kind", kind.rawValue)
+        writer.member("title", title)
+        writer.member("madeAt", madeAt.milliseconds)
+        writer.array("apps", [Readiness](self)) { $1.write(into: &$0) }
+        writer.array("differences", entries) { $1.write(into: &$0) }
+        writer.key("historyVersions")
+        writer.beginObject()
+        for (version, count) in historyVersions.sorted(by: { $0.key < $1.key }) { writer.member("\(version)", count) }
+        writer.endObject()
+        writer.member("unverified", unverified)
+        writer.array("notes", notes) { $0.value($1) }
+        writer.endObject()
+        return writer.finish()
+    }
+}
+
+extension Readiness {
+    fileprivate func write(into writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("bundleId", app.scope.bundleId)
+        writer.member("environment", app.scope.environment)
+        writer.member("compared", app.compared)
+        writer.member("equal", app.equal)
+        writer.member("share", fraction: share)
+        writer.member("upperBound", fraction: upperBound)
+        writer.member("verdict", verdict.rawValue)
+        writer.member("sentence", sentence)
+        writer.key("failures")
+        writer.beginObject()
+        for (code, count) in app.failures.sorted(by: { $0.key < $1.key }) { writer.member(code, count) }
+        writer.endObject()
+        writer.endObject()
+    }
+}
+
+extension ComparisonReport.Entry {
+    fileprivate func write(into writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("bundleId", scope.bundleId)
+        writer.member("environment", scope.environment)
+        writer.member("class", verdict.rawValue)
+        writer.member("rule", rule)
+        writer.member("path", path)
+        writer.member("count", count)
+        writer.member("firstSeen", firstSeen?.milliseconds)
+        writer.member("lastSeen", lastSeen?.milliseconds)
+        writer.array("examples", examples) { $1.write(into: &$0) }
+        writer.endObject()
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func member(_ key: String, _ text: String) {
+        self.key(key)
+        value(text)
+    }
+
+    fileprivate mutating func member(_ key: String, _ number: Int64?) {
+        self.key(key)
+        if let number { value(number) } else { null() }
+    }
+
+    /// To six decimals.
+    fileprivate mutating func member(_ key: String, fraction: Double?) {
+        self.key(key)
+        guard let fraction else { return null() }
+        values(json: Array("\((fraction * 1e6).rounded() / 1e6)".utf8))
+    }
+
+    fileprivate mutating func array<Element>(
+        _ key: String, _ elements: [Element], _ body: (inout JSONWriter, Element) -> Void
+    ) {
+        self.key(key)
+        beginArray()
+        for element in elements { body(&self, element) }
+        endArray()
+    }
+}

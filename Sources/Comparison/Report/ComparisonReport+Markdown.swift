@@ -1,0 +1,80 @@
+import Reports
+import StoreTypes
+
+extension ComparisonReport {
+    /// For people, where a page cannot be shown: the sentences first, then the tables.
+    package var markdown: String {
+        var parts = ["# Comparison: \(title.markdown)", "\(madeAt.words)."]
+        parts += [apps.isEmpty ? "No receipt was compared." : sentences]
+        if !apps.isEmpty { parts += ["## Apps", appTable] }
+        parts += ["## Differences", entries.isEmpty ? "There were none." : entryTable]
+        parts += ["## What is behind it", list(facts + notes)]
+        return parts.joined(separator: "\n\n") + "\n"
+    }
+
+    private var sentences: String {
+        [Readiness](self).map { readiness in
+            "- **\(readiness.verdict.words)** — \(readiness.app.scope.words.markdown): \(readiness.statement.markdown(limit: 2_000))"
+        }.joined(separator: "\n")
+    }
+
+    private var appTable: String {
+        let head = "| app | environment | compared | equal | share | not compared |\n|---|---|---:|---:|---:|---:|\n"
+        return head
+            + [Readiness](self).map { readiness in
+                let app = readiness.app
+                let cells = [
+                    app.scope.app.markdown, app.scope.place.markdown, app.compared.grouped, app.equal.grouped,
+                    app.equal.share(of: app.compared), readiness.failed.grouped,
+                ]
+                return "| \(cells.joined(separator: " | ")) |"
+            }.joined(separator: "\n")
+    }
+
+    private var entryTable: String {
+        let head = "| class | rule | path | app | environment | count | example |\n|---|---|---|---|---|---:|---|\n"
+        return head
+            + entries.map { entry in
+                let cells = [
+                    entry.verdict.rawValue, entry.rule.markdown, entry.path.markdown, entry.scope.app.markdown,
+                    entry.scope.place.markdown, entry.count.grouped, entry.examples.first?.markdown ?? "",
+                ]
+                return "| \(cells.joined(separator: " | ")) |"
+            }.joined(separator: "\n")
+    }
+
+    private func list(_ sentences: [String]) -> String {
+        sentences.map { "- \($0.markdown(limit: 2_000))" }.joined(separator: "\n")
+    }
+}
+
+extension Difference {
+    /// `DIGEST: one against other`
+    fileprivate var markdown: String {
+        "\(receipt.markdown): \((verifyReceipt?.words ?? "nothing").markdown) against "
+            + (serverAPI?.words ?? "nothing").markdown
+    }
+}
+
+extension String {
+    /// Text of others as plain text of Markdown, in one line: nothing in it is markup, and it is cut to a readable
+    /// length.
+    fileprivate var markdown: String { markdown(limit: 200) }
+
+    fileprivate func markdown(limit: Int) -> String {
+        let isLong = unicodeScalars.count > limit
+        let shown = isLong ? String(unicodeScalars.prefix(limit)) + "…" : self
+        var escaped = ""
+        for scalar in VisibleText.text(of: shown).unicodeScalars {
+            escaped += Self.escapes[scalar] ?? String(scalar)
+        }
+        return escaped.replacing("://", with: "&#58;//")
+    }
+
+    /// What may begin markup, a cell, a mention or a formula.
+    private static let escapes: [Unicode.Scalar: String] = {
+        var escapes: [Unicode.Scalar: String] = ["&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", "$": "&#36;"]
+        for scalar in "\\`*_[]#|~!{}".unicodeScalars { escapes[scalar] = "\\\(scalar)" }
+        return escapes
+    }()
+}

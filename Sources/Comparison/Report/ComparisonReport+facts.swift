@@ -1,0 +1,25 @@
+import Reports
+
+extension ComparisonReport {
+    /// What the numbers rest on, a sentence each.
+    var facts: [String] {
+        let versions = historyVersions.filter { $0.value > 0 }.sorted { $0.key > $1.key }
+        var facts: [String] = []
+        if !versions.isEmpty {
+            let words = versions.enumerated().map { index, version in
+                index == 0
+                    ? "Get Transaction History V\(version.key) answered \(version.value.grouped) "
+                        + (version.value == 1 ? "comparison" : "comparisons")
+                    : "V\(version.key) \(version.value.grouped)"
+            }
+            facts.append(words.joined(separator: ", ") + ".")
+        }
+        if unverified > 0 {
+            let verb = unverified == 1 ? "comparison has" : "comparisons have"
+            facts.append("\(unverified.grouped) \(verb) a side that nobody’s signature vouches for.")
+        } else {
+            facts.append("Every record of the App Store Server API was verified.")
+        }
+        return facts
+    }
+}

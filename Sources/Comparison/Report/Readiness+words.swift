@@ -1,0 +1,84 @@
+import Reports
+
+extension Readiness {
+    /// Rules, and reasons of failures, that the sentence names; the tables have them all.
+    private static let namedReasons = 5
+
+    /// `com.example.app, Production: all 12,345 receipts would get the same answer; … Safe to switch.`
+    ///
+    /// The app's id may be text of anybody: escape it.
+    package var sentence: String { "\(app.scope.words): \(statement)" }
+
+    /// The sentence without the app.
+    package var statement: String {
+        [finding, leftOver, advice].compactMap(\.self).joined(separator: " ")
+    }
+
+    private var finding: String {
+        let compared = app.compared
+        guard compared > 0 else { return "no receipt was compared." }
+        let receipts = compared == 1 ? "receipt" : "receipts"
+        guard different > 0 else {
+            let all = compared == 1 ? "the one receipt" : "all \(compared.grouped) receipts"
+            guard compared > 3 else { return "\(all) would get the same answer." }
+            return "\(all) would get the same answer; with 95 % confidence fewer than 1 in \((compared / 3).grouped) "
+                + "would differ."
+        }
+        let same = compared - different
+        return "\(same.grouped) of \(compared.grouped) \(receipts) (\(same.share(of: compared))) would get the same "
+            + "answer; \(different.grouped) \(different == 1 ? "differs" : "differ") unexpectedly\(reasons)."
+    }
+
+    /// A receipt may differ in several places.
+    private var reasons: String {
+        guard !rules.isEmpty else { return "" }
+        let places = rules.reduce(0) { $0 + $1.count }
+        let list = Self.list(rules, "more rules")
+        return places == different ? ": \(list)" : ", in \(places.grouped) places: \(list)"
+    }
+
+    private var leftOver: String? {
+        guard failed > 0 else { return nil }
+        let failures = app.failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
+        let share = failed.share(of: failed + app.compared)
+        return "\(failed.grouped) \(failed == 1 ? "receipt" : "receipts") (\(share)) could not be compared: "
+            + "\(Self.list(failures, "more reasons"))."
+    }
+
+    private var advice: String {
+        switch verdict {
+        case .safe: return "Safe to switch."
+        case .notSafe: return "Not safe to switch yet."
+        case .notYet:
+            let isFew = app.compared < Self.minimumCompared
+            let few = isFew ? "compare at least \(Self.minimumCompared.grouped)" : nil
+            let failures = hasTooManyFailures ? "more than 1 % could not be compared" : nil
+            return "Too early to tell: \([few, failures].compactMap(\.self).joined(separator: ", and "))."
+        }
+    }
+
+    private static func list(_ counts: [(name: String, count: Int64)], _ more: String) -> String {
+        var words = counts.prefix(namedReasons).map { "\($0.name) \($0.count.grouped)" }
+        if counts.count > namedReasons { words.append("and \(Int64(counts.count - namedReasons).grouped) \(more)") }
+        return words.joined(separator: ", ")
+    }
+}
+
+extension Readiness.Verdict {
+    /// In a word or two.
+    package var words: String {
+        switch self {
+        case .safe: "Safe"
+        case .notYet: "Too early"
+        case .notSafe: "Not safe"
+        }
+    }
+}
+
+extension ComparisonReport.Scope {
+    /// `com.example.app, Production`; long ids are cut.
+    package var words: String { "\(app), \(place)" }
+
+    var app: String { bundleId.isEmpty ? "unnamed app" : ComparedValue.text(bundleId).shown.words }
+    var place: String { environment.isEmpty ? "no environment" : ComparedValue.text(environment).shown.words }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import Reports
+
+/// Whether one app can be switched to the App Store Server API: the sentence that a team decides on, and what it rests
+/// on.
+package struct Readiness: Sendable {
+    /// What to do.
+    package enum Verdict: String, Sendable, Hashable, CaseIterable {
+        /// Enough was compared, and nothing worries.
+        case safe
+        /// Nothing worries, but too little was compared.
+        case notYet
+        /// Some receipts would get another answer.
+        case notSafe
+    }
+
+    /// Receipts without which nothing is said: fewer than one in a hundred would differ then. A choice.
+    package static let minimumCompared: Int64 = 300
+    /// The share of receipts that may remain without a comparison. A choice.
+    package static let toleratedFailures = 0.01
+
+    package let app: ComparisonReport.App
+    /// Unexpected differences by rule, the most frequent first.
+    package let rules: [(name: String, count: Int64)]
+
+    /// - Parameter entries: the report's; those of other apps do not count.
+    package init(_ app: ComparisonReport.App, entries: [ComparisonReport.Entry]) {
+        self.app = app
+        var counts: [String: Int64] = [:]
+        for entry in entries where entry.scope == app.scope && entry.verdict == .unexpected {
+            counts[entry.rule, default: 0] += entry.count
+        }
+        rules = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
+    }
+
+    package var different: Int64 { max(app.compared - app.equal, 0) }
+    package var failed: Int64 { app.failures.values.reduce(0, +) }
+
+    /// Of the compared receipts, those that would get the same answer; nil where none was compared.
+    package var share: Double? {
+        app.compared > 0 ? Double(app.compared - different) / Double(app.compared) : nil
+    }
+
+    /// With 95 % confidence no larger share of all receipts would get another answer: 3/n where none of n did, else the
+    /// upper end of Wilson's interval; nil where none was compared.
+    ///
+    /// https://en.wikipedia.org/wiki/Rule_of_three_(statistics)
+    /// https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Wilson_score_interval
+    package var upperBound: Double? {
+        guard app.compared > 0 else { return nil }
+        let n = Double(app.compared)
+        guard different > 0 else { return min(3 / n, 1) }
+        let (z, share) = (1.959_964, Double(different) / n)
+        let middle = share + z * z / (2 * n)
+        let half = z * (share * (1 - share) / n + z * z / (4 * n * n)).squareRoot()
+        return min((middle + half) / (1 + z * z / n), 1)
+    }
+
+    /// Receipts that could not be compared are too many of all.
+    package var hasTooManyFailures: Bool {
+        failed > 0 && Double(failed) > Self.toleratedFailures * Double(failed + app.compared)
+    }
+
+    package var verdict: Verdict {
+        if different > 0 { return .notSafe }
+        return app.compared < Self.minimumCompared || hasTooManyFailures ? .notYet : .safe
+    }
+}
+
+extension [Readiness] {
+    /// In the order of the report's apps.
+    package init(_ report: ComparisonReport) {
+        self = report.apps.map { Readiness($0, entries: report.entries) }
+    }
+}
