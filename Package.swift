@@ -81,7 +81,7 @@ let package = Package(
             name: "Pipeline",
             dependencies: [
                 "StoreTypes", "JSONReading", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
-                "Rendering", "Ledger",
+                "Rendering", "Ledger", "Comparison",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -112,6 +112,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "ComparisonRun",
+            dependencies: [
+                "StoreTypes", "JSONReading", "AppStore", "ReceiptDecoding", "Transport", "Ledger", "Pipeline",
+                "StoredRows", "Reports", "Comparison",
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Simulator",
             dependencies: [
                 "StoreTypes", "Cryptography",
@@ -127,6 +134,7 @@ let package = Package(
             dependencies: [
                 "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
                 "Rendering", "Pipeline", "Ledger", "Migration", "Reports", "Server", "Simulator", "StoredRows",
+                "Comparison", "ComparisonRun",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -2,7 +2,7 @@ import Rendering
 package import StoreTypes
 
 /// One value of either side, in the types of the App Store Server API.
-package enum ComparedValue: Sendable, Hashable {
+package enum ComparedValue: Sendable, Hashable, Codable {
     case text(String)
     case number(Int64)
     case flag(Bool)

@@ -16,8 +16,10 @@ package struct ComparisonError: Error, Sendable, Hashable, CustomStringConvertib
         case tooManyRows
         /// A value of another type than Apple's.
         case badValue
-        /// A row that is still signed: it must be verified before.
+        /// A row that is still signed, and nobody to verify it.
         case signedRow
+        /// A signed row that is not what Apple signed.
+        case notAuthentic
         /// There is no side at all.
         case missing
     }

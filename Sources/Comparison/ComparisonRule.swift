@@ -1,7 +1,7 @@
 /// One named reason why two answers differ, or one named fault that must not go unseen.
 package struct ComparisonRule: Sendable {
     /// Whether a difference is a reason to worry.
-    package enum Class: String, Sendable, Hashable, CaseIterable {
+    package enum Class: String, Sendable, Hashable, CaseIterable, Codable {
         case expected, unexpected
     }
 

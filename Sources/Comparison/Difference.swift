@@ -1,7 +1,7 @@
 package import Rendering
 
 /// One thing that is not the same on both sides, named by a rule.
-package struct Difference: Sendable, Hashable {
+package struct Difference: Sendable, Hashable, Codable {
     /// A digest or an id; never the receipt itself.
     package let receipt: String
     /// Without the row's id: `latestTransactions[].expiresDate`.

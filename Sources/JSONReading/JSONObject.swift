@@ -41,6 +41,16 @@ extension JSONObject {
     /// Whether there is a value other than null.
     package func has(_ name: StaticString) -> Bool { value(name) != nil }
 
+    /// A value as it is spelled, of whatever type; nil when absent or null.
+    package func spelling(_ name: StaticString) -> [UInt8]? {
+        value(name).map { Array(bytes[$0.whole]) }
+    }
+
+    /// The elements of an array as they are spelled; nil for what is no array.
+    package func spellings(_ name: StaticString) -> [[UInt8]]? {
+        (try? elements(name, "an array")).flatMap { $0 }.map { $0.map { Array(bytes[$0.whole]) } }
+    }
+
     /// A string.
     package func text(_ name: StaticString) throws(JSONFieldError) -> String? {
         guard let value = value(name) else { return nil }

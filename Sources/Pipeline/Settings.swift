@@ -1,4 +1,5 @@
 package import AppStore
+package import Comparison
 package import Rendering
 package import StoreTypes
 
@@ -139,6 +140,12 @@ package struct AppSettings: Sendable {
     /// Nil where the app's customers cannot be asked about.
     package var serverAPI: ServerAPIAccount?
     package var latestReceiptInfoOrder = AnswerOptions.Order.ascending
+    /// The source that is asked too, off the way of the answer, and compared with it; nil for none.
+    package var shadow: AnswerSource?
+    /// The part of the answers that are compared, 0 to 1.
+    package var shadowSampling = 1.0
+    /// What differences of a rule are to this app, in place of what they usually are.
+    package var comparisonRules: [String: ComparisonContext.Override] = [:]
 
     package init(bundleId: BundleIdentifier?) {
         self.bundleId = bundleId

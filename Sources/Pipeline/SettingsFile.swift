@@ -1,4 +1,5 @@
 import AppStore
+import Comparison
 package import Foundation
 import Rendering
 import StoreTypes
@@ -149,9 +150,37 @@ package enum SettingsFile {
         if app.answer.contains(.api), app.serverAPI == nil {
             node.file.note("\(node.name("answer")): api needs serverAPI with issuerId, keyId and privateKey")
         }
-        for key in ["shadow", "shadowSampling"] { node.leaveUnused(key) }
+        readShadow(node, into: &app)
         node.finish()
         return app
+    }
+
+    private static func readShadow(_ node: SettingsNode, into app: inout AppSettings) {
+        enum Shadow: String, CaseIterable { case none, apple, api }
+        let key = node.name("shadow")
+        switch node.choice("shadow", of: Shadow.self) {
+        case .apple?: app.shadow = .apple
+        case .api?: app.shadow = .api
+        case Shadow.none?, nil: break
+        }
+        if let shadow = app.shadow, shadow == app.answer.first {
+            node.file.note("\(key): \(shadow.rawValue) answers already; the shadow is another source")
+        }
+        if app.shadow == .api, app.serverAPI == nil {
+            node.file.note("\(key): api needs serverAPI with issuerId, keyId and privateKey")
+        }
+        if let text = node.text("shadowSampling") {
+            if let share = Double(text), (0...1).contains(share) {
+                app.shadowSampling = share
+            } else {
+                node.file.note("\(node.name("shadowSampling")): expected 0 to 1")
+            }
+        }
+        guard let rules = node.child("comparisonRules") else { return }
+        for name in ComparisonRules.all.map(\.name) {
+            app.comparisonRules[name] = rules.choice(name, of: ComparisonContext.Override.self)
+        }
+        rules.finish()
     }
 
     /// `{issuerId, keyId, privateKey: {file: path}}`

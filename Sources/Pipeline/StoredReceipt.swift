@@ -21,6 +21,8 @@ package struct StoredReceipt: Sendable {
     package let unverifiedIds: [TransactionIdentifier]
     /// SHA-256 of the decoded bytes, in hexadecimal; nil where nothing was decoded.
     package let digest: String?
+    /// The decoded bytes; nil where nothing was decoded.
+    package let bytes: Redacted<[UInt8]>?
     /// When the receipt was made, the purchase of a transactionReceipt, or the text was signed.
     package let date: Timestamp?
 
@@ -51,13 +53,15 @@ package struct StoredReceiptReader: Sendable {
             return StoredReceipt(
                 kind: .jws, failure: signed.failure, repairs: inspection.repairs,
                 environment: signed.environment.flatMap(AppStoreEnvironment.init), bundleId: signed.bundleId,
-                lookupKeys: signed.lookupKeys, unverifiedIds: [], digest: digest, date: signed.signedDate)
+                lookupKeys: signed.lookupKeys, unverifiedIds: [], digest: digest,
+                bytes: inspection.bytes, date: signed.signedDate)
         }
         let keys = inspection.contents?.lookupKeys ?? LookupKeys(originalTransactionIds: [], transactionIds: [])
         return StoredReceipt(
             kind: inspection.kind, failure: inspection.failure, repairs: inspection.repairs,
             environment: inspection.contents?.environment, bundleId: inspection.contents?.bundleId, lookupKeys: keys,
             unverifiedIds: Self.unverifiedIds(in: stored, beyond: keys), digest: digest,
+            bytes: inspection.bytes,
             date: inspection.contents.flatMap(Self.date))
     }
 

@@ -78,7 +78,8 @@ extension TrustStore {
 }
 
 extension AppleSource {
-    fileprivate init(
+    /// Apple's endpoints, or those of a stand-in.
+    init(
         settings: Settings, transport: any HTTPTransport, sleep: @escaping @Sendable (Duration) async -> Void
     ) throws {
         let endpoints: VerifyReceiptEndpoints

@@ -1,5 +1,5 @@
 /// An instant, in milliseconds since 1970-01-01T00:00:00Z.
-package struct Timestamp: Sendable, Hashable, Comparable {
+package struct Timestamp: Sendable, Hashable, Comparable, Codable {
     package let milliseconds: Int64
 
     package init(milliseconds: Int64) {

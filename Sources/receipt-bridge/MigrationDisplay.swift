@@ -2,14 +2,12 @@ import Foundation
 import Ledger
 import Migration
 import Reports
-import Synchronization
 
 /// What people see of a migration while it runs, on standard error: a line that is rewritten on a terminal, a plain one
 /// every few seconds anywhere else.
 final class MigrationDisplay: Sendable {
     private let watch: MigrationWatch
-    private let isTerminal = isatty(STDERR_FILENO) == 1
-    private let hasLine = Mutex(false)
+    private let line = ProgressLine()
 
     init(watch: MigrationWatch) {
         self.watch = watch
@@ -21,7 +19,7 @@ final class MigrationDisplay: Sendable {
         var lastRows: (Int64, ContinuousClock.Instant)?
         while true {
             do {
-                try await Task.sleep(for: isTerminal ? .milliseconds(250) : .seconds(5))
+                try await Task.sleep(for: line.pause)
             } catch {
                 break
             }
@@ -31,38 +29,20 @@ final class MigrationDisplay: Sendable {
             let seconds = before.1.duration(to: now) / .seconds(1)
             let rate = seconds > 0 ? Double(snapshot.counts.rows - before.0) / seconds : 0
             if seconds > 2 || lastRows == nil { lastRows = (snapshot.counts.rows, now) }
-            show(Self.line(snapshot, rate: rate, elapsed: begin.duration(to: now) / .seconds(1)))
+            line.show(Self.line(snapshot, rate: rate, elapsed: begin.duration(to: now) / .seconds(1)))
         }
-        clear()
+        line.clear()
     }
 
     /// A sentence of its own line.
     func say(_ sentence: String) {
-        clear()
+        line.clear()
         Terminal.say(sentence)
     }
 
     func table(_ text: String) {
-        clear()
-        write(text)
-    }
-
-    private func show(_ line: String) {
-        guard isTerminal else { return write("receipt-bridge: \(line)\n") }
-        hasLine.withLock { $0 = true }
-        write("\r\u{1B}[2K\(line)")
-    }
-
-    private func clear() {
-        let had = hasLine.withLock { had in
-            defer { had = false }
-            return had
-        }
-        if had { write("\r\u{1B}[2K") }
-    }
-
-    private func write(_ text: String) {
-        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+        line.clear()
+        Terminal.note(text)
     }
 
     /// `reading 120,000 rows, 41,200/s, 63 %, 2 min left: decoded 118,000, refused 2,000`
@@ -93,7 +73,7 @@ final class MigrationDisplay: Sendable {
         }
     }
 
-    private static func time(_ seconds: Double) -> String {
+    static func time(_ seconds: Double) -> String {
         seconds < 90 ? "\(Int(seconds)) s" : seconds < 5_400 ? "\(Int(seconds / 60)) min" : "\(Int(seconds / 3_600)) h"
     }
 }

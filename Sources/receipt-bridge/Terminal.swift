@@ -20,6 +20,11 @@ enum Terminal {
         line(Array(text.utf8))
     }
 
+    /// Text for people, as it stands.
+    static func note(_ text: String) {
+        try? FileHandle.standardError.write(contentsOf: Data(text.utf8))
+    }
+
     static func say(_ message: String, hint: String? = nil) {
         var text = "receipt-bridge: \(message)\n"
         if let hint { text += "receipt-bridge: hint: \(hint)\n" }

@@ -11,8 +11,8 @@ struct Tool: AsyncParsableCommand {
         abstract: "Answers App Store receipts: for old app versions, for migrations, for comparisons.",
         version: version,
         subcommands: [
-            DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, ServeCommand.self,
-            SimulateCommand.self, MappingsCommand.self, BenchCommand.self,
+            DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
+            ServeCommand.self, SimulateCommand.self, MappingsCommand.self, BenchCommand.self,
         ])
 
     /// Argument mistakes exit with 2, whatever the parser's own habit.

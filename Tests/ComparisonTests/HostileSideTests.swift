@@ -29,7 +29,7 @@ struct HostileSideTests {
         ])
     func histories(text: String, code: ComparisonError.Code) {
         let error = #expect(throws: ComparisonError.self) {
-            try ComparedAnswer(history: Array(text.utf8), statuses: nil)
+            try ComparedAnswer(history: [Array(text.utf8)], statuses: nil)
         }
         #expect(error?.code == code)
     }
@@ -81,7 +81,7 @@ struct HostileSideTests {
                 _ = Comparison(verifyReceipt: damaged, serverAPI: right, context: scene.context)
                 _ = Comparison(verifyReceipt: left, serverAPI: damaged, context: scene.context)
             }
-            if let damaged = try? ComparedAnswer(history: damage(history), statuses: nil) {
+            if let damaged = try? ComparedAnswer(history: [damage(history)], statuses: nil) {
                 _ = Comparison(verifyReceipt: left, serverAPI: damaged, context: scene.context)
             }
         }

@@ -66,18 +66,19 @@ struct RuleTests {
         var scene = Scene()
         scene.status = 2
         let differences = try scene.differences()
-        var tally = DifferenceTally()
-        for _ in 0..<10_000 { tally.add(differences) }
+        let scope = ComparisonReport.Scope(bundleId: "com.example.app", environment: "Production")
+        var tally = ComparisonTally()
+        for _ in 0..<10_000 { tally.add(differences, of: scope) }
         #expect(tally.entries.count == 1 && tally.count(.unexpected) == 10_000)
-        #expect(tally.entries.values.first?.examples.count == DifferenceTally.maximumExamples)
+        #expect(tally.entries.values.first?.examples.count == ComparisonTally.maximumExamples)
         for index in 0..<3 {
             var scene = Scene()
             for key in 0..<1_000 { scene.latest[1]["key\(index)_\(key)"] = key }
-            tally.add(try scene.differences())
+            tally.add(try scene.differences(), of: scope)
         }
         #expect(tally.count(.unexpected) == 13_000 && tally.overflow > 0)
-        #expect(tally.entries.count <= DifferenceTally.maximumEntries + 1)
-        #expect(tally.comparisons == 10_003 && tally.equal == 0)
+        #expect(tally.entries.count <= ComparisonTally.maximumEntries + 1)
+        #expect(tally.compared == 10_003 && tally.equal == 0)
     }
 
     @Test("One changed value of one row never goes unseen")

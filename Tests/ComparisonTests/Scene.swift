@@ -70,7 +70,7 @@ struct Scene {
             ["originalTransactionId": "100", "status": status, "signedRenewalInfo": $0] as Object
         }
         var answer = try ComparedAnswer(
-            history: Self.bytes(envelope.merging(["signedTransactions": history]) { $1 }),
+            history: [Self.bytes(envelope.merging(["signedTransactions": history]) { $1 })],
             statuses: Self.bytes(envelope.merging(["data": [["lastTransactions": items] as Object]]) { $1 }))
         answer.historyVersion = historyVersion
         return answer

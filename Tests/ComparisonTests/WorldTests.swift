@@ -13,13 +13,16 @@ struct WorldTests {
         let store = try SimulatedStore(
             seed: generator.next() % 10_000, customers: 280, clock: .fixed(StandIn.noon), pki: try StandIn.pki,
             options: WorldOptions(upgradesAreCancelled: upgradesAreCancelled))
-        var tally = DifferenceTally()
+        var tally = ComparisonTally()
         for receipt in store.receipts {
             let faces = try Faces(receipt, in: store)
             let comparison = Comparison(
                 verifyReceipt: try faces.verifyReceipt, serverAPI: try faces.serverAPI,
                 context: ComparisonContext(receipt: receipt.id, now: StandIn.noon))
-            tally.add(comparison.differences)
+            tally.add(
+                comparison.differences,
+                of: .init(
+                    bundleId: SimulatedApp.first.bundleId, environment: receipt.customer.environment.rawValue))
         }
         for (key, entry) in tally.entries.sorted(by: { ($0.key.rule, $0.key.path) < ($1.key.rule, $1.key.path) }) {
             print("\(key.verdict.rawValue) \(key.rule) \(key.path): \(entry.count)")
@@ -27,7 +30,7 @@ struct WorldTests {
         let unexpected = tally.entries.filter { $0.key.verdict == .unexpected }
         let shown = unexpected.flatMap(\.value.examples).map { String(decoding: $0.json, as: UTF8.self) }
         #expect(shown == [])
-        #expect(tally.comparisons == store.receipts.count && tally.equal == tally.comparisons)
+        #expect(tally.compared == Int64(store.receipts.count) && tally.equal == tally.compared)
         #expect(tally.count(.expected) > 0)
     }
 

@@ -116,7 +116,7 @@ struct SettingsTests {
         #expect(other.clientPassword == .optional && other.sandbox == .allow && other.answer == [.apple, .receipt])
         #expect(
             Set(settings.unused) == [
-                "tls", "apps[0].answer: stored", "apps[0].shadow", "apps[0].shadowSampling",
+                "tls", "apps[0].answer: stored",
             ])
     }
 

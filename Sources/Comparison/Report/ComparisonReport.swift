@@ -11,7 +11,7 @@ package struct ComparisonReport: Sendable {
     }
 
     /// One app in one environment.
-    package struct Scope: Sendable, Hashable, Comparable {
+    package struct Scope: Sendable, Hashable, Comparable, Codable {
         /// Empty where neither side names one.
         package let bundleId: String
         /// `Production`, `Sandbox`; empty where neither side names one.
@@ -28,7 +28,7 @@ package struct ComparisonReport: Sendable {
     }
 
     /// What was compared of one app in one environment.
-    package struct App: Sendable {
+    package struct App: Sendable, Codable {
         package var scope: Scope
         /// Receipts with an answer on both sides.
         package var compared: Int64 = 0
@@ -43,7 +43,7 @@ package struct ComparisonReport: Sendable {
     }
 
     /// Differences of one app that are counted together.
-    package struct Entry: Sendable {
+    package struct Entry: Sendable, Codable {
         package var scope: Scope
         package var verdict: ComparisonRule.Class
         /// A rule's name, see ``ComparisonRules``.

@@ -12,11 +12,13 @@ struct JSONLine: Sendable {
     private let receiptKeys: [[UInt8]]
     private let idKey: [UInt8]
     private let accountTokenKey: [UInt8]?
+    private let wholeLineKeys: [[UInt8]]
 
     init(_ options: SourceOptions) {
         receiptKeys = (options.receiptColumn.map { [$0] } ?? ["receipt", "receipt-data"]).map { Array($0.utf8) }
         idKey = Array((options.idColumn ?? "id").utf8)
         accountTokenKey = options.accountTokenColumn.map { Array($0.utf8) }
+        wholeLineKeys = options.wholeLineKeys.map { Array($0.utf8) }
     }
 
     /// A line that is no JSON is a row too, one that cannot be read.
@@ -24,6 +26,7 @@ struct JSONLine: Sendable {
         var receipts = [JSONScanner.Value?](repeating: nil, count: receiptKeys.count)
         var id: JSONScanner.Value?
         var accountToken: JSONScanner.Value?
+        var isWhole = false
         var scanner = JSONScanner()
         do throws(JSONStructureError) {
             try scanner.takeDocument(line) { member in
@@ -33,13 +36,15 @@ struct JSONLine: Sendable {
                     id = member.value
                 } else if let accountTokenKey, member.name.says(accountTokenKey, in: line) {
                     accountToken = member.value
+                } else if wholeLineKeys.contains(where: { member.name.says($0, in: line) }) {
+                    isWhole = true
                 }
             }
         } catch {
             let value = StoredValue.unreadable(code: "notJSON", reason: "the line is no JSON object: \(error)")
             return SourceRow(number: number, id: nil, value: value)
         }
-        var receipt = StoredValue.missing
+        var receipt = isWhole ? StoredValue.bytes(line.array(0..<line.count)) : .missing
         for case let value? in receipts where receipt == .missing { receipt = Self.stored(value, in: line) }
         return SourceRow(
             number: number, id: id.flatMap { Self.text($0, in: line) }, value: receipt,

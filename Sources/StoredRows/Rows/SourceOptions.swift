@@ -9,6 +9,9 @@ package struct SourceOptions: Sendable, Hashable, Codable {
     /// Of a database: nil for the only table, or `receipts` where there are several.
     package var table: String?
 
+    /// A line of JSON with one of these keys is a row as a whole: its value is the line.
+    package var wholeLineKeys: [String] = []
+
     package init(
         receiptColumn: String? = nil, idColumn: String? = nil, accountTokenColumn: String? = nil, table: String? = nil
     ) {

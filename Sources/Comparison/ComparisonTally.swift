@@ -1,0 +1,131 @@
+package import StoreTypes
+
+/// Comparisons counted: by app, and their differences by class, rule and path. A million equal ones take as much memory
+/// as three.
+package struct ComparisonTally: Sendable, Codable {
+    /// What is counted together.
+    package struct Key: Sendable, Hashable, Codable {
+        package let scope: ComparisonReport.Scope
+        package let verdict: ComparisonRule.Class
+        package let rule: String
+        /// Without ids.
+        package let path: String
+    }
+
+    /// Examples of each.
+    package static let maximumExamples = 3
+    /// Different keys; foreign documents can name any number of properties.
+    package static let maximumEntries = 1_000
+    /// Apps and environments; foreign documents can name any number of them.
+    package static let maximumScopes = 1_000
+
+    package private(set) var apps: [ComparisonReport.Scope: ComparisonReport.App] = [:]
+    package private(set) var entries: [Key: ComparisonReport.Entry] = [:]
+    /// Differences beyond ``maximumEntries``, which are counted under the path `…` of their rule.
+    package private(set) var overflow: Int64 = 0
+    /// Comparisons by the version of Get Transaction History.
+    package private(set) var historyVersions: [Int: Int64] = [:]
+    /// Comparisons with a side that no signature vouches for.
+    package private(set) var unverified: Int64 = 0
+
+    /// Nothing yet.
+    package init() {}
+
+    package var isEmpty: Bool { apps.isEmpty }
+
+    /// Comparisons of all apps.
+    package var compared: Int64 { apps.values.reduce(0) { $0 + $1.compared } }
+    /// Those of them without an unexpected difference.
+    package var equal: Int64 { apps.values.reduce(0) { $0 + $1.equal } }
+    /// Receipts that could not be compared.
+    package var failed: Int64 { apps.values.reduce(0) { $0 + $1.failures.values.reduce(0, +) } }
+
+    /// How many differences of a class there are.
+    package func count(_ verdict: ComparisonRule.Class) -> Int64 {
+        entries.reduce(0) { $0 + ($1.key.verdict == verdict ? $1.value.count : 0) }
+    }
+
+    /// Counts one comparison.
+    ///
+    /// - Parameters:
+    ///   - historyVersion: 1 or 2; nil where no history was compared.
+    ///   - isVerified: whether signatures vouch for the App Store Server API's side.
+    ///   - now: when the differences were seen; nil where that does not matter.
+    package mutating func add(
+        _ differences: [Difference], of scope: ComparisonReport.Scope, historyVersion: Int? = nil,
+        isVerified: Bool = true, at now: Timestamp? = nil
+    ) {
+        let scope = known(scope)
+        apps[scope]?.compared += 1
+        if !differences.contains(where: { $0.verdict == .unexpected }) { apps[scope]?.equal += 1 }
+        if let historyVersion { historyVersions[historyVersion, default: 0] += 1 }
+        if !isVerified { unverified += 1 }
+        for difference in differences { add(difference, of: scope, at: now) }
+    }
+
+    /// Counts a receipt that could not be compared.
+    ///
+    /// - Parameter code: of the reason, short and the same for equal ones.
+    package mutating func addFailure(_ code: String, of scope: ComparisonReport.Scope) {
+        apps[known(scope)]?.failures[code, default: 0] += 1
+    }
+
+    /// Takes back a failure: the receipt is tried once more.
+    package mutating func removeFailure(_ code: String, of scope: ComparisonReport.Scope) {
+        let scope = known(scope)
+        guard let count = apps[scope]?.failures[code] else { return }
+        apps[scope]?.failures[code] = count > 1 ? count - 1 : nil
+    }
+
+    private mutating func add(_ difference: Difference, of scope: ComparisonReport.Scope, at now: Timestamp?) {
+        var key = Key(scope: scope, verdict: difference.verdict, rule: difference.rule, path: difference.path)
+        if entries[key] == nil, entries.count >= Self.maximumEntries {
+            overflow += 1
+            key = Key(scope: scope, verdict: difference.verdict, rule: difference.rule, path: "…")
+        }
+        if entries[key] == nil {
+            entries[key] = ComparisonReport.Entry(
+                scope: scope, verdict: key.verdict, rule: key.rule, path: key.path, count: 0, firstSeen: now)
+        }
+        entries[key]?.count += 1
+        if let now { entries[key]?.lastSeen = now }
+        if let examples = entries[key]?.examples, examples.count < Self.maximumExamples {
+            entries[key]?.examples.append(difference)
+        }
+    }
+
+    private mutating func known(_ scope: ComparisonReport.Scope) -> ComparisonReport.Scope {
+        if apps[scope] != nil { return scope }
+        let scope = apps.count < Self.maximumScopes ? scope : .others
+        apps[scope] = apps[scope] ?? ComparisonReport.App(scope: scope)
+        return scope
+    }
+
+    /// For people.
+    package func report(_ kind: ComparisonReport.Kind, title: String, madeAt: Timestamp) -> ComparisonReport {
+        var report = ComparisonReport(kind: kind, title: title, madeAt: madeAt)
+        report.apps = apps.values.sorted { $0.scope < $1.scope }
+        report.entries = entries.values.sorted(by: ComparisonReport.Entry.precedes)
+        report.historyVersions = historyVersions
+        report.unverified = unverified
+        if overflow > 0 {
+            report.notes.append(
+                "\(overflow) differences have paths beyond the first \(Self.maximumEntries); they are counted as “…”.")
+        }
+        return report
+    }
+}
+
+extension ComparisonReport.Scope {
+    /// What apps beyond ``ComparisonTally/maximumScopes`` are counted as.
+    static let others = ComparisonReport.Scope(bundleId: "…", environment: "")
+}
+
+extension ComparisonReport.Entry {
+    /// Unexpected ones first, the most frequent first.
+    package static func precedes(_ one: Self, _ other: Self) -> Bool {
+        if one.verdict != other.verdict { return one.verdict == .unexpected }
+        if one.count != other.count { return one.count > other.count }
+        return (one.scope, one.rule, one.path) < (other.scope, other.rule, other.path)
+    }
+}

@@ -1,0 +1,169 @@
+package import Comparison
+import Ledger
+import Pipeline
+import Reports
+import StoreTypes
+import StoredRows
+
+/// One run of `compare`: from where the last one stood to the end of the source, or as far as it may go.
+///
+/// Every row is counted once, however often the process dies: what lies beyond the last checkpoint is thrown away by the
+/// next run, and done again. Rows that failed for a while are tried again by the run after the last.
+package struct ComparisonRun {
+    /// How a run ended.
+    package struct Ending: Sendable {
+        package var report: ComparisonReport
+        /// Nil where everything is done.
+        package var stop: Stop?
+        package var rows: Int64
+        package var compared: Int64
+        package var unexpected: Int64
+        package var failed: Int64
+        /// Calls to the App Store Server API in this run.
+        package var calls: Int64
+    }
+
+    /// Why a run ended before the source did.
+    package enum Stop: String, Sendable, Hashable {
+        case rowLimit, timeLimit, asked
+
+        /// To go on after "stopped:".
+        package var sentence: String {
+            switch self {
+            case .rowLimit: "--limit is reached"
+            case .timeLimit: "--max-hours are over"
+            case .asked: "as asked"
+            }
+        }
+    }
+
+    let options: ComparisonRunOptions
+    let comparer: RowComparer
+    let watch: ComparisonWatch
+    private let write: @Sendable ([UInt8]) -> Void
+    private let begin = ContinuousClock.now
+    /// Nil where nothing is kept.
+    let ledger: MigrationLedger?
+    var source: any RowSource
+    var progress: ComparisonProgress
+    var output: DifferenceOutput
+    /// Rows that this run took from the source.
+    var taken: Int64 = 0
+
+    /// A line may hold both sides.
+    static var limits: SourceLimits {
+        var limits = SourceLimits()
+        limits.row = 2 * ComparedAnswer.maximumSize
+        return limits
+    }
+
+    /// What a report can be written as.
+    private static let kinds: [ReportFile.Kind] = [.html, .json, .md]
+
+    /// Opens all that is needed.
+    ///
+    /// - Parameter write: takes differences, JSON lines, where there is no destination.
+    package init(
+        _ options: ComparisonRunOptions, comparer: RowComparer, watch: ComparisonWatch,
+        write: @escaping @Sendable ([UInt8]) -> Void
+    ) throws(ComparisonRunError) {
+        self.options = options
+        self.comparer = comparer
+        self.watch = watch
+        self.write = write
+        var rows = options.sourceOptions
+        rows.wholeLineKeys = RecordedPair.keys
+        (ledger, source, progress, output) = try comparing {
+            for report in options.reports { try ReportFile.check(report, kinds: Self.kinds) }
+            let ledger = try Self.ledger(options)
+            if let ledger, let progress = try ComparisonProgress(in: ledger) {
+                guard progress.options == rows else {
+                    throw ComparisonRunError.notPossible(
+                        "--receipt-column, --id-column and --table must be as before. --fresh begins anew")
+                }
+                let source = try Sources.open(options.source, options: rows, limits: Self.limits, at: progress.position)
+                let output = try DifferenceOutput(
+                    path: options.destination, keeping: progress.findings.bytes, write: write)
+                return (ledger, source, progress, output)
+            }
+            let source = try Sources.open(options.source, options: rows, limits: Self.limits)
+            let progress = ComparisonProgress(options: rows, identity: source.identity)
+            let output = try DifferenceOutput(path: options.destination, keeping: 0, write: write)
+            return (ledger, source, progress, output)
+        }
+    }
+
+    private static func ledger(_ options: ComparisonRunOptions) throws -> MigrationLedger? {
+        guard let destination = options.destination, let path = options.progressPath else { return nil }
+        guard Files.exists(path) || Files.isEmptyOrMissing(destination) else {
+            throw ComparisonRunError.notPossible(
+                "\(destination) exists, and is not this comparison's: there is no \(path)")
+        }
+        let ledger = try MigrationLedger(path: path)
+        if options.isFresh {
+            try ledger.removeAll()
+            try Files.remove(destination)
+        }
+        return ledger
+    }
+
+    /// Runs to the end, or as far as it may, and writes the reports.
+    package consuming func run() async throws(ComparisonRunError) -> Ending {
+        let comparison = try comparing { try source.comparison(with: progress.identity) }
+        switch comparison {
+        case .same: break
+        case .grown:
+            guard !progress.hasCountedTail else {
+                throw .notPossible(
+                    "\(options.source) has grown behind a line that was counted without its line break. --fresh begins anew"
+                )
+            }
+            progress.identity = source.identity
+            progress.isComplete = false
+        case .changed(let reason):
+            throw .notPossible(
+                "\(options.source) is not the source that this comparison began with: \(reason). --fresh begins anew")
+        }
+        var stop: Stop?
+        if !progress.isComplete { stop = try await compareRows() }
+        if stop == nil { stop = try await tryAgain() }
+        let ending = ending(progress.findings, stop)
+        try comparing { for path in options.reports { try ending.report.write(to: path) } }
+        return ending
+    }
+
+    /// Why no new work is to begin; nil where nothing speaks against it.
+    func stopReason() -> Stop? {
+        if watch.isStopped { return .asked }
+        if let limit = options.rowLimit, taken >= limit { return .rowLimit }
+        if let limit = options.timeLimit, begin.duration(to: .now) >= limit { return .timeLimit }
+        return nil
+    }
+
+    func show(_ findings: ComparisonProgress.Findings) {
+        watch.show(
+            .init(
+                rows: findings.rows, compared: findings.tally.compared,
+                unexpected: findings.tally.compared - findings.tally.equal, failed: findings.tally.failed,
+                calls: comparer.calls, fraction: source.fraction))
+    }
+
+    private func ending(_ findings: ComparisonProgress.Findings, _ stop: Stop?) -> Ending {
+        let tally = findings.tally
+        var report = tally.report(.run, title: Self.name(options.source), madeAt: .now)
+        report.pairs = findings.samples.pairs
+        if let stop { report.notes.append("The run is not finished (\(stop.sentence)); the same command goes on.") }
+        if !findings.retries.isEmpty {
+            report.notes.append(
+                "\(findings.retries.count) receipts failed for a while; the same command with --to tries them again.")
+        }
+        return Ending(
+            report: report, stop: stop, rows: findings.rows, compared: tally.compared,
+            unexpected: tally.compared - tally.equal, failed: tally.failed, calls: comparer.calls)
+    }
+
+    /// Without the folders.
+    private static func name(_ path: String) -> String {
+        path == "-" ? "standard input" : String(path.split(separator: "/").last ?? "")
+    }
+}

@@ -1,0 +1,72 @@
+import AppStore
+package import Pipeline
+package import StoreTypes
+
+/// Both of Apple's interfaces, asked about one receipt.
+package struct LiveSides: Sendable {
+    private let verifyReceipt: BatchVerifyReceipt
+    private let serverAPI: BatchLookups
+    private let now: @Sendable () -> Timestamp
+
+    package init(
+        verifyReceipt: BatchVerifyReceipt, serverAPI: BatchLookups, now: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
+        self.verifyReceipt = verifyReceipt
+        self.serverAPI = serverAPI
+        self.now = now
+    }
+
+    /// What both say of a receipt, moments apart.
+    struct Answers: Sendable {
+        let verifyReceipt: AppleAnswer
+        /// Nil where it knows nobody.
+        let serverAPI: CustomerRecords?
+        /// When verifyReceipt had answered.
+        let time: Timestamp
+        /// Milliseconds from the one answer to the other.
+        let apart: Int64
+    }
+
+    func serves(_ bundleId: BundleIdentifier) -> Bool { serverAPI.serves(bundleId) }
+
+    /// Calls to the App Store Server API that were made.
+    package var calls: Int64 { serverAPI.calls }
+
+    /// - Throws: why one of them has no answer now.
+    func answers(to receipt: StoredReceipt, bundleId: BundleIdentifier) async throws(RowFailure) -> Answers {
+        guard let answer = await verifyReceipt.answer(to: receipt) else {
+            throw RowFailure("verifyReceiptUnavailable", isTemporary: true)
+        }
+        let time = now()
+        // Without a single id nobody can be asked about: what verifyReceipt knows beyond the receipt is a difference.
+        guard !receipt.lookupKeys.isEmpty else {
+            return Answers(verifyReceipt: answer, serverAPI: nil, time: time, apart: 0)
+        }
+        var records: CustomerRecords?
+        do throws(ServerAPIError) {
+            records = try await serverAPI.records(
+                for: receipt.lookupKeys, bundleId: bundleId, environment: receipt.environment)
+        } catch {
+            guard error.isUnknownTransaction || error.errorNumber == .accountNotFound else {
+                let code = error.errorNumber.map { "\($0)" } ?? error.code.rawValue
+                throw RowFailure(code, isTemporary: true)
+            }
+            // That the App Store Server API knows nobody is its answer, and differs from verifyReceipt's.
+        }
+        return Answers(
+            verifyReceipt: answer, serverAPI: records, time: time,
+            apart: now().milliseconds - time.milliseconds)
+    }
+}
+
+/// Why a row could not be compared: a short code, the same for equal reasons.
+struct RowFailure: Error, Sendable, Hashable {
+    let code: String
+    /// Another run may have better luck.
+    let isTemporary: Bool
+
+    init(_ code: String, isTemporary: Bool = false) {
+        self.code = code
+        self.isTemporary = isTemporary
+    }
+}

@@ -1,0 +1,175 @@
+package import AppStore
+package import Comparison
+package import Pipeline
+import ReceiptDecoding
+import StoredRows
+package import StoreTypes
+
+/// Compares what one row of a source holds: a recorded pair, or a stored receipt that Apple is asked about.
+package struct RowComparer: Sendable {
+    /// One row's outcome.
+    struct Outcome: Sendable {
+        var scope: ComparisonReport.Scope
+        var result: Result<Finding, RowFailure>
+    }
+
+    /// Two sides that could be compared.
+    struct Finding: Sendable {
+        let differences: [Difference]
+        let verifyReceipt: ComparedAnswer
+        let serverAPI: ComparedAnswer
+    }
+
+    private let reader: StoredReceiptReader
+    private let verifier: SignedPayloadVerifier
+    private let live: LiveSides?
+    private let overrides: [String: [String: ComparisonContext.Override]]
+    private let now: @Sendable () -> Timestamp
+    private let sleep: @Sendable (Duration) async -> Void
+
+    /// How long volatile differences are given to go away.
+    private static let patience = Duration.seconds(2)
+
+    /// - Parameters:
+    ///   - verifier: of recorded rows.
+    ///   - live: nil compares recorded pairs only.
+    ///   - overrides: by bundle id, then by rule.
+    package init(
+        reader: StoredReceiptReader, verifier: SignedPayloadVerifier, live: LiveSides?,
+        overrides: [String: [String: ComparisonContext.Override]] = [:],
+        now: @escaping @Sendable () -> Timestamp = { .now },
+        sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+    ) {
+        self.reader = reader
+        self.verifier = verifier
+        self.live = live
+        self.overrides = overrides
+        self.now = now
+        self.sleep = sleep
+    }
+
+    /// Calls to the App Store Server API that were made.
+    var calls: Int64 { live?.calls ?? 0 }
+
+    /// - Parameter id: names the receipt in differences.
+    func compare(_ value: StoredValue, id: String) async -> Outcome {
+        switch value {
+        case .missing: return Outcome(scope: .unknown, result: .failure(RowFailure("missing")))
+        case .unreadable(let code, _): return Outcome(scope: .unknown, result: .failure(RowFailure(code)))
+        case .bytes(let bytes):
+            if let pair = RecordedPair(bytes) { return compare(pair, id: id) }
+            return await compare(reader.read(bytes), id: id)
+        }
+    }
+
+    // MARK: - Recorded pairs
+
+    private func compare(_ pair: RecordedPair, id: String) -> Outcome {
+        var scope = ComparisonReport.Scope.unknown
+        do throws(ComparisonError) {
+            let left = try ComparedAnswer(verifyReceipt: pair.verifyReceipt)
+            scope = ComparisonReport.Scope(left, nil)
+            var right = try ComparedAnswer(
+                history: pair.history, statuses: pair.statuses, voucher: .init(verifier: verifier, now: now()))
+            right.historyVersion = pair.historyVersion
+            scope = ComparisonReport.Scope(left, right)
+            var context = context(id, scope)
+            context.excludesOldTransactions = pair.excludesOldTransactions
+            return outcome(left, right, context, scope)
+        } catch {
+            // `verifyReceipt.html`, `history.notAuthentic`: the side and what is wrong with it.
+            let side = error.place.prefix { $0 != "." }
+            return Outcome(scope: scope, result: .failure(RowFailure("\(side).\(error.code.rawValue)")))
+        }
+    }
+
+    // MARK: - Stored receipts
+
+    private func compare(_ receipt: StoredReceipt, id: String) async -> Outcome {
+        let scope = ComparisonReport.Scope(
+            bundleId: receipt.isVerified ? receipt.bundleId ?? "" : "",
+            environment: receipt.isVerified ? receipt.environment?.rawValue ?? "" : "")
+        func failed(_ code: String) -> Outcome { Outcome(scope: scope, result: .failure(RowFailure(code))) }
+        if let failure = receipt.failure { return failed(failure.code.rawValue) }
+        guard let live else { return failed("notRecorded") }
+        guard let bundleId = receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)), live.serves(bundleId) else {
+            return failed("appNotConfigured")
+        }
+        do throws(RowFailure) {
+            let first = try await comparison(of: receipt, bundleId, id: id, scope: scope, live)
+            guard case .success(let finding) = first.result,
+                finding.differences.contains(where: { $0.isVolatile })
+            else { return first }
+            await sleep(Self.patience)
+            return (try? await comparison(of: receipt, bundleId, id: id, scope: scope, live)) ?? first
+        } catch {
+            return Outcome(scope: scope, result: .failure(error))
+        }
+    }
+
+    private func comparison(
+        of receipt: StoredReceipt, _ bundleId: BundleIdentifier, id: String, scope: ComparisonReport.Scope,
+        _ live: LiveSides
+    ) async throws(RowFailure) -> Outcome {
+        let answers = try await live.answers(to: receipt, bundleId: bundleId)
+        var context = context(id, scope)
+        context.now = answers.time
+        context.apart = answers.apart
+        context.isAuthentic = receipt.isVerified
+        do throws(ComparisonError) {
+            let left = try ComparedAnswer(verifyReceipt: answers.verifyReceipt.body)
+            let right = try answers.serverAPI.map(Self.side) ?? .nobody(beside: left, environment: receipt.environment)
+            return outcome(left, right, context, scope)
+        } catch {
+            throw RowFailure("\(error.place.prefix { $0 != "." }).\(error.code.rawValue)")
+        }
+    }
+
+    private static func side(_ records: CustomerRecords) throws(ComparisonError) -> ComparedAnswer {
+        try ComparedAnswer(records)
+    }
+
+    // MARK: - Both
+
+    private func context(_ id: String, _ scope: ComparisonReport.Scope) -> ComparisonContext {
+        var context = ComparisonContext(receipt: id)
+        context.overrides = overrides[scope.bundleId] ?? [:]
+        return context
+    }
+
+    private func outcome(
+        _ left: ComparedAnswer, _ right: ComparedAnswer, _ context: ComparisonContext, _ scope: ComparisonReport.Scope
+    ) -> Outcome {
+        let comparison = Comparison(verifyReceipt: left, serverAPI: right, context: context)
+        return Outcome(
+            scope: scope,
+            result: .success(
+                Finding(differences: comparison.differences, verifyReceipt: left, serverAPI: right)))
+    }
+}
+
+extension ComparisonReport.Scope {
+    /// Of what cannot be read.
+    static let unknown = ComparisonReport.Scope(bundleId: "", environment: "")
+
+    /// What the sides say they are about; verifyReceipt's word first.
+    init(_ left: ComparedAnswer, _ right: ComparedAnswer?) {
+        self.init(
+            bundleId: left.bundleId ?? right?.bundleId ?? "",
+            environment: left.environment ?? right?.environment ?? "")
+    }
+}
+
+extension ComparedAnswer {
+    /// What the App Store Server API says of somebody it does not know: no transaction, and of the app nothing else.
+    fileprivate static func nobody(beside other: ComparedAnswer, environment: AppStoreEnvironment?) -> ComparedAnswer {
+        var nobody = ComparedAnswer(form: .records)
+        nobody.isVerified = true
+        nobody.environment = environment?.rawValue
+        nobody.bundleId = other.bundleId
+        nobody.appAppleId = other.appAppleId
+        nobody.latest = []
+        nobody.renewals = []
+        return nobody
+    }
+}

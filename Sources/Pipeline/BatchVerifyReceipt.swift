@@ -1,0 +1,38 @@
+package import AppStore
+import Foundation
+import Rendering
+import StoreTypes
+package import Transport
+
+/// Apple's verifyReceipt for those who have time: comparisons. Production first, sandbox on 21007, as for a client.
+package struct BatchVerifyReceipt: Sendable {
+    private let source: AppleSource
+    private let apps: AppRegistry
+
+    /// - Throws: ``SettingsError`` where the settings name what cannot be used.
+    package init(settings: Settings, transport: any HTTPTransport) throws {
+        source = try AppleSource(settings: settings, transport: transport) { try? await Task.sleep(for: $0) }
+        apps = AppRegistry(settings: settings)
+    }
+
+    /// Apple's answer to a receipt, asked with the app's shared secret; nil where Apple has none now.
+    package func answer(to receipt: StoredReceipt) async -> AppleAnswer? {
+        guard let bytes = receipt.bytes?.reveal() else { return nil }
+        var writer = JSONWriter(reserving: bytes.count * 4 / 3 + 256)
+        writer.beginObject()
+        writer.key("receipt-data")
+        writer.value(Data(bytes).base64EncodedString())
+        let app = receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)).flatMap(apps.configured)
+        if let secret = app?.sharedSecret {
+            writer.key("password")
+            writer.value(secret.reveal())
+        }
+        writer.endObject()
+        let outcome = await source.answer(
+            body: writer.finish(), route: .auto, isVerifiedHere: receipt.isVerified)
+        switch outcome {
+        case .pass(let answer, _): return answer
+        case .unavailable: return nil
+        }
+    }
+}

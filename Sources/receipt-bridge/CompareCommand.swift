@@ -1,0 +1,177 @@
+import AppStore
+import ArgumentParser
+import Comparison
+import ComparisonRun
+import Cryptography
+import Foundation
+import Pipeline
+import Reports
+import StoreTypes
+import StoredRows
+import Transport
+import UnixSignals
+
+/// `compare`: verifyReceipt against the App Store Server API.
+struct CompareCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compare",
+        abstract: "Compares verifyReceipt with the App Store Server API, receipt by receipt.",
+        discussion: """
+            SOURCE is .csv, .jsonl, .sqlite or .db, a folder of files, or - for JSONL on standard input; .gz is accepted. \
+            A row is a stored receipt, which both are asked about (--config), or a line of JSON with both sides as they \
+            were recorded: {"id", "verifyReceipt": {…}, "history": {…}, "statuses": {…}}; its signed rows are verified, \
+            its decoded ones marked. A difference is a line of JSON, on standard output or in --to FILE; with --to the same \
+            command goes on where it stopped, and tries again what failed for a while.
+
+            Exit codes: 0 all well; 1 done, and with --fail-on-diff something differs unexpectedly, or rows could not be \
+            compared; 2 usage, configuration, a source that is not the one this comparison began with; 3 stopped by a \
+            limit, or by something that passes.
+            """)
+
+    @OptionGroup var configuration: ConfigurationOptions
+
+    @Argument(help: "What to compare.")
+    var source: String
+
+    @Option(
+        name: .customLong("to"),
+        help: ArgumentHelp("Where differences go, JSONL; with FILE.progress.", valueName: "file"))
+    var destination: String?
+
+    @Option(help: ArgumentHelp("A report to write, .html, .json or .md.", valueName: "file"))
+    var report: [String] = []
+
+    @Flag(help: "Exit code 1 where anything differs unexpectedly.")
+    var failOnDiff = false
+
+    @Option(help: "The column or key that holds the receipt (default: receipt; in JSON also receipt-data).")
+    var receiptColumn: String?
+
+    @Option(help: "The column or key that holds the row's id (default: id, where there is one).")
+    var idColumn: String?
+
+    @Option(help: "Of a database: the table (default: the only one, else receipts).")
+    var table: String?
+
+    @Flag(help: "Begins anew, where a run could go on.")
+    var fresh = false
+
+    @Option(help: "The part of Apple's hourly limits to use, 0.01 to 1; a running server uses the same limits.")
+    var budget = 0.5
+
+    @Option(help: "How many receipts are compared at the same time (default: 16, of recorded ones one for each core).")
+    var workers: Int?
+
+    @Option(help: "Rows to take from the source in this run.")
+    var limit: Int64?
+
+    @Option(help: "Hours to begin new work for.")
+    var maxHours: Double?
+
+    @Option(help: "Receipts whose two documents the report shows side by side.")
+    var pairs = 40
+
+    func validate() throws {
+        guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
+        guard (1...1_024).contains(workers ?? 1) else { throw ValidationError("--workers: 1 to 1024") }
+        guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
+        guard (0...1_000).contains(pairs) else { throw ValidationError("--pairs: 0 to 1000") }
+        guard maxHours.map({ $0 > 0 && $0 <= 100_000 }) ?? true else {
+            throw ValidationError("--max-hours: more than 0, at most 100000")
+        }
+        guard !fresh || destination != nil else { throw ValidationError("--fresh needs --to") }
+        for path in report where !["html", "json", "md"].contains(where: { path.hasSuffix(".\($0)") }) {
+            throw ValidationError("--report: a name that ends in .html, .json or .md")
+        }
+    }
+
+    func run() async throws {
+        let settings: Settings
+        let trust: TrustStore
+        var transport: CurlTransport?
+        var live: LiveSides?
+        do {
+            settings = try configuration.settingsWithRoots()
+            trust = try TrustStore(settings: settings)
+            if settings.apps.contains(where: { $0.serverAPI != nil }) {
+                let curl = try CurlTransport(settings: settings)
+                live = LiveSides(
+                    verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: curl),
+                    serverAPI: try BatchLookups(settings: settings, transport: curl, trust: trust, share: budget))
+                transport = curl
+            }
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        let comparer = RowComparer(
+            reader: StoredReceiptReader(trust: trust), verifier: SignedPayloadVerifier(trust: trust), live: live,
+            overrides: overrides(settings))
+        let result: Result<Void, any Error>
+        do { result = .success(try await run(comparer, asks: live != nil)) } catch { result = .failure(error) }
+        await transport?.shutDown()
+        try result.get()
+    }
+
+    private func overrides(_ settings: Settings) -> [String: [String: ComparisonContext.Override]] {
+        Dictionary(
+            settings.apps.compactMap { app in app.bundleId.map { ($0.rawValue, app.comparisonRules) } },
+            uniquingKeysWith: { _, last in last })
+    }
+
+    private func options(asks: Bool) -> ComparisonRunOptions {
+        var options = ComparisonRunOptions(
+            source: source, workers: workers ?? (asks ? 16 : ProcessInfo.processInfo.activeProcessorCount))
+        options.destination = destination
+        options.sourceOptions = SourceOptions(receiptColumn: receiptColumn, idColumn: idColumn, table: table)
+        options.isFresh = fresh
+        options.rowLimit = limit
+        options.timeLimit = maxHours.map { .seconds($0 * 3_600) }
+        options.reports = report
+        options.shownPairs = pairs
+        return options
+    }
+
+    private func run(_ comparer: RowComparer, asks: Bool) async throws {
+        let watch = ComparisonWatch()
+        let line = ProgressLine()
+        let shown = Task { await Self.show(watch, on: line) }
+        let signals = Task {
+            for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { watch.stop() }
+        }
+        defer {
+            shown.cancel()
+            signals.cancel()
+            line.clear()
+        }
+        let ending: ComparisonRun.Ending
+        do throws(ComparisonRunError) {
+            let run = try ComparisonRun(options(asks: asks), comparer: comparer, watch: watch) { Terminal.result($0) }
+            ending = try await run.run()
+        } catch {
+            line.clear()
+            Terminal.say("\(error)")
+            switch error {
+            case .notPossible: throw ExitCode.usage
+            case .interrupted: throw ExitCode.limit
+            }
+        }
+        line.clear()
+        Terminal.note(ComparisonTable.text(ending))
+        if let stop = ending.stop {
+            Terminal.say("stopped: \(stop.sentence)\(destination == nil ? "" : "; the same command goes on")")
+            throw ExitCode.limit
+        }
+        if ending.failed > 0 || (failOnDiff && ending.unexpected > 0) { throw ExitCode.someNotVerified }
+    }
+
+    private static func show(_ watch: ComparisonWatch, on line: ProgressLine) async {
+        while (try? await Task.sleep(for: line.pause)) != nil {
+            let now = watch.snapshot
+            var text = "compared \(now.compared.grouped) of \(now.rows.grouped) rows"
+            if let fraction = now.fraction, fraction > 0 { text += ", \(Int(fraction * 100)) %" }
+            text += ": \(now.unexpected.grouped) differ unexpectedly, \(now.failed.grouped) failed"
+            if now.calls > 0 { text += ", \(now.calls.grouped) calls" }
+            line.show(text)
+        }
+    }
+}
