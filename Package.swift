@@ -171,7 +171,8 @@ let package = Package(
         .testTarget(
             name: "ComparisonTests",
             dependencies: [
-                "Comparison", "AppStore", "JSONReading", "Rendering", "Reports", "Simulator", "StoreTypes", "TestSupport",
+                "Comparison", "AppStore", "Cryptography", "JSONReading", "Rendering", "Reports", "Simulator",
+                "StoreTypes", "TestSupport",
             ],
             swiftSettings: strict),
         .testTarget(

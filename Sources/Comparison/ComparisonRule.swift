@@ -19,13 +19,18 @@ package struct ComparisonRule: Sendable {
     package let isInformational: Bool
     /// It may be gone when both sides are asked once more.
     package let isVolatile: Bool
+    /// The public page that it rests on; nil for what was ``observed``.
+    package let source: String?
     /// Why it is so, in one sentence.
     package let explanation: String
+
+    /// What rules without a public page rest on.
+    package static let observed = "observed in genuine answers"
 
     init(
         _ name: String, _ verdict: Class, _ parts: [Finding.Part], _ subjects: [Finding.Subject] = [],
         when conditions: [ComparisonCondition] = [], isInformational: Bool = false, isVolatile: Bool = false,
-        _ explanation: String
+        source: String? = nil, _ explanation: String
     ) {
         self.name = name
         self.verdict = verdict
@@ -34,6 +39,7 @@ package struct ComparisonRule: Sendable {
         self.conditions = conditions
         self.isInformational = isInformational
         self.isVolatile = isVolatile
+        self.source = source
         self.explanation = explanation
     }
 

@@ -17,32 +17,43 @@ package enum ComparisonRules {
         return overrides.keys.filter { !names.contains($0) }.sorted()
     }
 
+    /// The first of each name: those that share one say the same of different places.
+    static let named = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+
     private static let rows: [Finding.Part] = [.snapshot, .latest]
 
     private static let ofApps = [
         ComparisonRule(
             "signature", .unexpected, [.answer], [.field("status")], when: [.signatureContradiction],
+            source: RuleSources.answerStatus,
             "One side calls the receipt authentic, the other does not (21003)."),
         ComparisonRule(
             "bundleId", .unexpected, [.receipt] + rows, [.field("bundleId")],
+            source: RuleSources.historyResponse,
             "The two sides speak of different apps."),
         ComparisonRule(
             "environment", .unexpected, [.answer, .latest, .snapshot], [.field("environment")],
+            source: RuleSources.historyResponse,
             "The two sides speak of different environments."),
         ComparisonRule(
             "sandboxAppId", .expected, [.receipt], [.field("appAppleId")], when: [.zeroAgainstNothing],
+            source: RuleSources.historyResponse,
             "In the sandbox an app has no number: verifyReceipt says 0, the Server API nothing."),
         ComparisonRule(
             "sandboxAppId", .expected, [.receipt], [.field("appAppleId")], when: [.sandbox, .onlyVerifyReceipt],
+            source: RuleSources.historyResponse,
             "In the sandbox an app has no number: verifyReceipt says 0, the Server API nothing."),
         ComparisonRule(
             "appAppleId", .unexpected, [.receipt], [.field("appAppleId")], when: [.bothSay],
+            source: RuleSources.historyResponse,
             "The two sides speak of apps with different numbers."),
         ComparisonRule(
             "requestDate", .expected, [.receipt], [.field("requestDate")],
+            source: RuleSources.answer,
             "Two answers are two requests."),
         ComparisonRule(
             "latestReceiptEcho", .expected, [.answer], [.field("latestReceipt")], when: [.bothSay],
+            source: RuleSources.answer,
             "Only Apple can sign a newer receipt: an answer of ours gives the submitted one back."),
         ComparisonRule(
             "recentExpiry", .expected, [.answer], [.field("status")], when: [.recentExpiry], isVolatile: true,
@@ -52,12 +63,14 @@ package enum ComparisonRules {
     private static let ofValues = [
         ComparisonRule(
             "productId", .unexpected, rows, Finding.Subject.fields(.productId),
+            source: RuleSources.transaction,
             "The same transaction has different products."),
         ComparisonRule(
             "wholeSeconds", .expected, rows + [.renewals, .receipt], when: [.within(999)],
             "Dates of App Receipts have whole seconds, those of other answers milliseconds."),
         ComparisonRule(
             "restoredIdentifier", .expected, rows, Finding.Subject.fields(.transactionId), when: [.matchedOtherwise],
+            source: RuleSources.latest,
             "A restored purchase has an id of its own in receipts; line item, or product and second, are the same."),
         ComparisonRule(
             "originalIdAlias", .expected, rows, Finding.Subject.fields(.originalTransactionId), when: [.sameLineItem],
@@ -72,6 +85,7 @@ package enum ComparisonRules {
             "Old sandbox renewals have an original purchase date of their own each."),
         ComparisonRule(
             "ownership", .unexpected, rows, Finding.Subject.fields(.inAppOwnershipType), when: [.bothSay],
+            source: RuleSources.ownership,
             "One side says bought, the other says shared by the family."),
         ComparisonRule(
             "familySharedGroup", .expected, rows,
@@ -83,9 +97,11 @@ package enum ComparisonRules {
         ComparisonRule(
             "applicationUsername", .expected, rows, Finding.Subject.fields(.appAccountToken),
             when: [.oneSide, .notAUUID],
+            source: RuleSources.token,
             "An application user name that is no UUID becomes no account token."),
         ComparisonRule(
             "cancellationReason", .unexpected, rows, Finding.Subject.fields(.revocationReason), when: [.bothSay],
+            source: RuleSources.latest,
             "Both sides know the refund, and give different reasons."),
         ComparisonRule(
             "revocationDrift", .expected, rows, Finding.Subject.fields(.revocationDate), when: [.bothSay],
@@ -93,10 +109,12 @@ package enum ComparisonRules {
         ComparisonRule(
             "refundedConsumable", .expected, rows, Finding.Subject.fields(.revocationDate, .revocationReason),
             when: [.onlyServerAPI, .consumable],
+            source: RuleSources.latest,
             "verifyReceipt never tells the refund of a consumable."),
         ComparisonRule(
             "upgradedWithoutRevocation", .expected, rows,
             Finding.Subject.fields(.revocationDate, .revocationReason, .isUpgraded), when: [.cancelledUpgrade],
+            source: RuleSources.transaction,
             "verifyReceipt tells an upgrade as a cancellation, too; the Server API only as an upgrade."),
         ComparisonRule(
             "sandboxUpgrade", .expected, rows, Finding.Subject.fields(.isUpgraded), when: [.sandbox, .oneSide],
@@ -105,36 +123,45 @@ package enum ComparisonRules {
         ComparisonRule(
             "inAppSnapshot", .expected, [.snapshot],
             when: [.againstRecords, .inLatest],
+            source: RuleSources.answer,
             "in_app is as old as the receipt; latest_receipt_info has the same transaction as it is now."),
         ComparisonRule(
             "cancellation", .unexpected, rows, Finding.Subject.fields(.revocationDate, .revocationReason),
             when: [.oneSide],
+            source: RuleSources.latest,
             "One side knows a refund that the other does not."),
         ComparisonRule(
             "expiresDate", .unexpected, rows, Finding.Subject.fields(.expiresDate),
+            source: RuleSources.latest,
             "The same period ends at different times."),
         ComparisonRule(
             "offerCodeName", .expected, rows + [.renewals], Finding.Subject.fields(.offerCodeRefName),
             when: [.bothSay],
+            source: RuleSources.transaction,
             "verifyReceipt gives the offer's reference name, the Server API perhaps its identifier."),
         ComparisonRule(
             "introductoryUndecided", .expected, rows, Finding.Subject.fields(.isTrialPeriod, .isInIntroOfferPeriod),
             when: [.undecidedIntroduction],
+            source: RuleSources.discount,
             "Older payloads say an introductory offer without saying whether it was free."),
         ComparisonRule(
             "inAppSnapshot", .expected, [.snapshot], when: [.againstRecords, .onlyServerAPI],
+            source: RuleSources.answer,
             "in_app has only what receipts had when it was made."),
     ]
 
     private static let ofRows = [
         ComparisonRule(
             "order", .expected, rows + [.renewals], [.order],
+            source: RuleSources.history,
             "A history is in the order of changes; verifyReceipt promises no order."),
         ComparisonRule(
             "duplicates", .expected, rows, [.repetition],
+            source: RuleSources.history,
             "A changed transaction comes again in later pages; the last one counts."),
         ComparisonRule(
             "finishedConsumables", .expected, rows, [.row], when: [.onlyServerAPI, .consumable],
+            source: RuleSources.history,
             "Receipts keep a consumable until it is finished, the history for ever."),
         ComparisonRule(
             "refundedPurchase", .expected, rows, [.row], when: [.onlyServerAPI, .revokedInHistory, .notAutoRenewable],
@@ -144,9 +171,11 @@ package enum ComparisonRules {
             "An answer to an iOS 6 receipt tells of one purchase and the newest of its subscription."),
         ComparisonRule(
             "excludedOld", .expected, rows, [.row], when: [.excludingOld, .onlyServerAPI, .noNewerThanListed],
+            source: RuleSources.request,
             "exclude-old-transactions leaves the newest of each subscription."),
         ComparisonRule(
             "capOf100", .expected, rows, [.row], when: [.onlyServerAPI, .beyondCap],
+            source: RuleSources.latest,
             "latest_receipt_info ends at the newest 100."),
         ComparisonRule(
             "emptyLatestReceiptInfo", .expected, rows + [.renewals], [.row], when: [.onlyServerAPI, .emptyList],
@@ -154,9 +183,11 @@ package enum ComparisonRules {
         ComparisonRule(
             "inAppSnapshot", .expected, rows + [.renewals], [.row],
             when: [.againstRecords, .onlyServerAPI, .noList],
+            source: RuleSources.answer,
             "Without latest_receipt_info there is only in_app, which is as old as the receipt."),
         ComparisonRule(
             "historyV1", .expected, rows, [.row], when: [.onlyVerifyReceipt, .historyV1],
+            source: RuleSources.history,
             "The first version of the history has no finished consumables."),
         ComparisonRule(
             "recentPurchase", .expected, rows, [.row], when: [.recentPurchase], isVolatile: true,
@@ -174,6 +205,7 @@ package enum ComparisonRules {
             "The sandbox cuts long receipts short."),
         ComparisonRule(
             "missingTransaction", .unexpected, rows, [.row],
+            source: RuleSources.history,
             "A transaction has no counterpart by id, line item, or product and second."),
     ]
 
@@ -185,22 +217,27 @@ package enum ComparisonRules {
         ComparisonRule(
             "priceConsent", .expected, [.renewals], Finding.Subject.fields(.priceConsentStatus, .priceIncreaseStatus),
             when: [.lessThanConsent],
+            source: RuleSources.priceIncrease,
             "The Server API's 1 means agreed or only told, where no consent is needed."),
         ComparisonRule(
             "recentExpiry", .expected, [.renewals, .subscriptions], when: [.recentExpiry], isVolatile: true,
             "Around the end of a period the two sides learn of the renewal at different moments."),
         ComparisonRule(
             "renewalMoved", .expected, [.renewals], when: [.takenApart], isVolatile: true,
+            source: RuleSources.renewal,
             "Answers taken more than a minute apart may tell of two states of a renewal."),
         ComparisonRule(
             "autoRenewStatus", .unexpected, [.renewals], Finding.Subject.fields(.autoRenewStatus), isVolatile: true,
+            source: RuleSources.renewal,
             "One side says that the subscription renews, the other that it does not."),
         ComparisonRule(
             "autoRenewProductId", .unexpected, [.renewals], Finding.Subject.fields(.autoRenewProductId),
             isVolatile: true,
+            source: RuleSources.renewal,
             "The subscription renews into different products."),
         ComparisonRule(
             "entitlement", .unexpected, [.subscriptions], isVolatile: true,
+            source: RuleSources.status,
             "One side gives access now, the other does not."),
     ]
 }

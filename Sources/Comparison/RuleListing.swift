@@ -2,7 +2,7 @@
 package enum RuleListing {
     /// Markdown, in the order in which the rules are tried.
     package static func markdown(_ rules: [ComparisonRule]) -> String {
-        let head = "| rule | class | where | when | why |\n|---|---|---|---|---|\n"
+        let head = "| rule | class | where | when | why | source |\n|---|---|---|---|---|---|\n"
         return head
             + rules.map { rule in
                 let places = rule.parts == Finding.Part.allCases ? "everywhere" : rule.places
@@ -10,12 +10,19 @@ package enum RuleListing {
                     .compactMap(\.self)
                 let verdict = ([rule.verdict.rawValue] + notes).joined(separator: ", ")
                 let conditions = rule.conditions.map(\.words).joined(separator: "; ")
-                return "| `\(rule.name)` | \(verdict) | \(places) | \(conditions) | \(rule.explanation) |\n"
+                let cells = [
+                    "`\(rule.name)`", verdict, places, conditions, rule.explanation,
+                    rule.source.map { "[Apple](\($0))" } ?? rule.basis,
+                ]
+                return "| \(cells.joined(separator: " | ")) |\n"
             }.joined()
     }
 }
 
 extension ComparisonRule {
+    /// What it rests on where there is no public page.
+    var basis: String { name == ComparisonRules.unexplained.name ? "–" : Self.observed }
+
     fileprivate var places: String {
         let parts = parts.map { "`\($0 == .answer ? "the answer" : $0.rawValue)`" }.joined(separator: ", ")
         return subjects.isEmpty ? parts : "\(parts): \(subjects.map(\.words).joined(separator: ", "))"

@@ -8,15 +8,20 @@ package struct HTMLWriter {
     /// Elements that stand within a line.
     private static let inline: Set<String> = [
         "span", "code", "bdi", "strong", "a", "th", "td", "dt", "dd", "time", "li", "text", "title", "svg", "rect",
+        "path",
+        "p", "summary", "label", "option", "input", "button",
     ]
 
     /// `<!DOCTYPE html>`
     package init() { raw("<!DOCTYPE html>\n") }
 
+    /// - Parameter flag: an attribute that is there or not, as `open`.
     package mutating func element(
-        _ name: StaticString, _ attributes: Attributes = [:], _ body: (inout HTMLWriter) -> Void
+        _ name: StaticString, _ attributes: Attributes = [:], flag: StaticString? = nil,
+        _ body: (inout HTMLWriter) -> Void
     ) {
         begin(name, attributes)
+        if let flag { raw(" \(flag)=\"\(flag)\"") }
         raw(">")
         body(&self)
         raw("</\(name)>")
@@ -52,6 +57,11 @@ package struct HTMLWriter {
     /// A style sheet, which holds neither `<` nor `&`.
     package mutating func style(_ sheet: StaticString) {
         raw("<style>\n\(sheet)</style>\n")
+    }
+
+    /// A script, which holds neither `<` nor `&`; ``ContentPolicy`` names it by its digest.
+    package mutating func script(_ script: StaticString) {
+        raw("<script>\(script)</script>\n")
     }
 
     private mutating func begin(_ name: StaticString, _ attributes: Attributes) {

@@ -3,6 +3,11 @@ import Reports
 /// The page of a report: one file that asks nobody for anything, for screen and paper. Its script only filters; without
 /// it everything can be read.
 package struct ComparisonPage {
+    /// What a page shows at most of each; the report as JSON has all but the pairs.
+    package static let (maximumApps, maximumEntries, maximumPairs) = (100, 2_000, 20)
+    /// `Content-Security-Policy`, for whoever serves it.
+    package static let policy = ContentPolicy.text(script: ComparisonScript.text)
+
     let report: ComparisonReport
     let readiness: [Readiness]
 
@@ -15,11 +20,53 @@ package struct ComparisonPage {
     package var bytes: [UInt8] {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in
+            html.element("head", [:], head)
             html.element("body") { html in
-                html.element("h1") { $0.foreign(report.title) }
-                for readiness in readiness { html.element("p") { $0.foreign(readiness.sentence, limit: 2_000) } }
+                html.element("a", ["class": "skip", "href": "#differences"], text: "To the differences")
+                html.hatches()
+                html.element("header", [:], header)
+                html.element("nav", ["aria-label": "Contents"], contents)
+                html.element("main") { html in
+                    appTable(into: &html)
+                    for section in plots { section.write(into: &html) }
+                    differences(into: &html)
+                    sideBySide(into: &html)
+                    basis(into: &html)
+                }
+                html.element("footer") { html in
+                    html.element(
+                        "p",
+                        text: """
+                            Written by Receipt Bridge. There is no receipt in this page, but there are ids of \
+                            transactions and values of their fields: treat it as you treat those.
+                            """)
+                }
+                html.script(ComparisonScript.text)
             }
         }
         return html.bytes
+    }
+
+    private func head(_ html: inout HTMLWriter) {
+        html.empty("meta", ["charset": "utf-8"])
+        html.empty("meta", ["http-equiv": "Content-Security-Policy", "content": Self.policy])
+        html.empty("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
+        html.empty("meta", ["name": "color-scheme", "content": "light dark"])
+        html.empty("meta", ["name": "referrer", "content": "no-referrer"])
+        html.empty("meta", ["name": "robots", "content": "noindex"])
+        html.element("title", text: "Comparison of \(ComparedValue.text(report.title).shown.words)")
+        html.style(ReportStyle.sheet)
+        html.style(ComparisonStyle.sheet)
+    }
+
+    private func contents(_ html: inout HTMLWriter) {
+        var links = [("apps", "Apps")]
+        links += plots.map { ($0.id, $0.title) }
+        links += [("differences", "Differences"), ("side-by-side", "Side by side"), ("basis", "What it rests on")]
+        html.element("ul") { html in
+            for (id, title) in links {
+                html.element("li") { $0.element("a", ["href": "#\(id)"], text: title) }
+            }
+        }
     }
 }

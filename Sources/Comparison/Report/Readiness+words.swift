@@ -58,7 +58,7 @@ extension Readiness {
     }
 
     private static func list(_ counts: [(name: String, count: Int64)], _ more: String) -> String {
-        var words = counts.prefix(namedReasons).map { "\($0.name) \($0.count.grouped)" }
+        var words = counts.prefix(namedReasons).map { "\(ComparedValue.text($0.name).shown.words) \($0.count.grouped)" }
         if counts.count > namedReasons { words.append("and \(Int64(counts.count - namedReasons).grouped) \(more)") }
         return words.joined(separator: ", ")
     }

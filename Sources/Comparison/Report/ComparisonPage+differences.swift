@@ -1,0 +1,118 @@
+import Reports
+import StoreTypes
+
+/// Every difference, and what narrows them down.
+extension ComparisonPage {
+    private var shown: ArraySlice<ComparisonReport.Entry> { report.entries.prefix(Self.maximumEntries) }
+
+    func differences(into html: inout HTMLWriter) {
+        html.element("section", ["aria-labelledby": "differences"]) { html in
+            html.element("h2", ["id": "differences"], text: "Differences")
+            guard !shown.isEmpty else { return html.element("p", text: "Nothing differs.") }
+            html.element("p", ["class": "note"]) { html in
+                html.mark(ComparisonRule.Class.unexpected.rawValue, rule: "")
+                html.text(" is a reason to worry; ")
+                html.mark(ComparisonRule.Class.expected.rawValue, rule: "")
+                html.text(
+                    " follows from how the two sides tell of purchases. A receipt may differ in several places, so that its share is an upper bound."
+                )
+            }
+            ComparisonFilters(report, entries: shown).write(into: &html)
+            table(into: &html)
+            if report.entries.count > shown.count {
+                let rest = Int64(report.entries.count - shown.count)
+                html.element("p", ["class": "note"], text: "\(rest.grouped) more in the report as JSON.")
+            }
+        }
+    }
+
+    private func table(into html: inout HTMLWriter) {
+        let isDated = shown.contains { $0.firstSeen != nil || $0.lastSeen != nil }
+        let columns = ["Class and rule", "Where", "App", "Count", "Share of receipts"] + (isDated ? ["Seen"] : [])
+        let compared = Dictionary(
+            report.apps.map { ($0.scope, $0.compared) }, uniquingKeysWith: { first, _ in first })
+        html.table(named: "Differences that are counted together", columns: columns, id: "entries") { html in
+            for entry in shown { row(entry, of: compared[entry.scope] ?? 0, isDated, into: &html) }
+        }
+    }
+
+    private func row(
+        _ entry: ComparisonReport.Entry, of compared: Int64, _ isDated: Bool, into html: inout HTMLWriter
+    ) {
+        let attributes: HTMLWriter.Attributes = [
+            "role": "row", "class": entry.verdict.rawValue, "data-class": entry.verdict.rawValue,
+            "data-rule": entry.ruleName, "data-field": entry.field, "data-app": entry.scope.app,
+            "data-environment": entry.scope.place,
+        ]
+        html.element("tr", attributes) { html in
+            html.cell(isHeader: true, "Class and rule") { rule(of: entry, into: &$0) }
+            html.cell("Where") { html in
+                html.element("code", ["class": "path"]) { $0.foreign(entry.path, limit: 200) }
+                examples(entry.examples, into: &html)
+            }
+            html.cell("App") { html in
+                html.foreign(entry.scope.app)
+                html.element("span", ["class": "place"]) { $0.foreign(entry.scope.place) }
+            }
+            html.cell("Count", isNumber: true) { $0.text(entry.count.grouped) }
+            html.cell("Share of receipts", isNumber: true) {
+                $0.text(compared > 0 ? "≤ \(entry.count.share(of: compared))".replacing("≤ <", with: "<") : "–")
+            }
+            if isDated { html.cell("Seen") { seen(entry, into: &$0) } }
+        }
+    }
+
+    private func rule(of entry: ComparisonReport.Entry, into html: inout HTMLWriter) {
+        html.mark(entry.verdict.rawValue, rule: "")
+        html.element("span", ["class": "rule"]) { $0.foreign(entry.ruleName) }
+        guard let rule = ComparisonRules.named[entry.rule] else { return }
+        html.element("span", ["class": "why"]) { html in
+            html.text(rule.explanation)
+            if let source = rule.source {
+                html.text(" ")
+                html.element("a", ["href": source, "rel": "noreferrer noopener"], text: "Apple on \(rule.name)")
+            } else if rule.name != ComparisonRules.unexplained.name {
+                html.text(" (\(ComparisonRule.observed))")
+            }
+        }
+    }
+
+    private func seen(_ entry: ComparisonReport.Entry, into html: inout HTMLWriter) {
+        html.text(entry.firstSeen?.words ?? "–")
+        guard let last = entry.lastSeen, last != entry.firstSeen else { return }
+        html.text(" to \(last.words)")
+    }
+
+    private func examples(_ examples: [Difference], into html: inout HTMLWriter) {
+        guard !examples.isEmpty else { return }
+        html.element("details", ["class": "examples"]) { html in
+            html.element("summary", text: examples.count == 1 ? "1 example" : "\(examples.count) examples")
+            html.element("ul") { html in
+                for example in examples {
+                    html.element("li") { html in
+                        html.element("code", ["class": "path"]) { $0.foreign(example.fullPath, limit: 200) }
+                        html.element("dl") { html in
+                            html.element("dt", text: "verifyReceipt")
+                            html.element("dd") { $0.side(example.verifyReceipt?.words) }
+                            html.element("dt", text: "Server API")
+                            html.element("dd") { $0.side(example.serverAPI?.words) }
+                            html.element("dt", text: "Receipt")
+                            html.element("dd") { html in html.element("code") { $0.foreign(example.receipt) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension ComparisonReport.Entry {
+    /// The last name of the path; `row` and `order` where it leads to no field.
+    var field: String {
+        if path.hasSuffix("[]") { return "row" }
+        let name = path.split(separator: ".").last.map(String.init) ?? path
+        return Finding.Part(rawValue: name) == nil ? ComparedValue.text(name).shown.words : "order"
+    }
+
+    var ruleName: String { ComparedValue.text(rule).shown.words }
+}

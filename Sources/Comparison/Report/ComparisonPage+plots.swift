@@ -1,0 +1,84 @@
+import Reports
+
+/// Counts, with pictures of them.
+extension ComparisonPage {
+    var plots: [ReportSection] {
+        var plots = [rules]
+        var failures: [String: Int64] = [:]
+        for (code, count) in readiness.flatMap({ Array($0.app.failures) }) {
+            failures[ComparedValue.text(code).shown.words, default: 0] += count
+        }
+        if !failures.isEmpty {
+            let whole = readiness.reduce(0) { $0 + $1.app.compared + $1.failed }
+            plots.append(
+                ReportSection(
+                    id: "failures", title: "Not compared",
+                    caption: "Why receipts could not be compared, and the share of all", column: "Reason",
+                    entries: [ReportEntry](failures, style: "notFound"), whole: whole, number: "Receipts",
+                    none: "Every receipt was compared."))
+        }
+        return plots
+    }
+
+    private var rules: ReportSection {
+        var counts: [ComparisonRule.Class: [String: Int64]] = [:]
+        for entry in report.entries { counts[entry.verdict, default: [:]][entry.ruleName, default: 0] += entry.count }
+        let entries = ComparisonRule.Class.allCases.reversed().flatMap { verdict in
+            [ReportEntry](counts[verdict] ?? [:], style: verdict.style) { rule in
+                ComparisonRules.named[rule].map { "\(verdict.rawValue): \($0.explanation)" } ?? verdict.rawValue
+            }
+        }
+        return ReportSection(
+            id: "rules", title: "Rules", caption: "Differences by the rule that names them", column: "Rule",
+            entries: entries, whole: entries.reduce(0) { $0 + $1.count }, number: "Differences", hasSwatches: true,
+            note: "Hatched bars are unexpected differences.", none: "Nothing differs.")
+    }
+
+    func appTable(into html: inout HTMLWriter) {
+        html.element("section", ["aria-labelledby": "apps"]) { html in
+            html.element("h2", ["id": "apps"], text: "Apps")
+            guard !readiness.isEmpty else { return html.element("p", text: "No receipt was compared.") }
+            let columns = ["App", "Environment", "Compared", "Same answer", "Not compared", "Differences"]
+            html.table(named: "What was compared of each app, and its differences", columns: columns) { html in
+                let tallies = classTallies
+                let largest = tallies.values.map { $0.values.reduce(0, +) }.max() ?? 0
+                for readiness in readiness.prefix(Self.maximumApps) {
+                    row(readiness, tallies[readiness.app.scope] ?? [:], largest, into: &html)
+                }
+            }
+        }
+    }
+
+    private var classTallies: [ComparisonReport.Scope: [ComparisonRule.Class: Int64]] {
+        report.entries.reduce(into: [:]) { $0[$1.scope, default: [:]][$1.verdict, default: 0] += $1.count }
+    }
+
+    private func row(
+        _ readiness: Readiness, _ counts: [ComparisonRule.Class: Int64], _ largest: Int64, into html: inout HTMLWriter
+    ) {
+        let app = readiness.app
+        let entries = ComparisonRule.Class.allCases.reversed()
+            .map { ReportEntry($0.rawValue, count: counts[$0] ?? 0, style: $0.style) }
+        let words = entries.map { "\($0.count.grouped) \($0.name)" }.joined(separator: ", ")
+        html.row { html in
+            html.cell(isHeader: true, "App") { $0.foreign(app.scope.app) }
+            html.cell("Environment") { $0.foreign(app.scope.place) }
+            html.cell("Compared", isNumber: true) { $0.text(app.compared.grouped) }
+            html.cell("Same answer", isNumber: true) {
+                $0.text("\(app.equal.grouped) (\(app.equal.share(of: app.compared)))")
+            }
+            html.cell("Not compared", isNumber: true) { $0.text(readiness.failed.grouped) }
+            html.cell("Differences") { html in
+                if largest > 0 { Plot.segments(entries, of: largest, titled: words, into: &html) }
+                html.element("span", ["class": "words"], text: words)
+            }
+        }
+    }
+}
+
+extension ComparisonRule.Class {
+    /// The class of its bars.
+    var style: String { self == .unexpected ? "refused" : "decoded" }
+    /// Beside the word, so that it is found without reading.
+    var symbol: String { self == .unexpected ? "≠" : "≈" }
+}

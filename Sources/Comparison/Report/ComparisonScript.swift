@@ -1,0 +1,98 @@
+/// What the page does where scripts run: it filters. It holds neither `<` nor `&`, loads nothing, and writes texts only.
+enum ComparisonScript {
+    static let text: StaticString = #"""
+        'use strict';
+        (() => {
+          const filters = document.getElementById('filters');
+          if (!filters) return;
+          const controls = [...filters.querySelectorAll('[data-key]')];
+          const status = document.getElementById('shown');
+          const entries = [...document.querySelectorAll('#entries tr')];
+          const receipts = [...document.querySelectorAll('#documents .receipt')];
+          const toggle = document.getElementById('toggle');
+          const only = document.getElementById('only-differing');
+          const texts = new Map();
+
+          const textOf = (node) => {
+            if (!texts.has(node)) texts.set(node, node.textContent.toLowerCase());
+            return texts.get(node);
+          };
+          const says = (node, [key, value]) =>
+            key === 'text' ? textOf(node).includes(value.toLowerCase()) : node.dataset[key] === value;
+          const isOfScope = ([key]) => ['app', 'environment'].includes(key);
+
+          // A receipt is shown where one of its marks has all that is asked for.
+          const hasMark = (receipt, wanted) => {
+            if (!wanted.filter(isOfScope).every((one) => says(receipt, one))) return false;
+            const rest = wanted.filter((one) => !isOfScope(one));
+            if (rest.length === 0) return true;
+            const summary = receipt.querySelector('summary');
+            return [...receipt.querySelectorAll('[data-rule]')].some((mark) =>
+              rest.every((one) => says(mark, one) ? true : one[0] === 'text' ? says(summary, one) : false));
+          };
+
+          const wanted = () => controls
+            .map((control) => [control.dataset.key, control.value.trim()])
+            .filter(([, value]) => value !== '');
+
+          const apply = () => {
+            const asked = wanted();
+            let count = 0;
+            for (const entry of entries) {
+              entry.hidden = !asked.every((one) => says(entry, one));
+              if (!entry.hidden) count += 1;
+            }
+            let documents = 0;
+            for (const receipt of receipts) {
+              receipt.hidden = !hasMark(receipt, asked);
+              if (!receipt.hidden) documents += 1;
+            }
+            document.getElementById('documents').classList.toggle('only', only ? only.checked : false);
+            const parts = [`${count} of ${entries.length} differences`];
+            if (receipts.length > 0) parts.push(`${documents} of ${receipts.length} receipts side by side`);
+            status.textContent = `Shown: ${parts.join(', ')}.`;
+          };
+
+          const remember = () => {
+            const hash = new URLSearchParams(wanted());
+            if (only ? only.checked : false) hash.set('only', 'differing');
+            const text = hash.toString();
+            history.replaceState(null, '', text === '' ? location.pathname + location.search : `#${text}`);
+          };
+
+          // Other fragments are places in the page.
+          const recall = () => {
+            const text = location.hash.slice(1);
+            if (text !== '' ? !text.includes('=') : false) return;
+            const hash = new URLSearchParams(text);
+            for (const control of controls) {
+              const value = hash.get(control.dataset.key) ?? '';
+              control.value = value;
+              if (control.value !== value) {
+                control.append(new Option(value, value));
+                control.value = value;
+              }
+            }
+            if (only) only.checked = hash.get('only') === 'differing';
+            apply();
+          };
+
+          const change = () => { apply(); remember(); };
+          for (const control of controls) control.addEventListener('input', change);
+          if (only) only.addEventListener('change', change);
+          document.getElementById('reset').addEventListener('click', () => {
+            for (const control of controls) control.value = '';
+            if (only) only.checked = false;
+            change();
+            controls[0].focus();
+          });
+          window.addEventListener('hashchange', recall);
+
+          filters.hidden = false;
+          if (toggle) toggle.hidden = false;
+          apply();
+          recall();
+          if (location.hash.includes('=')) document.getElementById('differences').scrollIntoView();
+        })();
+        """#
+}

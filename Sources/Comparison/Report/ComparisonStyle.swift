@@ -1,0 +1,106 @@
+/// What the page of a comparison adds to the style of all reports.
+enum ComparisonStyle {
+    static let sheet: StaticString = """
+        :root { --safe: var(--migrated); --notYet: var(--notFound); --notSafe: var(--refused); }
+        [hidden] { display: none !important; }
+        :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+        code { font-family: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", monospace; font-size: .92em; }
+        td, th, code, .sentence, summary { overflow-wrap: anywhere; }
+        .note { max-width: 60rem; color: var(--soft); }
+
+        .verdicts { margin: 0 0 1.5rem; padding: 0; list-style: none; display: grid; gap: .75rem; }
+        .verdict {
+          display: grid; grid-template-columns: 9rem minmax(0, 1fr); gap: .25rem 1.25rem; align-items: start;
+          padding: 1rem 1.25rem; background: var(--panel); border: 1px solid var(--line); border-left: 6px solid;
+          border-radius: 8px;
+        }
+        .verdict.safe { border-left-color: var(--safe); }
+        .verdict.notYet { border-left-color: var(--notYet); border-left-style: dashed; }
+        .verdict.notSafe { border-left-color: var(--notSafe); border-left-style: double; }
+        .verdict p { margin: 0; }
+        .verdict .word { display: flex; gap: .6rem; align-items: center; font-size: 1.2rem; font-weight: 700; }
+        .verdict .sentence { font-size: 1.2rem; line-height: 1.45; }
+        .verdict svg { flex: none; }
+        .safe .shape { fill: var(--safe); }
+        .notYet .shape { fill: var(--notYet); }
+        .notSafe .shape { fill: var(--notSafe); }
+        .verdict .mark { fill: none; stroke: var(--page); stroke-width: 2.6; stroke-linecap: round; }
+
+        .cards th { white-space: normal; }
+        .cards thead th { white-space: nowrap; }
+        .words, .place, .why { display: block; color: var(--soft); font-size: .88rem; font-weight: 400; }
+        .rule { margin-left: .5rem; }
+        .badge { font-weight: 600; white-space: nowrap; }
+        .badge.unexpected { color: var(--refused); }
+        .badge.expected { color: var(--decoded); }
+        #entries th { width: 36%; }
+        #entries tr.unexpected > th { border-left: 4px double var(--refused); padding-left: .6rem; }
+        #entries tr.expected > th { border-left: 4px solid transparent; padding-left: .6rem; }
+        .examples { margin-top: .25rem; font-size: .9rem; }
+        .examples ul { margin: .25rem 0; padding: 0; list-style: none; }
+        .examples li { padding: .4rem 0; border-top: 1px dotted var(--line); }
+        .examples dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0 .75rem; margin: .2rem 0; }
+        .examples dt { color: var(--soft); }
+        .examples dd { margin: 0; }
+        summary { cursor: pointer; }
+
+        .filters {
+          display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: end; margin: 0 0 1rem; padding: .9rem 1rem;
+          background: var(--panel); border: 1px solid var(--line); border-radius: 8px;
+        }
+        .filters label { flex: 1 1 9rem; min-width: 0; }
+        .filters label span { display: block; color: var(--soft); font-size: .85rem; }
+        .filters select, .filters input, .filters button {
+          width: 100%; min-height: 2.4rem; padding: .3rem .5rem; color: var(--text); background: var(--page); font: inherit;
+          border: 1px solid var(--soft); border-radius: 6px;
+        }
+        .filters button { width: auto; padding: .3rem 1rem; cursor: pointer; }
+        .filters p { flex: 1 1 100%; margin: 0; font-weight: 600; }
+
+        .receipt { margin: 0 0 .75rem; border: 1px solid var(--line); border-radius: 8px; }
+        .receipt > summary { padding: .6rem 1rem; background: var(--panel); border-radius: 8px; }
+        .receipt > .part { padding: 0 1rem; }
+        .receipt > .part:last-child { padding-bottom: .75rem; }
+        h3 { margin: 1rem 0 .35rem; font-size: 1.02rem; }
+        .of { margin-left: .6rem; color: var(--soft); }
+        .counts { margin-left: .6rem; color: var(--soft); }
+        .counts .badge + .badge { margin-left: .6rem; }
+        .row { padding: .2rem 0; border-top: 1px solid var(--line); }
+        .row > :not(summary) { margin: .25rem 0 .6rem 1.1rem; }
+        .row > table { width: calc(100% - 1.1rem); table-layout: fixed; }
+        .fields th { font-weight: 400; white-space: normal; }
+        .fields thead th { font-weight: 600; }
+        .fields tr.mark th { font-weight: 600; padding-left: .5rem; }
+        .fields tr.mark .badge { display: block; font-size: .88rem; white-space: normal; }
+        .fields tr.unexpected { background: color-mix(in srgb, var(--refused) 9%, transparent); }
+        .fields tr.expected { background: color-mix(in srgb, var(--decoded) 7%, transparent); }
+        .fields tr.unexpected th { box-shadow: inset 4px 0 var(--refused); }
+        .fields tr.expected th { box-shadow: inset 2px 0 var(--decoded); }
+        .absent { color: var(--soft); font-style: italic; }
+        .only .fields tbody tr:not(.mark), .only .row:not(.differs) { display: none; }
+        .toggle label { cursor: pointer; }
+        .toggle input { width: 1.1rem; height: 1.1rem; vertical-align: -2px; }
+
+        @media (max-width: 46rem) {
+          body { padding: 1.25rem 1rem 2rem; }
+          .verdict { grid-template-columns: minmax(0, 1fr); }
+          .verdict .sentence { font-size: 1.08rem; }
+          .cards, .cards tbody, .cards tr, .cards tbody th, .cards td { display: block; width: auto; }
+          .cards caption { display: block; }
+          .cards thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
+          #entries th { width: auto; }
+          .cards tbody tr { padding: .6rem 0; border-bottom: 2px solid var(--line); }
+          .cards tbody th, .cards tbody td { padding: .15rem 0; border: 0; text-align: left; }
+          .cards td::before { content: attr(data-label) ": "; color: var(--soft); }
+          .filters label { flex-basis: 8rem; }
+        }
+        @media print {
+          .filters, .toggle { display: none; }
+          .verdict, .row > summary { break-inside: avoid; }
+          .receipt > summary { border-bottom: 1px solid var(--line); }
+          .examples::details-content { content-visibility: visible; height: auto; }
+          a[href^="http"]::after { content: " (" attr(href) ")"; font-size: .8em; }
+        }
+
+        """
+}

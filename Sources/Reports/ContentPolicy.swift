@@ -1,0 +1,18 @@
+import Cryptography
+import Foundation
+
+/// What a page may load and run: nothing but its own style, and one script that is known by its digest.
+package enum ContentPolicy {
+    /// The value of `Content-Security-Policy`.
+    ///
+    /// https://www.w3.org/TR/CSP3/
+    package static func text(script: StaticString? = nil) -> String {
+        var rules = ["default-src 'none'", "style-src 'unsafe-inline'"]
+        if let script {
+            let bytes = Array(UnsafeBufferPointer(start: script.utf8Start, count: script.utf8CodeUnitCount))
+            let digest = Data(SHA.digest(bytes, with: .sha256)).base64EncodedString()
+            rules.append("script-src 'sha256-\(digest)'")
+        }
+        return (rules + ["base-uri 'none'", "form-action 'none'"]).joined(separator: "; ")
+    }
+}

@@ -1,0 +1,99 @@
+import Comparison
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Both documents side by side")
+struct AlignedPairTests {
+    @Test("Exactly the planted difference is marked, by its rule and class", arguments: Plant.all.indices)
+    func planted(index: Int) throws {
+        let plant = Plant.all[index]
+        var scene = Scene()
+        plant.change(&scene)
+        let differences = try scene.differences()
+        let pair = try scene.pair()
+        var marks: Set<String> = []
+        for section in pair.sections {
+            for row in section.rows {
+                if let rule = row.rule { marks.insert("\(section.name) \(row.identifier)  \(rule)") }
+                for field in row.fields {
+                    guard let rule = field.rule else { continue }
+                    #expect(field.verdict == plant.verdict.rawValue)
+                    #expect(field.verifyReceipt != field.serverAPI || Self.areAlike.contains(rule))
+                    marks.insert("\(section.name) \(row.identifier) \(field.name) \(rule)")
+                }
+            }
+        }
+        #expect(marks == Set(differences.map(Self.mark)), "\(plant.rule)")
+    }
+
+    /// A row that stands elsewhere, and a receipt of the same length.
+    private static let areAlike: Set<String> = ["order", "latestReceiptEcho"]
+
+    /// Where a difference must be marked.
+    private static func mark(_ difference: Difference) -> String {
+        let lists = ["transactions", "latestTransactions", "renewals", "subscriptions"]
+        guard let list = lists.first(where: { difference.path.hasPrefix($0) }) else {
+            return "answer  \(difference.path) \(difference.rule)"
+        }
+        var field = difference.path.dropFirst(list.count)
+        if field.isEmpty { return "\(list)  order \(difference.rule)" }
+        field = field.dropFirst(field.hasPrefix("[].") ? 3 : 2)
+        return "\(list) \(difference.identifier ?? "") \(field) \(difference.rule)"
+    }
+
+    @Test("Every field of both sides is there, the receipt only by its length")
+    func fields() throws {
+        var scene = Scene()
+        scene.top["latest_receipt"] = String(repeating: "QUJD", count: 50)
+        let pair = try scene.pair()
+        #expect(
+            pair.sections.map(\.name) == ["answer", "transactions", "latestTransactions", "renewals", "subscriptions"])
+        #expect(pair.bundleId == "com.example.app" && pair.environment == "Production")
+        let app = try #require(pair.sections.first?.rows.first)
+        #expect(app.fields.first { $0.name == "latestReceipt" }?.verifyReceipt == "(200 bytes)")
+        #expect(app.fields.first { $0.name == "receipt.appAppleId" }?.serverAPI == "1234567890")
+        let latest = try #require(pair.sections.dropFirst(2).first)
+        #expect(latest.rows.map(\.identifier) == ["100", "101", "200"] && latest.omitted == 0)
+        let row = try #require(latest.rows.first)
+        #expect(row.fields.first { $0.name == "quantity" }?.verifyReceipt == "1")
+        let date = try #require(row.fields.first { $0.name == "purchaseDate" })
+        #expect(date.verifyReceipt == date.serverAPI && date.serverAPI?.hasSuffix(" UTC") == true)
+        #expect(row.fields.allSatisfy { $0.rule == nil } && row.rule == nil)
+        #expect(!String(describing: pair).contains("QUJD"))
+    }
+
+    @Test("5,000 rows are bounded, and those that differ are kept")
+    func many() throws {
+        var scene = Scene()
+        for index in 0..<4_990 {
+            scene.add(
+                Scene.purchase("\(10_000 + index)", of: "issue", "Non-Consumable", at: Scene.now - Int64(index) * 1_000)
+            )
+        }
+        scene.latest[4_000]["product_id"] = "other"
+        scene.latest[4_500]["purchase_date_ms"] = "\(Scene.now - 4_497_000 + 7)"
+        for index in 0..<5_000 { scene.latest[2]["key\(index)"] = "value" }
+        let pair = try scene.pair()
+        let latest = try #require(pair.sections.first { $0.name == "latestTransactions" })
+        #expect(latest.rows.count == 40 && latest.omitted == 4_993 - 40)
+        #expect(latest.rows.contains { $0.identifier == "13997" } && latest.rows.contains { $0.identifier == "14497" })
+        let odd = try #require(latest.rows.first { $0.identifier == "200" })
+        #expect(odd.fields.count == 60 && odd.omitted > 4_000)
+        #expect(try scene.pair(maximumRows: 0).sections.allSatisfy { $0.rows.allSatisfy { $0.identifier.isEmpty } })
+    }
+
+    @Test("Long texts and names are cut")
+    func long() throws {
+        var scene = Scene()
+        let long = String(repeating: "x", count: 1_000_000)
+        scene.latest[1]["product_id"] = long
+        scene.latest[1]["transaction_id"] = long
+        scene.latest[1][long] = long
+        scene.top[long] = long
+        scene.receipt["bundle_id"] = long
+        scene.context.receipt = long
+        let pair = try scene.pair()
+        #expect(try JSONEncoder().encode(pair).count < 40_000)
+    }
+}

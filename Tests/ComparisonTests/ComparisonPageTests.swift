@@ -1,0 +1,127 @@
+import Comparison
+import Cryptography
+import Foundation
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("The page of a comparison")
+struct ComparisonPageTests {
+    @Test("is well-formed, asks nobody for anything, and has one script that its policy names")
+    func page() throws {
+        let bytes = ComparisonPage(try ReportSample.report()).bytes
+        let page = try ReportDocument(bytes)
+        let policy = try #require(page.all("meta").first { $0.attributes["http-equiv"] != nil }?.attributes["content"])
+        let script = try #require(page.all("script").first)
+        let digest = Data(SHA.digest(Array(script.text.utf8), with: .sha256)).base64EncodedString()
+        #expect(
+            policy == """
+                default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-\(digest)'; base-uri 'none'; \
+                form-action 'none'
+                """)
+        #expect(page.all("script").count == 1 && policy == ComparisonPage.policy)
+        #expect(page.elements.allSatisfy { $0.attributes["src"] == nil && $0.attributes["style"] == nil })
+        #expect(["link", "img", "iframe", "object", "form"].allSatisfy { page.all($0).isEmpty })
+        #expect(page.elements.flatMap(\.attributes.keys).allSatisfy { !$0.hasPrefix("on") })
+        let links = page.all("a").compactMap { $0.attributes["href"] }
+        let ids = page.elements.compactMap { $0.attributes["id"] }
+        #expect(Set(ids).count == ids.count)
+        #expect(
+            links.allSatisfy {
+                ids.contains(String($0.dropFirst())) || $0.hasPrefix("https://developer.apple.com/documentation/")
+            })
+    }
+
+    @Test("says the sentences first, what differs, and what it rests on")
+    func contents() throws {
+        let page = try ReportDocument(ComparisonPage(try ReportSample.report()).bytes)
+        let text = page.all("body").first?.text ?? ""
+        for readiness in [Readiness](try ReportSample.report()) { #expect(text.contains(readiness.statement)) }
+        #expect(
+            page.all("p").filter { $0.attributes["class"] == "word" }.map(\.text) == ["Not safe", "Too early", "Safe"])
+        #expect(text.contains("Get Transaction History V2 answered 120 comparisons, V1 3."))
+        #expect(text.contains("4 comparisons have a side that nobody’s signature vouches for."))
+        #expect(text.contains("Two comparisons were dropped while the queue was full."))
+        let rows = page.all("tr").filter { $0.attributes["data-app"] != nil }
+        #expect(rows.count == 8 && rows.first?.attributes["data-rule"] == "cancellation")
+        #expect(rows.first?.text.contains("≤ 0.02 %") == true)
+        let marks = page.elements.filter { $0.attributes["class"]?.hasPrefix("mark") == true }
+        #expect(
+            marks.compactMap { $0.attributes["data-rule"] } == ["cancellation", "missingTransaction", "sandboxPurge"])
+        #expect(page.all("details").filter { $0.attributes["class"] == "receipt" }.count == 3)
+    }
+
+    @Test(
+        "shows text of others as text",
+        arguments: [
+            "</script><script>alert(1)</script>", #""><img src=x onerror="alert(1)">"#, "]]>&amp;<!--'\"",
+            "a\u{202E}b\u{2066}", "\0\u{1B}[31m\u{7F}\u{FEFF}\u{FFFE}", String(repeating: "<b>", count: 350_000),
+        ])
+    func hostile(text: String) throws {
+        let bytes = ComparisonPage(try hostileReport(text)).bytes
+        let page = try ReportDocument(bytes)
+        #expect(page.all("script").count == 1 && page.all("img").isEmpty && page.all("b").isEmpty)
+        let html = String(decoding: bytes, as: UTF8.self)
+        let unseen = html.unicodeScalars.filter {
+            $0 != "\n" && ($0.properties.generalCategory == .control || $0.properties.generalCategory == .format)
+        }
+        #expect(unseen.isEmpty)
+        #expect(bytes.count < 200_000, "\(bytes.count)")
+    }
+
+    @Test("is bounded, whatever there is to tell")
+    func bounded() throws {
+        var report = try ReportSample.report()
+        let entry = try #require(report.entries.first)
+        let pair = try #require(report.pairs.first)
+        report.entries = Array(repeating: entry, count: 5_000)
+        report.pairs = Array(repeating: pair, count: 100)
+        let page = try ReportDocument(ComparisonPage(report).bytes)
+        #expect(page.all("tr").filter { $0.attributes["data-app"] != nil }.count == ComparisonPage.maximumEntries)
+        #expect(page.all("details").filter { $0.attributes["class"] == "receipt" }.count == ComparisonPage.maximumPairs)
+        let text = page.all("body").first?.text ?? ""
+        #expect(text.contains("3,000 more in the report as JSON.") && text.contains("80 more are not shown."))
+    }
+
+    @Test("says that there is nothing where there is nothing")
+    func empty() throws {
+        let report = ComparisonReport(kind: .shadow, title: "receipt-bridge", madeAt: StandIn.noon)
+        let page = try ReportDocument(ComparisonPage(report).bytes)
+        let text = page.all("body").first?.text ?? ""
+        #expect(text.contains("No receipt was compared.") && text.contains("Nothing differs."))
+    }
+
+    @Test(
+        "is written for a browser to look at",
+        .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGE"] != nil))
+    func sample() throws {
+        let path = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGE"])
+        var report = try ReportSample.report()
+        let hostile = try hostileReport("</td><script>document.title='broken'</script>\u{202E}")
+        report.apps += hostile.apps
+        report.entries += hostile.entries
+        report.pairs += hostile.pairs
+        try report.write(to: path)
+    }
+}
+
+/// Everything that others can say, said by somebody who means no good.
+func hostileReport(_ text: String) throws -> ComparisonReport {
+    var scene = Scene()
+    scene.receipt["bundle_id"] = text
+    scene.latest[1].merge(["product_id": text, "transaction_id": text, text: text]) { $1 }
+    scene.top[text] = text
+    scene.context.receipt = text
+    let scope = ComparisonReport.Scope(bundleId: text, environment: text)
+    var report = ComparisonReport(kind: .run, title: text, madeAt: StandIn.noon)
+    report.apps = [ReportSample.app(scope, compared: 1, equal: 0, failures: [text: 1])]
+    report.entries = try scene.differences().map {
+        ComparisonReport.Entry(
+            scope: scope, verdict: $0.verdict, rule: $0.rule, path: $0.path, count: 1, examples: [$0])
+    }
+    report.entries.append(
+        ComparisonReport.Entry(scope: scope, verdict: .unexpected, rule: text, path: text, count: 1))
+    report.pairs = [try scene.pair()]
+    report.notes = [text]
+    return report
+}

@@ -1,0 +1,75 @@
+import Comparison
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("Whether an app can switch")
+struct ReadinessTests {
+    @Test("is one sentence an app")
+    func sentences() throws {
+        let sentences = [Readiness](try ReportSample.report()).map(\.sentence)
+        #expect(
+            sentences == [
+                """
+                com.example.app, Production: 12,340 of 12,345 receipts (99.96 %) would get the same answer; 5 differ \
+                unexpectedly: cancellation 3, missingTransaction 2. 14 receipts (0.11 %) could not be compared: \
+                notFound 12, html 2. Not safe to switch yet.
+                """,
+                """
+                com.example.app, Sandbox: all 120 receipts would get the same answer; with 95 % confidence fewer than \
+                1 in 40 would differ. 40 receipts (25.00 %) could not be compared: notFound 40. Too early to tell: \
+                compare at least 300, and more than 1 % could not be compared.
+                """,
+                """
+                com.example.reader, Production: all 12,345 receipts would get the same answer; with 95 % confidence \
+                fewer than 1 in 4,115 would differ. Safe to switch.
+                """,
+            ])
+    }
+
+    @Test(
+        "needs enough receipts, few failures and nothing unexpected",
+        arguments: [
+            (0, 0, 0, Readiness.Verdict.notYet), (299, 299, 0, .notYet), (300, 300, 0, .safe), (300, 299, 0, .notSafe),
+            (1, 0, 0, .notSafe), (9_900, 9_900, 100, .safe), (9_899, 9_899, 101, .notYet), (0, 0, 7, .notYet),
+        ])
+    func verdicts(compared: Int64, equal: Int64, failed: Int64, verdict: Readiness.Verdict) {
+        let app = ReportSample.app(
+            ReportSample.safe, compared: compared, equal: equal, failures: failed > 0 ? ["notFound": failed] : [:])
+        let readiness = Readiness(app, entries: [])
+        #expect(readiness.verdict == verdict, "\(readiness.sentence)")
+        #expect(readiness.sentence.contains("nan") == false && readiness.sentence.hasSuffix("."))
+    }
+
+    @Test(
+        "bounds the share that would differ from above, with 95 % confidence",
+        arguments: [
+            (300, 300, 0.01), (12_345, 12_345, 0.000_243), (2, 2, 1), (10, 5, 0.763), (12_345, 12_340, 0.000_948),
+        ])
+    func bounds(compared: Int64, equal: Int64, bound: Double) throws {
+        let app = ReportSample.app(ReportSample.safe, compared: compared, equal: equal)
+        let upper = try #require(Readiness(app, entries: []).upperBound)
+        #expect((upper - bound).magnitude < bound / 200, "\(upper)")
+    }
+
+    @Test("says how few there are, and in how many places they differ")
+    func words() {
+        let scope = ReportSample.safe
+        func statement(_ compared: Int64, _ equal: Int64, _ counts: [String: Int64] = [:]) -> String {
+            let entries = counts.map {
+                ComparisonReport.Entry(scope: scope, verdict: .unexpected, rule: $0, path: "status", count: $1)
+            }
+            return Readiness(ReportSample.app(scope, compared: compared, equal: equal), entries: entries).statement
+        }
+        #expect(statement(0, 0) == "no receipt was compared. Too early to tell: compare at least 300.")
+        #expect(
+            statement(1, 1) == "the one receipt would get the same answer. Too early to tell: compare at least 300.")
+        #expect(
+            statement(2, 1, ["order": 3]) == """
+                1 of 2 receipts (50.00 %) would get the same answer; 1 differs unexpectedly, in 3 places: order 3. \
+                Not safe to switch yet.
+                """)
+        let many = Dictionary(uniqueKeysWithValues: (1...8).map { ("rule\($0)", Int64($0)) })
+        #expect(statement(100, 64, many).contains("rule8 8, rule7 7, rule6 6, rule5 5, rule4 4, and 3 more rules."))
+    }
+}

@@ -1,0 +1,117 @@
+import Comparison
+import Foundation
+import Reports
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("The report of a comparison as a file")
+struct ReportFormatTests {
+    private func object(_ report: ComparisonReport) throws -> [String: Any] {
+        try #require(try JSONSerialization.jsonObject(with: Data(report.json)) as? [String: Any])
+    }
+
+    @Test("JSON has the documented keys")
+    func json() throws {
+        let report = try object(try ReportSample.report())
+        #expect(
+            Set(report.keys)
+                == ["kind", "title", "madeAt", "apps", "differences", "historyVersions", "unverified", "notes"])
+        #expect(report["kind"] as? String == "run" && report["unverified"] as? Int == 4)
+        #expect(report["madeAt"] as? Int64 == StandIn.noon.milliseconds)
+        #expect(report["historyVersions"] as? [String: Int] == ["1": 3, "2": 120])
+        let app = try #require((report["apps"] as? [[String: Any]])?.first)
+        #expect(
+            Set(app.keys) == [
+                "bundleId", "environment", "compared", "equal", "share", "upperBound", "verdict", "sentence",
+                "failures",
+            ])
+        #expect(app["verdict"] as? String == "notSafe" && app["share"] as? Double == 0.999_595)
+        #expect(app["failures"] as? [String: Int] == ["html": 2, "notFound": 12])
+        let difference = try #require((report["differences"] as? [[String: Any]])?.first)
+        #expect(
+            Set(difference.keys) == [
+                "bundleId", "environment", "class", "rule", "path", "count", "firstSeen", "lastSeen", "examples",
+            ])
+        let example = try #require((difference["examples"] as? [[String: Any]])?.first)
+        #expect(Set(example.keys) == ["receipt", "path", "class", "rule", "verifyReceipt", "serverAPI"])
+    }
+
+    @Test("JSON of nothing has nulls for shares, and whatever others say is text")
+    func edges() throws {
+        var report = ComparisonReport(kind: .shadow, title: "\"<\u{202E}\0", madeAt: StandIn.noon)
+        report.apps = [ReportSample.app(ReportSample.safe, compared: 0, equal: 0)]
+        let app = try #require((try object(report)["apps"] as? [[String: Any]])?.first)
+        #expect(app["share"] is NSNull && app["upperBound"] is NSNull)
+        #expect(try object(report)["title"] as? String == report.title)
+        #expect(try object(try hostileReport("]}\",<\u{2028}")).count == 8)
+    }
+
+    @Test("Markdown begins with the sentences and has the tables")
+    func markdown() throws {
+        let text = try ReportSample.report().markdown
+        #expect(text.hasPrefix("# Comparison: receipts.jsonl\n\n"))
+        #expect(
+            text.contains("- **Not safe** — com.example.app, Production: 12,340 of 12,345 receipts (99.96 %) would"))
+        #expect(
+            text.contains(
+                "| unexpected | cancellation | latestTransactions\\[\\].revocationDate | com.example.app | Production | 3 |"
+            ))
+        #expect(text.contains("- Get Transaction History V2 answered 120 comparisons, V1 3."))
+    }
+
+    @Test(
+        "Markdown of hostile text is no markup and stays in its cell",
+        arguments: [
+            "<script>alert(1)</script>", "a|b\n| c | d |", "`code` **bold** [link](https://example.org) ![i](x)",
+            "# head\u{2028}- list", "a\\|b", "\u{202E}abc", String(repeating: "|", count: 1_000_000),
+        ])
+    func hostileMarkdown(text: String) throws {
+        let markdown = try hostileReport(text).markdown
+        #expect(!markdown.contains("<") && !markdown.contains("://") && markdown.utf8.count < 100_000)
+        #expect(!markdown.unicodeScalars.contains { $0 == "\u{202E}" || $0 == "\u{2028}" })
+        for line in markdown.split(separator: "\n") where line.hasPrefix("| unexpected") {
+            // A pipe behind an odd number of backslashes is text.
+            var (cells, backslashes) = (0, 0)
+            for character in line {
+                if character == "|", backslashes.isMultiple(of: 2) { cells += 1 }
+                backslashes = character == "\\" ? backslashes + 1 : 0
+            }
+            #expect(cells == 8, "\(line)")
+        }
+    }
+
+    @Test("A million equal differences make a report of a few hundred lines")
+    func million() throws {
+        let scene = ReportSample.scene(of: "cancellation")
+        let differences = try scene.differences()
+        var tally = DifferenceTally()
+        for _ in 0..<1_000_000 { tally.add(differences) }
+        var report = ComparisonReport(kind: .run, title: "many", madeAt: StandIn.noon)
+        report.apps = [ReportSample.app(ReportSample.unsafe, compared: 1_000_000, equal: 0)]
+        report.entries = tally.entries.map { key, entry in
+            ComparisonReport.Entry(
+                scope: ReportSample.unsafe, verdict: key.verdict, rule: key.rule, path: key.path,
+                count: Int64(entry.count), examples: entry.examples)
+        }
+        #expect(report.bytes(as: .html).count < 60_000 && report.json.count < 4_000)
+        #expect(report.markdown.contains("0 of 1,000,000 receipts (0 %) would get the same answer; 1,000,000 differ"))
+    }
+
+    @Test("The ending of its name says what a file is; only its owner may read it", arguments: ["html", "json", "md"])
+    func files(ending: String) throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let path = folder.appending(path: "report.\(ending)").path
+        let report = try ReportSample.report()
+        try report.write(to: path)
+        try report.write(to: path)
+        let kind = try #require(ComparisonReport.kinds.first { $0.rawValue == ending })
+        #expect(FileManager.default.contents(atPath: path).map(Array.init) == report.bytes(as: kind))
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).count == 1)
+        #expect(throws: (any Error).self) { try report.write(to: folder.appending(path: "report.txt").path) }
+    }
+}

@@ -1,0 +1,67 @@
+import Comparison
+import StoreTypes
+import TestSupport
+
+/// A report over three apps, made of planted differences: one may switch, one may not, of one too little is known.
+enum ReportSample {
+    static let safe = ComparisonReport.Scope(bundleId: "com.example.reader", environment: "Production")
+    static let unsafe = ComparisonReport.Scope(bundleId: "com.example.app", environment: "Production")
+    static let early = ComparisonReport.Scope(bundleId: "com.example.app", environment: "Sandbox")
+
+    static func report() throws -> ComparisonReport {
+        var report = ComparisonReport(kind: .run, title: "receipts.jsonl", madeAt: StandIn.noon)
+        report.apps = [
+            app(unsafe, compared: 12_345, equal: 12_340, failures: ["notFound": 12, "html": 2]),
+            app(early, compared: 120, equal: 120, failures: ["notFound": 40]),
+            app(safe, compared: 12_345, equal: 12_345),
+        ]
+        report.entries =
+            try entries(unsafe, of: ["cancellation": 3, "missingTransaction": 2, "wholeSeconds": 8_410, "order": 612])
+            + entries(early, of: ["sandboxPurge": 31])
+            + entries(safe, of: ["wholeSeconds": 9_001, "tokenCase": 77, "finishedConsumables": 5])
+        report.entries.sort { ($0.verdict.rawValue, $0.count) > ($1.verdict.rawValue, $1.count) }
+        report.pairs = try ["cancellation", "missingTransaction", "sandboxPurge"].map(pair)
+        report.historyVersions = [2: 120, 1: 3]
+        report.unverified = 4
+        report.notes = ["Two comparisons were dropped while the queue was full."]
+        return report
+    }
+
+    static func app(
+        _ scope: ComparisonReport.Scope, compared: Int64, equal: Int64, failures: [String: Int64] = [:]
+    ) -> ComparisonReport.App {
+        var app = ComparisonReport.App(scope: scope)
+        (app.compared, app.equal, app.failures) = (compared, equal, failures)
+        return app
+    }
+
+    /// A customer with a rule's planted difference.
+    static func scene(of rule: String) -> Scene {
+        var scene = Scene()
+        Plant.all.first { $0.rule == rule }?.change(&scene)
+        scene.context.receipt = "sha256:\(rule)"
+        return scene
+    }
+
+    static func pair(of rule: String) throws -> AlignedPair { try scene(of: rule).pair() }
+
+    private static func entries(
+        _ scope: ComparisonReport.Scope, of counts: [String: Int64]
+    ) throws -> [ComparisonReport.Entry] {
+        try counts.sorted { $0.key < $1.key }.compactMap { rule, count in
+            guard let example = try scene(of: rule).differences().first else { return nil }
+            return ComparisonReport.Entry(
+                scope: scope, verdict: example.verdict, rule: rule, path: example.path, count: count,
+                firstSeen: StandIn.noon.advanced(byMilliseconds: -Scene.day), lastSeen: StandIn.noon,
+                examples: [example])
+        }
+    }
+}
+
+extension Scene {
+    func pair(maximumRows: Int = AlignedPair.maximumRows) throws -> AlignedPair {
+        AlignedPair(
+            verifyReceipt: try verifyReceipt(), serverAPI: try serverAPI(), differences: try differences(),
+            receipt: context.receipt, maximumRows: maximumRows)
+    }
+}
