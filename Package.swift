@@ -89,7 +89,7 @@ let package = Package(
         .target(
             name: "Server",
             dependencies: [
-                "StoreTypes", "Cryptography", "Pipeline", "Rendering", "Ledger",
+                "StoreTypes", "Cryptography", "Pipeline", "Rendering", "Ledger", "Comparison", "Shadowing",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -109,6 +109,14 @@ let package = Package(
             dependencies: [
                 "StoreTypes", "Cryptography", "JSONReading", "AppStore", "ReceiptDecoding", "Rendering", "Ledger",
                 "Pipeline", "StoredRows", "Reports",
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "Shadowing",
+            dependencies: [
+                "StoreTypes", "Cryptography", "AppStore", "Rendering", "Ledger", "Pipeline", "Comparison",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
         .target(
@@ -134,7 +142,7 @@ let package = Package(
             dependencies: [
                 "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
                 "Rendering", "Pipeline", "Ledger", "Migration", "Reports", "Server", "Simulator", "StoredRows",
-                "Comparison", "ComparisonRun",
+                "Comparison", "ComparisonRun", "Shadowing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -70,6 +70,27 @@ package struct ComparisonTally: Sendable, Codable {
         apps[known(scope)]?.failures[code, default: 0] += 1
     }
 
+    /// Counts what another one counted behind this one.
+    package mutating func merge(_ other: ComparisonTally) {
+        for (scope, app) in other.apps {
+            let scope = known(scope)
+            apps[scope]?.compared += app.compared
+            apps[scope]?.equal += app.equal
+            apps[scope]?.failures.merge(app.failures, uniquingKeysWith: +)
+        }
+        for entry in other.entries.values {
+            let place = place(of: entry.rule, entry.verdict, entry.path, known(entry.scope), at: entry.firstSeen)
+            if place.path != entry.path { overflow += entry.count }
+            entries[place]?.count += entry.count
+            if let seen = entry.lastSeen { entries[place]?.lastSeen = seen }
+            let room = Self.maximumExamples - (entries[place]?.examples.count ?? 0)
+            entries[place]?.examples += entry.examples.prefix(max(room, 0))
+        }
+        overflow += other.overflow
+        historyVersions.merge(other.historyVersions, uniquingKeysWith: +)
+        unverified += other.unverified
+    }
+
     /// Takes back a failure: the receipt is tried once more.
     package mutating func removeFailure(_ code: String, of scope: ComparisonReport.Scope) {
         let scope = known(scope)
@@ -78,20 +99,29 @@ package struct ComparisonTally: Sendable, Codable {
     }
 
     private mutating func add(_ difference: Difference, of scope: ComparisonReport.Scope, at now: Timestamp?) {
-        var key = Key(scope: scope, verdict: difference.verdict, rule: difference.rule, path: difference.path)
-        if entries[key] == nil, entries.count >= Self.maximumEntries {
-            overflow += 1
-            key = Key(scope: scope, verdict: difference.verdict, rule: difference.rule, path: "…")
-        }
-        if entries[key] == nil {
-            entries[key] = ComparisonReport.Entry(
-                scope: scope, verdict: key.verdict, rule: key.rule, path: key.path, count: 0, firstSeen: now)
-        }
+        let key = place(of: difference.rule, difference.verdict, difference.path, scope, at: now)
+        if key.path != difference.path { overflow += 1 }
         entries[key]?.count += 1
         if let now { entries[key]?.lastSeen = now }
         if let examples = entries[key]?.examples, examples.count < Self.maximumExamples {
             entries[key]?.examples.append(difference)
         }
+    }
+
+    /// Where such differences are counted: under their own path, or where there are too many under that of the others.
+    private mutating func place(
+        of rule: String, _ verdict: ComparisonRule.Class, _ path: String, _ scope: ComparisonReport.Scope,
+        at now: Timestamp?
+    ) -> Key {
+        var key = Key(scope: scope, verdict: verdict, rule: rule, path: path)
+        if entries[key] == nil, entries.count >= Self.maximumEntries {
+            key = Key(scope: scope, verdict: verdict, rule: rule, path: "…")
+        }
+        if entries[key] == nil {
+            entries[key] = ComparisonReport.Entry(
+                scope: scope, verdict: verdict, rule: rule, path: key.path, count: 0, firstSeen: now)
+        }
+        return key
     }
 
     private mutating func known(_ scope: ComparisonReport.Scope) -> ComparisonReport.Scope {

@@ -95,7 +95,8 @@ extension ComparisonRun {
                     finding.differences, of: outcome.scope,
                     historyVersion: right.latest == nil ? nil : right.historyVersion, isVerified: right.isVerified)
                 findings.samples.offer(
-                    finding, id: Self.id(of: row), scope: outcome.scope, limit: options.shownPairs)
+                    verifyReceipt: finding.verifyReceipt, serverAPI: right, differences: finding.differences,
+                    receipt: Self.id(of: row), limit: options.shownPairs)
                 var lines: [UInt8] = []
                 for difference in finding.differences { lines += difference.json + [0x0A] }
                 try comparing { try output.append(lines) }

@@ -1,6 +1,62 @@
+import Foundation
 import GRDB
 
+/// Comparisons of one day, app, environment and outcome.
+package struct ComparisonCount: Sendable, Hashable {
+    /// Since 1970-01-01, UTC.
+    package var day: Int64
+    package var bundleId: String
+    package var environment: String
+    /// `equal`, `different`, or why there was no comparison.
+    package var outcome: String
+    package var count: Int64
+
+    package init(day: Int64, bundleId: String, environment: String, outcome: String, count: Int64) {
+        self.day = day
+        self.bundleId = bundleId
+        self.environment = environment
+        self.outcome = outcome
+        self.count = count
+    }
+}
+
+/// Differences of one day that are counted together.
+package struct DifferenceCount: Sendable, Hashable {
+    package var day: Int64
+    package var bundleId: String
+    package var environment: String
+    /// `expected` or `unexpected`
+    package var verdict: String
+    package var rule: String
+    package var path: String
+    package var count: Int64
+    /// Milliseconds since 1970.
+    package var first: Int64
+    package var last: Int64
+    /// A few that show it, as whoever wrote them likes it; never a receipt.
+    package var examples: [[UInt8]]
+
+    package init(
+        day: Int64, bundleId: String, environment: String, verdict: String, rule: String, path: String, count: Int64,
+        first: Int64, last: Int64, examples: [[UInt8]]
+    ) {
+        self.day = day
+        self.bundleId = bundleId
+        self.environment = environment
+        self.verdict = verdict
+        self.rule = rule
+        self.path = path
+        self.count = count
+        self.first = first
+        self.last = last
+        self.examples = examples
+    }
+}
+
 extension BridgeStore {
+    /// Examples of each that are kept.
+    package static let differenceExamples = 3
+
     static func addComparisons(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -9,14 +65,91 @@ extension BridgeStore {
                     count INTEGER NOT NULL,
                     PRIMARY KEY (day, bundleId, environment, outcome)) WITHOUT ROWID;
                 CREATE TABLE difference (
-                    id INTEGER PRIMARY KEY, day INTEGER NOT NULL, bundleId TEXT NOT NULL, environment TEXT NOT NULL,
-                    class TEXT NOT NULL, rule TEXT NOT NULL, path TEXT NOT NULL, count INTEGER NOT NULL,
+                    key INTEGER PRIMARY KEY, day INTEGER NOT NULL, bundleId TEXT NOT NULL, environment TEXT NOT NULL,
+                    verdict TEXT NOT NULL, rule TEXT NOT NULL, path TEXT NOT NULL, count INTEGER NOT NULL,
                     first INTEGER NOT NULL, last INTEGER NOT NULL,
-                    UNIQUE (day, bundleId, environment, class, rule, path));
+                    UNIQUE (day, bundleId, environment, verdict, rule, path));
                 CREATE TABLE differenceExample (
-                    difference INTEGER NOT NULL REFERENCES difference (id) ON DELETE CASCADE, at INTEGER NOT NULL,
-                    receipt TEXT NOT NULL, identifier TEXT, verifyReceipt TEXT, serverAPI TEXT);
+                    difference INTEGER NOT NULL REFERENCES difference (key) ON DELETE CASCADE, example BLOB NOT NULL);
                 CREATE INDEX exampleByDifference ON differenceExample (difference);
                 """)
+    }
+
+    /// Adds to what was counted before.
+    package func add(
+        comparisons: [ComparisonCount], differences: [DifferenceCount]
+    ) async throws(LedgerError) {
+        try await write { db in
+            for row in comparisons {
+                try db.cachedStatement(
+                    sql: """
+                        INSERT INTO comparison VALUES (?, ?, ?, ?, ?)
+                        ON CONFLICT DO UPDATE SET count = count + excluded.count
+                        """
+                ).execute(arguments: [row.day, row.bundleId, row.environment, row.outcome, row.count])
+            }
+            for row in differences { try Self.add(row, to: db) }
+        }
+    }
+
+    private static func add(_ row: DifferenceCount, to db: Database) throws {
+        let key = try Int64.fetchOne(
+            db.cachedStatement(
+                sql: """
+                    INSERT INTO difference (day, bundleId, environment, verdict, rule, path, count, first, last)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    ON CONFLICT DO UPDATE SET
+                        count = count + excluded.count, last = max(last, excluded.last)
+                    RETURNING key
+                    """),
+            arguments: [
+                row.day, row.bundleId, row.environment, row.verdict, row.rule, row.path, row.count, row.first, row.last,
+            ])
+        guard let key, !row.examples.isEmpty else { return }
+        let known =
+            try Int.fetchOne(
+                db.cachedStatement(sql: "SELECT count(*) FROM differenceExample WHERE difference = ?"),
+                arguments: [key]) ?? 0
+        for example in row.examples.prefix(max(Self.differenceExamples - known, 0)) {
+            try db.cachedStatement(sql: "INSERT INTO differenceExample VALUES (?, ?)").execute(
+                arguments: [key, Data(example)])
+        }
+    }
+
+    /// What was counted since a day.
+    package func comparisons(
+        since day: Int64
+    ) async throws(LedgerError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount]) {
+        try await read { db in
+            let comparisons = try Row.fetchAll(db, sql: "SELECT * FROM comparison WHERE day >= ?", arguments: [day])
+                .map { row in
+                    ComparisonCount(
+                        day: row["day"], bundleId: row["bundleId"], environment: row["environment"],
+                        outcome: row["outcome"], count: row["count"])
+                }
+            let differences = try Row.fetchAll(
+                db, sql: "SELECT * FROM difference WHERE day >= ? ORDER BY key", arguments: [day])
+            return (
+                comparisons,
+                try differences.map { row in
+                    let key: Int64 = row["key"]
+                    let examples = try Data.fetchAll(
+                        db.cachedStatement(sql: "SELECT example FROM differenceExample WHERE difference = ?"),
+                        arguments: [key])
+                    return DifferenceCount(
+                        day: row["day"], bundleId: row["bundleId"], environment: row["environment"],
+                        verdict: row["verdict"], rule: row["rule"], path: row["path"], count: row["count"],
+                        first: row["first"], last: row["last"], examples: examples.map { [UInt8]($0) })
+                }
+            )
+        }
+    }
+
+    /// Forgets what was counted before a day.
+    package func forgetComparisons(before day: Int64) async throws(LedgerError) {
+        try await write { db in
+            try db.execute(sql: "DELETE FROM comparison WHERE day < ?", arguments: [day])
+            try db.execute(sql: "DELETE FROM difference WHERE day < ?", arguments: [day])
+        }
     }
 }

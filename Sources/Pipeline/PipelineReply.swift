@@ -8,6 +8,8 @@ package struct PipelineReply: Sendable {
     package let source: AnswerSource
     /// `Receipt-Bridge-Environment`
     package let environment: AppStoreEnvironment
+    /// Whose receipt it was, where it is authentic.
+    package internal(set) var authenticApp: BundleIdentifier?
 
     package init(_ answer: VerifyReceiptAnswer, source: AnswerSource, environment: AppStoreEnvironment) {
         self.answer = answer

@@ -51,15 +51,17 @@ package struct ServerAPISource: Sendable {
     ///   - keys: not empty.
     ///   - environment: nil asks production, then the sandbox.
     ///   - isFresh: asks in any case, though not for long: there is an answer already.
+    ///   - priority: who asks.
     func records(
-        for keys: LookupKeys, bundleId: BundleIdentifier, environment: AppStoreEnvironment?, isFresh: Bool = false
+        for keys: LookupKeys, bundleId: BundleIdentifier, environment: AppStoreEnvironment?, isFresh: Bool = false,
+        priority: HourlyBudget.Priority = .live
     ) async throws(ServerAPIError) -> CustomerRecords? {
         guard let app = apps[bundleId] else { return nil }
         let key = RecordCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
         if !isFresh, let records = cache.records(for: key, at: now()) { return records }
         let records = try await app.client.records(
             for: keys, bundleId: bundleId.rawValue, environment: environment,
-            isFresh ? CallOptions(timeLimit: .seconds(3)) : CallOptions())
+            CallOptions(priority: priority, timeLimit: isFresh ? .seconds(3) : .seconds(9)))
         cache.keep(records, for: key, at: now(), lifetime: app.lifetime)
         return records
     }

@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 import Logging
 import Purchases
 import ReceiptDecoding
@@ -38,9 +38,33 @@ package struct VerifyReceiptPipeline: Sendable {
         self.logger = logger
     }
 
+    /// How a request is asked about, where it is not a client's.
+    package struct Manner: Sendable {
+        /// In place of the app's `answer`.
+        package var sources: [AnswerSource]?
+        /// Whose calls to the App Store Server API these are.
+        package var priority = HourlyBudget.Priority.live
+        /// Nothing of moments ago will do.
+        package var isFresh = false
+
+        package init(
+            sources: [AnswerSource]? = nil, priority: HourlyBudget.Priority = .live, isFresh: Bool = false
+        ) {
+            self.sources = sources
+            self.priority = priority
+            self.isFresh = isFresh
+        }
+    }
+
     /// - Parameter sources: asked instead of the app's `answer`, where given.
     package func answer(
-        body: [UInt8], route: AppleWalk.Route, sources: [AnswerSource]? = nil
+        body: [UInt8], route: AppleWalk.Route, sources: [AnswerSource]?
+    ) async -> PipelineReply {
+        await answer(body: body, route: route, manner: Manner(sources: sources))
+    }
+
+    package func answer(
+        body: [UInt8], route: AppleWalk.Route, manner: Manner = Manner()
     ) async -> PipelineReply {
         let request: VerifyReceiptRequest
         do throws(VerifyReceiptRequest.Failure) {
@@ -59,10 +83,12 @@ package struct VerifyReceiptPipeline: Sendable {
         case .refused(let status):
             return PipelineReply(.failure(status), source: .receipt, environment: sighting.environment(on: route))
         case .app(let app):
-            return await Visit(
-                request: request, route: route, sighting: sighting, app: app, sources: sources ?? app.answer,
+            var reply = await Visit(
+                request: request, route: route, sighting: sighting, app: app, manner: manner,
                 now: now(), pipeline: self
             ).answer()
+            if case .authentic(let receipt) = sighting { reply.authenticApp = receipt.bundleId }
+            return reply
         }
     }
 
@@ -127,7 +153,7 @@ extension VerifyReceiptPipeline {
         let route: AppleWalk.Route
         let sighting: Sighting
         let app: AppSettings
-        let sources: [AnswerSource]
+        let manner: Manner
         let now: Timestamp
         let pipeline: VerifyReceiptPipeline
 
@@ -151,6 +177,7 @@ extension VerifyReceiptPipeline {
                 }
                 return reply(.wrongSharedSecret(environment: environment), from: .receipt)
             }
+            let sources = manner.sources ?? app.answer
             var spare: PipelineReply?
             var receiptMayAnswer = true
             for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
@@ -225,7 +252,7 @@ extension VerifyReceiptPipeline {
             // Nothing was ever bought that somebody could be asked about: the receipt knows it all.
             guard !keys.isEmpty else { return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             do throws(ServerAPIError) {
-                guard let reply = try await reply(to: receipt, keys: keys, isFresh: false) else {
+                guard let reply = try await reply(to: receipt, keys: keys, isFresh: manner.isFresh) else {
                     return .pass(spare: unavailable(from: .api))
                 }
                 return .verdict(reply)
@@ -246,7 +273,8 @@ extension VerifyReceiptPipeline {
         ) async throws(ServerAPIError) -> PipelineReply? {
             guard
                 let records = try await pipeline.serverAPI?.records(
-                    for: keys, bundleId: receipt.bundleId, environment: receipt.environment, isFresh: isFresh)
+                    for: keys, bundleId: receipt.bundleId, environment: receipt.environment, isFresh: isFresh,
+                    priority: manner.priority)
             else { return nil }
             pipeline.lessons.revocations.remember(records, of: receipt.bundleId)
             let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: app.appAppleId)

@@ -6,25 +6,29 @@ import NIOCore
 import NIOPosix
 package import Pipeline
 import ServiceLifecycle
+package import Shadowing
 
 /// The HTTP door: two listeners in front of the pipelines. This is the only place that wires them.
 package struct BridgeServer: Service {
     private let settings: Settings
     private let pipelines: Pipelines
     private let store: BridgeStore?
+    private let shadow: Shadow?
     private let logger: Logger
     private let onListening: @Sendable (_ port: Int) async -> Void
 
     /// - Parameters:
     ///   - store: nil where nothing is remembered; everything is answered all the same.
+    ///   - shadow: nil where nothing is compared.
     ///   - onListening: called with the public listener's port once all listeners take connections.
     package init(
-        settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, logger: Logger,
+        settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, shadow: Shadow? = nil, logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void
     ) {
         self.settings = settings
         self.pipelines = pipelines
         self.store = store
+        self.shadow = shadow
         self.logger = logger
         self.onListening = onListening
     }
@@ -44,6 +48,8 @@ package struct BridgeServer: Service {
                 metadata: ["address": "\(settings.operationsListen)"])
             operationsAreSettled.finish()
         }
+        // Stopped after the listeners, so that the last answers are still seen.
+        if let shadow { services.insert(shadow, at: 0) }
         try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
     }
 
@@ -51,8 +57,12 @@ package struct BridgeServer: Service {
         let presence = ClientPresence()
         let router = Router(context: BridgeContext.self)
         router.add(middleware: ProblemMiddleware())
-        VerifyReceiptController(pipeline: pipelines.verifyReceipt, presence: presence).addRoutes(to: router)
-        if !settings.tokens.isEmpty { customerViews(.public, presence).addRoutes(to: router) }
+        VerifyReceiptController(pipeline: pipelines.verifyReceipt, shadow: shadow, presence: presence).addRoutes(
+            to: router)
+        if !settings.tokens.isEmpty {
+            customerViews(.public, presence).addRoutes(to: router)
+            comparisons(.public).addRoutes(to: router)
+        }
         HealthController().addRoutes(to: router)
         return Application(
             router: router,
@@ -71,6 +81,7 @@ package struct BridgeServer: Service {
         let router = Router(context: BridgeContext.self)
         router.add(middleware: ProblemMiddleware())
         customerViews(.operations, presence).addRoutes(to: router)
+        comparisons(.operations).addRoutes(to: router)
         HealthController().addRoutes(to: router)
         return Application(
             router: router,
@@ -84,6 +95,10 @@ package struct BridgeServer: Service {
         CustomerViewController(
             pipeline: pipelines.customerView, gate: TokenGate(tokens: settings.tokens, listener: listener),
             presence: presence)
+    }
+
+    private func comparisons(_ listener: TokenGate.Listener) -> ComparisonsController {
+        ComparisonsController(shadow: shadow, gate: TokenGate(tokens: settings.tokens, listener: listener))
     }
 
     private func server(_ presence: ClientPresence) -> HTTPServerBuilder {

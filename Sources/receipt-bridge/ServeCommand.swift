@@ -7,6 +7,7 @@ import Pipeline
 import Rendering
 import Server
 import ServiceLifecycle
+import Shadowing
 import Transport
 import UnixSignals
 
@@ -50,7 +51,11 @@ struct ServeCommand: AsyncParsableCommand {
             store = openStore(settings, logger)
             let pipelines = try Pipelines(
                 settings: settings, transport: transport, tables: .bundled, logger: logger)
-            server = BridgeServer(settings: settings, pipelines: pipelines, store: store, logger: logger) { port in
+            let shadow = Shadow(
+                settings: settings, pipeline: pipelines.verifyReceipt, store: store, logger: logger)
+            server = BridgeServer(
+                settings: settings, pipelines: pipelines, store: store, shadow: shadow, logger: logger
+            ) { port in
                 var address = settings.listen
                 address.port = port
                 Terminal.say("listening on http://\(address)")

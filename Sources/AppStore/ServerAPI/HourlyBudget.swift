@@ -8,6 +8,8 @@ package struct HourlyBudget: Sendable, Hashable {
         case live
         /// A migration or a comparison: it leaves the reserve to the others.
         case batch
+        /// A second question about what was answered already: a small part of the bucket, and not the reserve.
+        case shadow
     }
 
     /// Whether a call may be made.

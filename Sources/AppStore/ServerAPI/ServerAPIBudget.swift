@@ -14,6 +14,8 @@ package final class ServerAPIBudget: Sendable {
     private let share: Double
     private let reserve: Double
     private let buckets = Mutex<[Key: HourlyBudget]>([:])
+    /// What the shadow may use of each bucket, counted beside it.
+    private let shadows = Mutex<[Key: HourlyBudget]>([:])
     private let granted = Atomic<Int64>(0)
 
     /// Calls that were granted, to all endpoints together.
@@ -32,9 +34,31 @@ package final class ServerAPIBudget: Sendable {
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
     ) -> HourlyBudget.Verdict {
+        if priority == .shadow {
+            let own = takeOfShadow(endpoint, environment, at: now)
+            guard case .granted = own else { return own }
+        }
         let verdict = change(endpoint, environment, now) { $0.take(priority, at: now) }
         if case .granted = verdict { granted.add(1, ordering: .relaxed) }
         return verdict
+    }
+
+    /// The part of Apple's limits that shadows may use.
+    package static let shadowShare = 0.2
+
+    private func takeOfShadow(
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
+    ) -> HourlyBudget.Verdict {
+        let full = HourlyBudget(
+            callsPerHour: Int64(Double(Self.limit(endpoint, environment)) * share * Self.shadowShare), reserve: 0,
+            now: now)
+        let key = Key(endpoint: endpoint, environment: environment)
+        return shadows.withLock { $0[key, default: full].take(.live, at: now) }
+    }
+
+    /// Calls an hour that Apple allows; the sandbox a tenth.
+    private static func limit(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Int64 {
+        Int64(endpoint.requestsPerSecond * 3_600) / (environment == .production ? 1 : 10)
     }
 
     /// Apple refused a call: none until then.
@@ -68,7 +92,7 @@ package final class ServerAPIBudget: Sendable {
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ now: Duration,
         _ body: (inout HourlyBudget) -> Result
     ) -> Result {
-        let limit = Int64(endpoint.requestsPerSecond * 3_600) / (environment == .production ? 1 : 10)
+        let limit = Self.limit(endpoint, environment)
         let full = HourlyBudget(callsPerHour: Int64(Double(limit) * share), reserve: reserve, now: now)
         let key = Key(endpoint: endpoint, environment: environment)
         return buckets.withLock { body(&$0[key, default: full]) }

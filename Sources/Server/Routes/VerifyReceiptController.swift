@@ -3,6 +3,7 @@ import Hummingbird
 import NIOCore
 import Pipeline
 import Rendering
+import Shadowing
 import StoreTypes
 
 /// The endpoint of old clients: Apple's path and manners.
@@ -13,6 +14,7 @@ struct VerifyReceiptController: Sendable {
     static let drainedBodyBytes = 8 << 20
 
     let pipeline: VerifyReceiptPipeline
+    let shadow: Shadow?
     let presence: ClientPresence
 
     func addRoutes(to router: Router<BridgeContext>) {
@@ -49,8 +51,9 @@ struct VerifyReceiptController: Sendable {
         let body = try await request.wholeBody()
         guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
         guard let body else { return Problem.bodyTooLarge.closingResponse }
-        return Self.response(
-            await presence.serving(context.channel) { await pipeline.answer(body: body, route: route) })
+        let reply = await presence.serving(context.channel) { await pipeline.answer(body: body, route: route) }
+        shadow?.saw(body, route: route, reply: reply)
+        return Self.response(reply)
     }
 
     // MARK: - Responses

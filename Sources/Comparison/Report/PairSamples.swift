@@ -1,7 +1,5 @@
-import Comparison
-
 /// The few receipts whose two documents a report shows side by side: each shows something that those before do not.
-struct PairSamples: Sendable, Codable {
+package struct PairSamples: Sendable, Codable {
     /// What a sample shows.
     private struct Sight: Sendable, Hashable, Codable {
         let verdict: ComparisonRule.Class
@@ -9,23 +7,27 @@ struct PairSamples: Sendable, Codable {
         let path: String
     }
 
-    private(set) var pairs: [AlignedPair] = []
+    package private(set) var pairs: [AlignedPair] = []
     private var seen: Set<Sight> = []
+
+    /// None.
+    package init() {}
 
     /// Keeps the documents of a receipt where there is room and something new to be seen in them. Half of the room is for
     /// what is unexpected.
-    mutating func offer(
-        _ finding: RowComparer.Finding, id: String, scope: ComparisonReport.Scope, limit: Int
+    ///
+    /// - Parameter receipt: a digest or an id.
+    package mutating func offer(
+        verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, differences: [Difference], receipt: String, limit: Int
     ) {
         guard pairs.count < limit else { return }
-        let sights = Set(finding.differences.map { Sight(verdict: $0.verdict, rule: $0.rule, path: $0.path) })
+        let sights = Set(differences.map { Sight(verdict: $0.verdict, rule: $0.rule, path: $0.path) })
         let new = sights.subtracting(seen)
         let isUnexpected = new.contains { $0.verdict == .unexpected }
         guard isUnexpected || (!new.isEmpty && pairs.count < limit / 2) else { return }
         seen.formUnion(new)
         pairs.append(
             AlignedPair(
-                verifyReceipt: finding.verifyReceipt, serverAPI: finding.serverAPI, differences: finding.differences,
-                receipt: id))
+                verifyReceipt: verifyReceipt, serverAPI: serverAPI, differences: differences, receipt: receipt))
     }
 }

@@ -1,0 +1,76 @@
+import Comparison
+import HTTPTypes
+import Hummingbird
+import Ledger
+import NIOCore
+import Pipeline
+import Shadowing
+
+/// What the shadow found: a page for people, or the same as JSON or Markdown.
+///
+///     GET /comparisons?days=7&format=html|json|md
+struct ComparisonsController: Sendable {
+    /// Nil where nothing is compared.
+    let shadow: Shadow?
+    let gate: TokenGate
+
+    func addRoutes(to router: Router<BridgeContext>) {
+        router.get("/comparisons") { request, context in
+            guard gate.admits(request, from: context.channel.remoteAddress) else { return Problem.notFound.response }
+            return await page(request)
+        }
+    }
+
+    private enum Format: String, CaseIterable {
+        case html, json, md
+
+        var contentType: String {
+            switch self {
+            case .html: "text/html; charset=utf-8"
+            case .json: "application/json"
+            case .md: "text/markdown; charset=utf-8"
+            }
+        }
+
+        func bytes(of report: ComparisonReport) -> [UInt8] {
+            switch self {
+            case .html: ComparisonPage(report).bytes
+            case .json: report.json
+            case .md: Array(report.markdown.utf8)
+            }
+        }
+    }
+
+    private func page(_ request: Request) async -> Response {
+        guard let shadow else {
+            return Problem(
+                title: "Not Found", status: 404, code: "noShadow",
+                detail: "No app has a shadow: set shadow: apple or shadow: api in the configuration."
+            ).response
+        }
+        let query = request.uri.queryParameters
+        guard let format = Format(rawValue: query["format"].map(String.init) ?? "html"),
+            let days = Int64(query["days"].map(String.init) ?? "\(Shadow.days)"), (1...Shadow.days).contains(days)
+        else {
+            return Problem(
+                title: "Bad Request", status: 400, code: "badQuery",
+                detail: "format is html, json or md; days 1 to \(Shadow.days)."
+            ).response
+        }
+        do throws(LedgerError) {
+            let report = try await shadow.report(days: days)
+            var headers = HTTPFields()
+            headers[.contentType] = format.contentType
+            headers[.cacheControl] = "no-store"
+            headers[.contentSecurityPolicy] = ComparisonPage.policy
+            return Response(
+                status: .ok, headers: headers,
+                body: ResponseBody(byteBuffer: ByteBuffer(bytes: format.bytes(of: report))))
+        } catch {
+            return Problem(
+                title: "Service Unavailable", status: 503, code: "storeUnavailable",
+                detail: "The store cannot be read now."
+            ).response
+        }
+    }
+}

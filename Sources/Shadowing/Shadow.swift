@@ -1,0 +1,235 @@
+import AppStore
+package import Comparison
+import Cryptography
+import Foundation
+package import Ledger
+package import Logging
+package import Pipeline
+import Rendering
+import ServiceLifecycle
+package import StoreTypes
+import Synchronization
+
+/// Asks a second source about what was answered, off the way of the answer, and remembers where the two differ.
+///
+/// An app's `shadow` names the source, `shadowSampling` the part of its answers. What waits is bounded: where the second
+/// source does not keep up, comparisons are dropped and counted. Calls to the App Store Server API are a small part of the
+/// hour's budget, and never of what is reserved for clients. Of a receipt only its digest is written down.
+package final class Shadow: Service {
+    private let apps: [BundleIdentifier: AppSettings]
+    private let pipeline: VerifyReceiptPipeline
+    private let store: BridgeStore?
+    private let now: @Sendable () -> Timestamp
+    private let logger: Logger
+    private let queue = ShadowQueue()
+    private let findings = Mutex(ShadowFindings())
+    private let samples = Mutex(PairSamples())
+    /// Everything since the start, where there is no store.
+    private let unstored = Mutex(ComparisonTally())
+
+    /// Comparisons at the same time.
+    private static let workers = 8
+    /// Receipts that the page shows side by side; in memory only.
+    private static let shownPairs = 40
+    /// Days that are remembered.
+    package static let days: Int64 = 90
+    /// How long volatile differences are given to go away.
+    private static let patience = Duration.seconds(2)
+
+    /// Nil where no app has a shadow.
+    package init?(
+        settings: Settings, pipeline: VerifyReceiptPipeline, store: BridgeStore?, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp = { .now }
+    ) {
+        let shadowed = settings.apps.filter { $0.shadow != nil && $0.shadowSampling > 0 }
+        guard !shadowed.isEmpty else { return nil }
+        apps = Dictionary(
+            shadowed.compactMap { app in app.bundleId.map { ($0, app) } }, uniquingKeysWith: { _, last in last })
+        self.pipeline = pipeline
+        self.store = store
+        self.now = now
+        self.logger = logger
+    }
+
+    /// Remembers an answer that was given, where its app wants that, and returns at once.
+    package func saw(_ body: [UInt8], route: AppleWalk.Route, reply: PipelineReply) {
+        guard let bundleId = reply.authenticApp, let app = apps[bundleId], let shadow = app.shadow,
+            reply.source != shadow, reply.source != .receipt, reply.answer.status.canBeCompared,
+            app.shadowSampling >= 1 || Double.random(in: 0..<1) < app.shadowSampling
+        else { return }
+        let job = ShadowJob(
+            body: Redacted(body), route: route, reply: reply, app: bundleId, shadow: shadow, time: now())
+        guard !queue.add(job) else { return }
+        findings.withLock { $0.addFailure("dropped", of: job.scope) }
+    }
+
+    /// Until the process is asked to stop; what waits then is dropped, what was found is written down.
+    package func run() async throws {
+        await forgetOldDays()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.writeDown() }
+            await withGracefulShutdownHandler {
+                await withTaskGroup(of: Void.self) { workers in
+                    var running = 0
+                    for await job in self.queue.jobs {
+                        self.queue.took(job)
+                        if Task.isShuttingDownGracefully { continue }
+                        if running >= Self.workers {
+                            await workers.next()
+                            running -= 1
+                        }
+                        workers.addTask(priority: .background) { await self.compare(job) }
+                        running += 1
+                    }
+                }
+            } onGracefulShutdown: {
+                self.queue.finish()
+            }
+            group.cancelAll()
+        }
+        await flush()
+    }
+
+    // MARK: - Comparing
+
+    private func compare(_ job: ShadowJob) async {
+        var scope = job.scope
+        do throws(ShadowFailure) {
+            var outcome = try await outcome(of: job, against: job.reply, at: job.time)
+            if outcome.differences.contains(where: \.isVolatile) {
+                try? await Task.sleep(for: Self.patience)
+                let again = await ask(job, job.reply.source)
+                if again.source == job.reply.source {
+                    outcome = try await self.outcome(of: job, against: again, at: now())
+                }
+            }
+            scope = ComparisonReport.Scope(
+                bundleId: job.app.rawValue, environment: outcome.verifyReceipt.environment ?? scope.environment)
+            let (differences, time) = (outcome.differences, now())
+            findings.withLock { $0.add(differences, of: scope, at: time) }
+            if !differences.isEmpty {
+                samples.withLock {
+                    $0.offer(
+                        verifyReceipt: outcome.verifyReceipt, serverAPI: outcome.serverAPI, differences: differences,
+                        receipt: outcome.receipt, limit: Self.shownPairs)
+                }
+            }
+        } catch {
+            findings.withLock { $0.addFailure(error.code, of: scope) }
+        }
+    }
+
+    private func ask(_ job: ShadowJob, _ source: AnswerSource) async -> PipelineReply {
+        await pipeline.answer(
+            body: job.body.reveal(), route: job.route,
+            manner: .init(sources: [source], priority: .shadow, isFresh: true))
+    }
+
+    /// What Apple's endpoint answered is the left side, whichever of the two a client got.
+    private func outcome(
+        of job: ShadowJob, against answered: PipelineReply, at time: Timestamp
+    ) async throws(ShadowFailure) -> ShadowOutcome {
+        let second = await ask(job, job.shadow)
+        guard second.source == job.shadow, second.answer.status.canBeCompared else {
+            throw ShadowFailure("shadow.\(second.answer.status.rawValue)")
+        }
+        let digest = Self.digest(of: job.body.reveal())
+        var context = ComparisonContext(receipt: digest)
+        context.now = time
+        context.apart = now().milliseconds - time.milliseconds
+        context.isAuthentic = true
+        context.excludesOldTransactions =
+            (try? VerifyReceiptRequest(body: job.body.reveal()))?.excludesOldTransactions ?? false
+        context.overrides = apps[job.app]?.comparisonRules ?? [:]
+        do throws(ComparisonError) {
+            let left = try ComparedAnswer(verifyReceipt: (job.shadow == .apple ? second : answered).answer.body)
+            let right = try ComparedAnswer(
+                verifyReceipt: (job.shadow == .apple ? answered : second).answer.body, at: "serverAPI")
+            let comparison = Comparison(verifyReceipt: left, serverAPI: right, context: context)
+            return ShadowOutcome(
+                receipt: digest, differences: comparison.differences, verifyReceipt: left, serverAPI: right)
+        } catch {
+            throw ShadowFailure("\(error.place.prefix { $0 != "." }).\(error.code.rawValue)")
+        }
+    }
+
+    /// SHA-256 of the receipt's bytes, in hexadecimal.
+    private static func digest(of body: [UInt8]) -> String {
+        guard let request = try? VerifyReceiptRequest(body: body) else { return "" }
+        let text = request.receiptText.reveal()
+        let bytes = Data(base64Encoded: Data(text), options: .ignoreUnknownCharacters).map { [UInt8]($0) }
+        return SHA.hex(bytes ?? text, with: .sha256)
+    }
+
+    // MARK: - Writing down
+
+    private func writeDown() async {
+        while (try? await Task.sleep(for: .seconds(1))) != nil { await flush() }
+    }
+
+    private func flush() async {
+        let (found, time) = (
+            findings.withLock { findings in
+                defer { findings = ShadowFindings() }
+                return findings
+            }, now()
+        )
+        guard !found.tally.isEmpty else { return }
+        guard let store else { return unstored.withLock { $0.merge(found.tally) } }
+        let rows = found.rows(on: time.day)
+        do throws(LedgerError) {
+            try await store.add(comparisons: rows.comparisons, differences: rows.differences)
+        } catch {
+            logger.error("differences were not written down", metadata: ["reason": "\(error)"])
+            unstored.withLock { $0.merge(found.tally) }
+        }
+    }
+
+    private func forgetOldDays() async {
+        try? await store?.forgetComparisons(before: now().day - Self.days)
+    }
+
+    // MARK: - Reading
+
+    /// What was found in the last days, for people.
+    package func report(days: Int64 = Shadow.days) async throws(LedgerError) -> ComparisonReport {
+        await flush()
+        let time = now()
+        var comparisons: [ComparisonCount] = []
+        var differences: [DifferenceCount] = []
+        if let store { (comparisons, differences) = try await store.comparisons(since: time.day - days + 1) }
+        let rest = ShadowFindings(unstored.withLock { $0 }).rows(on: time.day)
+        var report = ComparisonReport(
+            comparisons: comparisons + rest.comparisons, differences: differences + rest.differences,
+            title: "the last \(days) days", madeAt: time)
+        report.pairs = samples.withLock { $0.pairs }
+        return report
+    }
+}
+
+/// Two answers that could be compared.
+struct ShadowOutcome: Sendable {
+    let receipt: String
+    let differences: [Difference]
+    let verifyReceipt: ComparedAnswer
+    let serverAPI: ComparedAnswer
+}
+
+/// Why there was no comparison: a short code.
+struct ShadowFailure: Error {
+    let code: String
+
+    init(_ code: String) { self.code = code }
+}
+
+extension VerifyReceiptStatus {
+    /// A verdict on the receipt; not a passing trouble, nor a request that nobody understands.
+    fileprivate var canBeCompared: Bool {
+        [.valid, .subscriptionExpired, .notAuthentic, .accountNotFound].contains(self)
+    }
+}
+
+extension Timestamp {
+    /// Days since 1970-01-01, UTC.
+    fileprivate var day: Int64 { seconds / 86_400 }
+}

@@ -1,0 +1,105 @@
+import Comparison
+import Foundation
+import Ledger
+import StoreTypes
+
+/// What was found since it was last written down.
+struct ShadowFindings: Sendable {
+    static let equal = "equal"
+    static let different = "different"
+
+    private(set) var tally: ComparisonTally
+
+    init(_ tally: ComparisonTally = ComparisonTally()) {
+        self.tally = tally
+    }
+
+    mutating func add(_ differences: [Difference], of scope: ComparisonReport.Scope, at time: Timestamp) {
+        tally.add(differences, of: scope, at: time)
+    }
+
+    mutating func addFailure(_ code: String, of scope: ComparisonReport.Scope) { tally.addFailure(code, of: scope) }
+
+    /// As rows of the store, all of them of one day.
+    func rows(on day: Int64) -> (comparisons: [ComparisonCount], differences: [DifferenceCount]) {
+        var comparisons: [ComparisonCount] = []
+        for (scope, app) in tally.apps {
+            var counts = app.failures
+            counts[Self.equal] = app.equal
+            counts[Self.different] = app.compared - app.equal
+            for (outcome, count) in counts where count > 0 {
+                comparisons.append(
+                    ComparisonCount(
+                        day: day, bundleId: scope.bundleId, environment: scope.environment, outcome: outcome,
+                        count: count))
+            }
+        }
+        let encoder = JSONEncoder()
+        let differences = tally.entries.values.map { entry in
+            DifferenceCount(
+                day: day, bundleId: entry.scope.bundleId, environment: entry.scope.environment,
+                verdict: entry.verdict.rawValue, rule: entry.rule, path: entry.path, count: entry.count,
+                first: entry.firstSeen?.milliseconds ?? 0, last: entry.lastSeen?.milliseconds ?? 0,
+                examples: entry.examples.compactMap { (try? encoder.encode($0)).map { [UInt8]($0) } })
+        }
+        return (comparisons, differences)
+    }
+}
+
+extension ComparisonReport {
+    /// What the store holds, and what is not written down yet.
+    init(
+        comparisons: [ComparisonCount], differences: [DifferenceCount], title: String, madeAt: Timestamp
+    ) {
+        self.init(kind: .shadow, title: title, madeAt: madeAt)
+        var apps: [Scope: App] = [:]
+        for row in comparisons {
+            let scope = Scope(bundleId: row.bundleId, environment: row.environment)
+            var app = apps[scope] ?? App(scope: scope)
+            switch row.outcome {
+            case ShadowFindings.equal:
+                app.compared += row.count
+                app.equal += row.count
+            case ShadowFindings.different: app.compared += row.count
+            default: app.failures[row.outcome, default: 0] += row.count
+            }
+            apps[scope] = app
+        }
+        self.apps = apps.values.sorted { $0.scope < $1.scope }
+        // Answers of ours are made of it.
+        let compared = self.apps.reduce(0) { $0 + $1.compared }
+        if compared > 0 { historyVersions[2] = compared }
+        entries = Self.entries(differences)
+    }
+
+    /// The days together.
+    private static func entries(_ differences: [DifferenceCount]) -> [Entry] {
+        struct Key: Hashable {
+            let scope: Scope
+            let verdict: String
+            let rule: String
+            let path: String
+        }
+        let decoder = JSONDecoder()
+        var entries: [Key: Entry] = [:]
+        for row in differences {
+            let scope = Scope(bundleId: row.bundleId, environment: row.environment)
+            let key = Key(scope: scope, verdict: row.verdict, rule: row.rule, path: row.path)
+            var entry =
+                entries[key]
+                ?? Entry(
+                    scope: scope, verdict: ComparisonRule.Class(rawValue: row.verdict) ?? .unexpected, rule: row.rule,
+                    path: row.path, count: 0, firstSeen: Timestamp(milliseconds: row.first))
+            entry.count += row.count
+            entry.firstSeen = min(
+                entry.firstSeen ?? Timestamp(milliseconds: row.first), Timestamp(milliseconds: row.first))
+            entry.lastSeen = max(entry.lastSeen ?? Timestamp(milliseconds: row.last), Timestamp(milliseconds: row.last))
+            let room = ComparisonTally.maximumExamples - entry.examples.count
+            entry.examples += row.examples.prefix(max(room, 0)).compactMap {
+                try? decoder.decode(Difference.self, from: Data($0))
+            }
+            entries[key] = entry
+        }
+        return entries.values.sorted(by: Entry.precedes)
+    }
+}
