@@ -184,6 +184,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "ComparisonRunTests",
+            dependencies: [
+                "ComparisonRun", "AppStore", "Comparison", "Cryptography", "Pipeline", "Rendering", "Simulator",
+                "StoredRows",
+                "StoreTypes", "Transport", "TestSupport", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "PipelineTests",
             dependencies: [
                 "Pipeline", "AppStore", "Cryptography", "ReceiptDecoding", "Rendering", "Simulator", "StoreTypes",
@@ -193,8 +201,8 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Server", "AppStore", "Cryptography", "Pipeline", "Rendering", "Simulator", "StoreTypes", "Transport",
-                "TestSupport",
+                "Server", "AppStore", "Cryptography", "Ledger", "Pipeline", "Rendering", "Shadowing", "Simulator",
+                "StoreTypes", "Transport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

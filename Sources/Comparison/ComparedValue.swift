@@ -9,13 +9,15 @@ package enum ComparedValue: Sendable, Hashable, Codable {
     /// In JSON a number of milliseconds.
     case instant(Timestamp)
 
-    /// Characters of a text that a difference shows; a receipt's base64 has a hundred thousand.
+    /// Bytes of a text that a difference shows; a receipt's base64 has a hundred thousand.
     package static let shownCharacters = 128
+    /// Characters that it shows of a longer one: of a receipt these are the same for all.
+    private static let shownBeginning = 24
 
     /// The value, cut down to what a difference shows of it.
     package var shown: ComparedValue {
         guard case .text(let text) = self, text.utf8.count > Self.shownCharacters else { return self }
-        return .text("\(text.prefix(Self.shownCharacters))… (\(text.utf8.count) bytes)")
+        return .text("\(text.prefix(Self.shownBeginning))… (\(text.utf8.count) bytes)")
     }
 
     var text: String? { if case .text(let text) = self { text } else { nil } }

@@ -121,8 +121,7 @@ package struct ComparisonRun {
             progress.identity = source.identity
             progress.isComplete = false
         case .changed(let reason):
-            throw .notPossible(
-                "\(options.source) is not the source that this comparison began with: \(reason). --fresh begins anew")
+            throw .anotherSource(options.source, reason: reason)
         }
         var stop: Stop?
         if !progress.isComplete { stop = try await compareRows() }

@@ -14,9 +14,14 @@ package enum ComparisonRunError: Error, Sendable, Hashable, CustomStringConverti
         }
     }
 
+    static func anotherSource(_ path: String, reason: String) -> ComparisonRunError {
+        .notPossible("\(path) is not the source that this comparison began with: \(reason). --fresh begins anew")
+    }
+
     init(_ error: SourceError) {
         switch error.code {
         case .locked, .notReadable: self = .interrupted("the source: \(error)")
+        case .changed: self = .anotherSource(error.place, reason: error.reason)
         default: self = .notPossible("the source: \(error)")
         }
     }

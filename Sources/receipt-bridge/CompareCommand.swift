@@ -71,6 +71,9 @@ struct CompareCommand: AsyncParsableCommand {
     @Option(help: "Receipts whose two documents the report shows side by side.")
     var pairs = 40
 
+    @Option(help: .hidden)
+    var checkpointMilliseconds = 1_000
+
     func validate() throws {
         guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
         guard (1...1_024).contains(workers ?? 1) else { throw ValidationError("--workers: 1 to 1024") }
@@ -128,6 +131,7 @@ struct CompareCommand: AsyncParsableCommand {
         options.timeLimit = maxHours.map { .seconds($0 * 3_600) }
         options.reports = report
         options.shownPairs = pairs
+        options.checkpointInterval = .milliseconds(checkpointMilliseconds)
         return options
     }
 

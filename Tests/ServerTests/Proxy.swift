@@ -1,11 +1,13 @@
 import AppStore
 import Cryptography
 import Foundation
+import Ledger
 import Logging
 import Pipeline
 import Rendering
 import Server
 import ServiceLifecycle
+import Shadowing
 import Simulator
 import StoreTypes
 import Synchronization
@@ -85,8 +87,16 @@ final class Proxy: Sendable {
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let pipelines = try Pipelines(
             settings: settings, transport: transport, tables: .bundled, logger: logger, now: { StandIn.noon })
+        let bridgeStore = try settings.storePath.map { path throws(LedgerError) in try BridgeStore(path: path) }
+        let shadow = Shadow(
+            settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore, logger: logger,
+            now: { StandIn.noon })
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
-        let server = BridgeServer(settings: settings, pipelines: pipelines, logger: logger) { bound.yield($0) }
+        let server = BridgeServer(
+            settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, logger: logger
+        ) {
+            bound.yield($0)
+        }
         let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
         let running = Task {
             defer { bound.finish() }

@@ -1,0 +1,181 @@
+import AppStore
+import Comparison
+import ComparisonRun
+import Foundation
+import Pipeline
+import Simulator
+import StoredRows
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("Recorded pairs")
+struct RecordedPairTests {
+    /// Everything that comes of a source.
+    private struct Outcome {
+        let ending: ComparisonRun.Ending
+        let differences: [[String: Any]]
+    }
+
+    private func compare(
+        _ lines: [[UInt8]], overrides: [String: [String: ComparisonContext.Override]] = [:]
+    ) async throws -> Outcome {
+        let recordings = try await Recordings.world
+        let folder = try TemporaryFolder()
+        let source = try folder.write("pairs.jsonl", lines.flatMap { $0 })
+        let comparer = RowComparer(
+            reader: StoredReceiptReader(trust: recordings.trust),
+            verifier: SignedPayloadVerifier(trust: recordings.trust), live: nil, overrides: overrides,
+            now: { StandIn.noon })
+        var options = ComparisonRunOptions(source: source, workers: 2)
+        options.destination = folder.path("out.jsonl")
+        let ending = try await ComparisonRun(options, comparer: comparer, watch: ComparisonWatch()) { _ in }.run()
+        let bytes = FileManager.default.contents(atPath: folder.path("out.jsonl")) ?? Data()
+        let differences = try bytes.split(separator: 0x0A).map { try Recordings.object([UInt8]($0)) }
+        return Outcome(ending: ending, differences: differences)
+    }
+
+    private func unexpected(_ outcome: Outcome) -> [String] {
+        outcome.differences.filter { $0["class"] as? String == "unexpected" }.map {
+            "\($0["receipt"] ?? "") \($0["rule"] ?? "")"
+        }
+    }
+
+    @Test("A whole world recorded from both sides contradicts itself nowhere, and every row is verified")
+    func world() async throws {
+        let pairs = try await Recordings.world.pairs
+        let outcome = try await compare(try pairs.map { try $0.line })
+        #expect(unexpected(outcome) == [])
+        #expect(outcome.ending.compared == Int64(pairs.count) && outcome.ending.failed == 0)
+        #expect(outcome.ending.report.unverified == 0)
+        #expect(outcome.ending.report.historyVersions == [2: Int64(pairs.count)])
+        #expect(outcome.differences.allSatisfy { Set($0.keys).count == 6 })
+    }
+
+    @Test("What was changed by hand is found, named and tied to its receipt; nothing else is")
+    func planted() async throws {
+        var pairs = try await Recordings.world.pairs
+        var wanted: Set<String> = []
+        func rows(_ pair: Recordings.Pair) -> [[String: Any]] {
+            pair.verifyReceipt["latest_receipt_info"] as? [[String: Any]] ?? []
+        }
+        func change(_ rule: String, _ index: Int, _ body: (inout [String: Any]) -> Void) {
+            var list = rows(pairs[index])
+            body(&list[list.count - 1])
+            pairs[index].verifyReceipt["latest_receipt_info"] = list
+            wanted.insert("\(pairs[index].id) \(rule)")
+        }
+        let plain = pairs.indices.filter { index in
+            let list = rows(pairs[index])
+            return list.count > 1 && list.count < 50
+                && list.allSatisfy { $0["cancellation_date_ms"] == nil && $0["expires_date_ms"] != nil }
+        }
+        try #require(plain.count >= 6)
+        change("productId", plain[0]) { $0["product_id"] = "<script>alert(1)</script>" }
+        change("expiresDate", plain[1]) { $0["expires_date_ms"] = "4102444800000" }
+        change("cancellation", plain[2]) { $0["cancellation_date_ms"] = "1790000000000" }
+        change("ownership", plain[3]) { $0["in_app_ownership_type"] = "FAMILY_SHARED" }
+        pairs[plain[4]].verifyReceipt["status"] = 21_003
+        wanted.insert("\(pairs[plain[4]].id) signature")
+        var history = pairs[plain[5]].history["signedTransactions"] as? [String] ?? []
+        let newest = rows(pairs[plain[5]]).last?["transaction_id"] as? String
+        history.removeAll { (try? Recordings.payload($0)["transactionId"] as? String) == newest }
+        pairs[plain[5]].history["signedTransactions"] = history
+        wanted.insert("\(pairs[plain[5]].id) missingTransaction")
+
+        let outcome = try await compare(try pairs.map { try $0.line })
+        let found = Set(unexpected(outcome))
+        // A changed end of a period, and a cancellation, may also contradict the status of their subscription.
+        #expect(
+            found.subtracting(wanted).allSatisfy { [1, 2].map { "\(pairs[plain[$0]].id) entitlement" }.contains($0) },
+            "\(found)")
+        #expect(wanted.subtracting(found) == [])
+        #expect(outcome.ending.unexpected == 6)
+        let readiness = try #require([Readiness](outcome.ending.report).first { $0.verdict == .notSafe })
+        #expect(readiness.sentence.contains("Not safe"))
+        #expect(outcome.ending.report.pairs.contains { $0.receipt == pairs[plain[0]].id })
+    }
+
+    @Test("Rows that are decoded already are compared and marked")
+    func decoded() async throws {
+        var pair = try #require(try await Recordings.world.pairs.first)
+        let texts = pair.history["signedTransactions"] as? [String] ?? []
+        pair.history["signedTransactions"] = try texts.map { try Recordings.payload($0) }
+        let outcome = try await compare([try pair.line])
+        #expect(unexpected(outcome) == [] && outcome.ending.report.unverified == 1 && outcome.ending.compared == 1)
+    }
+
+    @Test("An app's own word on a rule goes before the table")
+    func overrides() async throws {
+        var pair = try #require(try await Recordings.world.pairs.first)
+        pair.verifyReceipt["unheard_of"] = 1
+        #expect(unexpected(try await compare([try pair.line])).count == 1)
+        let calm = try await compare(
+            [try pair.line], overrides: [SimulatedApp.first.bundleId: ["unexplained": .expected]])
+        #expect(unexpected(calm) == [] && calm.ending.unexpected == 0)
+    }
+
+    @Test(
+        "Sides that are missing, empty, web pages, forged or no answers at all are counted by what is wrong with them")
+    func hostile() async throws {
+        let pairs = try await Recordings.world.pairs
+        let pair = try #require(pairs.first)
+        let text = try String(decoding: pair.line.dropLast(), as: UTF8.self)
+        var forged = pair
+        let rows = pair.history["signedTransactions"] as? [String] ?? []
+        let first = try #require(rows.first)
+        forged.history["signedTransactions"] = [String(first.dropLast(8)) + "AAAAAAAA"]
+        let lines: [(line: String, code: String)] = [
+            ("{\"id\":\"a\",\"verifyReceipt\":{\"status\":0,\"receipt\":{}}}", "serverAPI.missing"),
+            ("{\"id\":\"b\",\"history\":{\"signedTransactions\":[]}}", "verifyReceipt.missing"),
+            ("{\"id\":\"c\",\"verifyReceipt\":\"<html></html>\",\"history\":{}}", "verifyReceipt.html"),
+            ("{\"id\":\"d\",\"verifyReceipt\":\"\",\"history\":{}}", "verifyReceipt.empty"),
+            ("{\"id\":\"e\",\"verifyReceipt\":[],\"history\":{}}", "verifyReceipt.malformed"),
+            ("{\"id\":\"f\",\"verifyReceipt\":{\"status\":0},\"history\":\"<!DOCTYPE html>\"}", "history.html"),
+            ("{\"id\":\"g\",\"verifyReceipt\":{\"status\":0},\"history\":{}}", "history.notAnAnswer"),
+            ("{\"id\":\"h\",\"verifyReceipt\":{\"status\":0},\"statuses\":{\"data\":7}}", "statuses.badValue"),
+            (try String(decoding: forged.line.dropLast(), as: UTF8.self), "history.notAuthentic"),
+            ("{\"id\":\"i\"}", "missing"), ("{\"id\":\"j\",\"receipt\":\"bm8=\"}", "notAReceipt"),
+            ("no JSON", "notJSON"),
+            (pairs.dropFirst().isEmpty ? "" : text, ""),
+        ]
+        let outcome = try await compare(lines.map { Array($0.line.utf8) + [0x0A] })
+        var failures: [String: Int64] = [:]
+        for app in outcome.ending.report.apps { failures.merge(app.failures, uniquingKeysWith: +) }
+        for (line, code) in lines where !code.isEmpty {
+            #expect(failures[code] == 1, "\(code): \(line.prefix(60)) \(failures)")
+        }
+        #expect(outcome.ending.compared == 1 && outcome.ending.failed == 12)
+    }
+
+    @Test("Another customer's history, and that of another environment, are not taken for the same")
+    func strangers() async throws {
+        let pairs = try await Recordings.world.pairs
+        let production = try #require(
+            pairs.first { $0.verifyReceipt["environment"] as? String == "Production" })
+        let stranger = try #require(
+            pairs.last {
+                $0.verifyReceipt["environment"] as? String == "Production" && $0.id.prefix(7) != production.id.prefix(7)
+            })
+        let sandbox = try #require(pairs.first { $0.verifyReceipt["environment"] as? String == "Sandbox" })
+        var first = production
+        first.history = stranger.history
+        first.statuses = stranger.statuses
+        var second = production
+        second.id = "second"
+        second.history = sandbox.history
+        second.statuses = sandbox.statuses
+        let outcome = try await compare([try first.line, try second.line])
+        #expect(outcome.ending.unexpected == 2)
+        #expect(unexpected(outcome).contains { $0.hasPrefix("second environment") })
+    }
+
+    @Test("Version 1 of the history is said to have been used")
+    func versions() async throws {
+        let pair = try #require(try await Recordings.world.pairs.first)
+        var line = try String(decoding: pair.line.dropLast(2), as: UTF8.self)
+        line += ",\"historyVersion\":1}\n"
+        let outcome = try await compare([Array(line.utf8)])
+        #expect(outcome.ending.report.historyVersions == [1: 1])
+    }
+}

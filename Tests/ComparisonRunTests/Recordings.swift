@@ -1,0 +1,134 @@
+import AppStore
+import Cryptography
+import Foundation
+import Pipeline
+import Simulator
+import StoreTypes
+import TestSupport
+import Transport
+
+/// What a simulated App Store answers over HTTP about each of its receipts, recorded from both sides.
+struct Recordings {
+    /// A recorded pair, as somebody may change it.
+    struct Pair: @unchecked Sendable {  // Dictionaries of JSON scalars, arrays and dictionaries, never shared.
+        var id: String
+        var verifyReceipt: [String: Any]
+        var history: [String: Any]
+        var statuses: [String: Any]
+
+        var line: [UInt8] {
+            get throws {
+                try [UInt8](
+                    JSONSerialization.data(withJSONObject: [
+                        "id": id, "verifyReceipt": verifyReceipt, "history": history, "statuses": statuses,
+                    ])) + [0x0A]
+            }
+        }
+    }
+
+    let store: SimulatedStore
+    let pairs: [Pair]
+    let trust: TrustStore
+
+    private static let made = Task { try await Recordings(customers: 72) }
+
+    /// One world for all suites that only read.
+    static var world: Recordings { get async throws { try await made.value } }
+
+    private init(customers: Int) async throws {
+        let store = try StandIn.store(customers: customers)
+        let port = try await store.start()
+        let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let settings = Self.settings(store, port: port)
+        let trust = try TrustStore(settings: settings)
+        let result: Result<[Pair], any Error>
+        do { result = .success(try await Self.record(store, settings, trust, transport)) } catch {
+            result = .failure(error)
+        }
+        await transport.shutDown()
+        await store.stop()
+        self.store = store
+        self.trust = trust
+        pairs = try result.get()
+    }
+
+    private static func record(
+        _ store: SimulatedStore, _ settings: Settings, _ trust: TrustStore, _ transport: CurlTransport
+    ) async throws -> [Pair] {
+        let lookups = try BatchLookups(
+            settings: settings, transport: transport, trust: trust, share: 1, now: { StandIn.noon })
+        let reader = StoredReceiptReader(trust: trust)
+        var pairs: [Pair] = []
+        for issued in store.receipts {
+            let receipt = reader.read(Array(issued.base64.utf8))
+            guard !receipt.lookupKeys.isEmpty,
+                let bundleId = BundleIdentifier(rawValue: SimulatedApp.first.bundleId)
+            else { continue }
+            let records = try await lookups.records(
+                for: receipt.lookupKeys, bundleId: bundleId, environment: receipt.environment)
+            let body = Question.body(issued.base64, password: SimulatedApp.first.sharedSecret, [:])
+            let answer = try store.verifyReceipt.answer(body: Array(body), at: .automatic).bytes
+            pairs.append(
+                Pair(
+                    id: issued.id, verifyReceipt: try object(answer), history: history(records),
+                    statuses: statuses(records)))
+        }
+        return pairs
+    }
+
+    static func settings(_ store: SimulatedStore, port: Int) -> Settings {
+        var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
+        app.appAppleId = SimulatedApp.first.appAppleId
+        app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
+        app.serverAPI = ServerAPIAccount(
+            issuerId: store.credentials.issuerId, keyId: store.credentials.keyId,
+            bundleId: SimulatedApp.first.bundleId,
+            privateKey: .text(Redacted(store.credentials.key.privateKeyPEM)))
+        var settings = Settings()
+        settings.trustedRoots = store.pki.roots.map(\.certificate)
+        settings.intermediates = store.pki.intermediates.map(\.certificate)
+        settings.verifyReceipt.production = "http://127.0.0.1:\(port)/production/verifyReceipt"
+        settings.verifyReceipt.sandbox = "http://127.0.0.1:\(port)/sandbox/verifyReceipt"
+        settings.serverAPI.production = "http://127.0.0.1:\(port)/production"
+        settings.serverAPI.sandbox = "http://127.0.0.1:\(port)/sandbox"
+        settings.apps = [app]
+        return settings
+    }
+
+    static func object(_ bytes: [UInt8]) throws -> [String: Any] {
+        guard let object = try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any] else {
+            throw StandIn.Missing(what: "a JSON object")
+        }
+        return object
+    }
+
+    private static func envelope(_ records: CustomerRecords) -> [String: Any] {
+        var envelope: [String: Any] = [
+            "environment": records.environment.rawValue, "bundleId": records.bundleId ?? "",
+        ]
+        if let appAppleId = records.appAppleId { envelope["appAppleId"] = appAppleId }
+        return envelope
+    }
+
+    private static func history(_ records: CustomerRecords) -> [String: Any] {
+        envelope(records).merging(["signedTransactions": records.transactions.map(\.text)]) { $1 }
+    }
+
+    private static func statuses(_ records: CustomerRecords) -> [String: Any] {
+        let items = records.subscriptions.map { subscription in
+            [
+                "originalTransactionId": subscription.originalTransactionId, "status": subscription.status,
+                "signedTransactionInfo": subscription.transaction?.text ?? "",
+                "signedRenewalInfo": subscription.renewal?.text ?? "",
+            ] as [String: Any]
+        }
+        return envelope(records).merging(["data": [["lastTransactions": items]]]) { $1 }
+    }
+
+    /// The payload of a signed row.
+    static func payload(_ text: String) throws -> [String: Any] {
+        var part = String(text.split(separator: ".")[1]).replacing("-", with: "+").replacing("_", with: "/")
+        while part.count % 4 != 0 { part += "=" }
+        return try object([UInt8](Data(base64Encoded: part) ?? Data()))
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import FoundationNetworking
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("compare")
+struct CompareTests {
+    /// A simulated App Store, its receipts and a configuration for it.
+    private struct Stage {
+        let folder: Folder
+        let simulator: Running
+        let port: Int
+
+        init() async throws {
+            folder = try Folder()
+            simulator = try Running(
+                [
+                    "simulate", "--listen", "127.0.0.1:0", "--state", "state", "--customers", "40", "--seed", "7",
+                    "--clock", "2026-11-21T12:00:00Z",
+                ], in: folder)
+            port = try await simulator.port()
+        }
+
+        func fault(_ text: String?) async throws {
+            var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/faults")))
+            request.httpMethod = text == nil ? "DELETE" : "POST"
+            request.httpBody = text.map { Data($0.utf8) }
+            _ = try await URLSession.shared.data(for: request)
+        }
+
+        /// Without what no two runs have in common.
+        func report(_ name: String) throws -> [UInt8] {
+            let report = try JSONValue(reading: Array(Data(contentsOf: folder.url.appending(path: name))))
+            guard case .object(let members) = report else { return [] }
+            return JSONValue.object(members.filter { !["madeAt", "title"].contains($0.key) }).bytes
+        }
+    }
+
+    private func command(_ name: String, _ more: String...) -> [String] {
+        [
+            "compare", "state/receipts.jsonl", "--to", "\(name).jsonl", "--config", "state/receipt-bridge.yaml",
+            "--report", "\(name).json", "--checkpoint-milliseconds", "1",
+        ] + more
+    }
+
+    @Test("killed again and again, ends with exactly the differences and the report of an undisturbed run")
+    func killed() async throws {
+        var generator = SeededGenerator("compare, killed")
+        let stage = try await Stage()
+        defer { stage.simulator.stop() }
+        try await stage.fault(#"{"kind": "delay", "endpoint": "serverAPI", "milliseconds": 60}"#)
+        let begin = ContinuousClock.now
+        let whole = try await Binary.run(Binary.url, command("whole", "--workers", "2"), in: stage.folder)
+        let duration = begin.duration(to: .now)
+        #expect(whole.exit == 0, "\(whole.errors)")
+        var kills = 0
+        var last: Int32?
+        while last == nil {
+            let running = try Running(command("killed", "--workers", "2"), in: stage.folder)
+            if kills < 5 {
+                try await Task.sleep(for: duration * Double.random(in: 0.1...0.4, using: &generator))
+                running.kill()
+            }
+            let exit = await running.end()
+            if exit == -SIGKILL { kills += 1 } else { last = exit }
+            #expect(exit == -SIGKILL || exit == 0, "\(running.errors)")
+        }
+        #expect(kills >= 3)
+        #expect(try stage.folder.lines("killed.jsonl") == stage.folder.lines("whole.jsonl"))
+        #expect(try stage.report("killed.json") == stage.report("whole.json"))
+        let again = try await Binary.run(Binary.url, command("killed"), in: stage.folder)
+        #expect(again.exit == 0 && again.errors.contains("would get the same answer"), "\(again.errors)")
+    }
+
+    @Test("tries again what failed for a while, by the same command")
+    func failed() async throws {
+        let stage = try await Stage()
+        defer { stage.simulator.stop() }
+        let whole = try await Binary.run(Binary.url, command("whole"), in: stage.folder)
+        #expect(whole.exit == 0, "\(whole.errors)")
+        try await stage.fault(#"{"kind": "status", "status": 503, "endpoint": "verifyReceipt"}"#)
+        let down = try await Binary.run(Binary.url, command("late", "--workers", "64"), in: stage.folder)
+        #expect(down.exit == 1 && down.errors.contains("verifyReceiptUnavailable"), "\(down.errors)")
+        #expect(try stage.folder.lines("late.jsonl").isEmpty)
+        try await stage.fault(nil)
+        let late = try await Binary.run(Binary.url, command("late"), in: stage.folder)
+        #expect(late.exit == 0, "\(late.errors)")
+        #expect(try stage.folder.lines("late.jsonl") == stage.folder.lines("whole.jsonl"))
+        #expect(try stage.report("late.json") == stage.report("whole.json"))
+    }
+
+    @Test("says by its exit code what differs, what could not be compared, what stopped it, and what was a mistake")
+    func exits() async throws {
+        let stage = try await Stage()
+        defer { stage.simulator.stop() }
+        let pair =
+            #"{"id":"p","verifyReceipt":{"status":0,"environment":"Production","receipt":{"bundle_id":"a.b","in_app":[]}},"history":{"bundleId":"c.d","environment":"Production","signedTransactions":[]}}"#
+        try stage.folder.write("pair.jsonl", Array((pair + "\n").utf8))
+        try stage.folder.write("broken.jsonl", Array("{}\n".utf8))
+        func run(_ arguments: String...) async throws -> (exit: Int32, output: String, errors: String) {
+            let outcome = try await Binary.run(Binary.url, ["compare"] + arguments, in: stage.folder)
+            return (outcome.exit, outcome.text, outcome.errors)
+        }
+        let differing = try await run("pair.jsonl")
+        #expect(differing.exit == 0)
+        #expect(
+            differing.output == """
+                {"receipt":"p","path":"receipt.bundleId","class":"unexpected","rule":"bundleId",\
+                "verifyReceipt":"a.b","serverAPI":"c.d"}
+
+                """)
+        #expect(try await run("pair.jsonl", "--fail-on-diff").exit == 1)
+        #expect(try await run("broken.jsonl").exit == 1)
+        #expect(try await run("nowhere.jsonl").exit == 2)
+        #expect(try await run("pair.jsonl", "--report", "r.pdf").exit == 2)
+        #expect(try await run("pair.jsonl", "--fresh").exit == 2)
+        let limited = try await run(
+            "state/receipts.jsonl", "--config", "state/receipt-bridge.yaml", "--limit", "2", "--to", "out.jsonl")
+        #expect(limited.exit == 3 && limited.errors.contains("--limit is reached"), "\(limited.errors)")
+        let other = try await run("pair.jsonl", "--to", "out.jsonl")
+        #expect(other.exit == 2 && other.errors.contains("is not the source"), "\(other.errors)")
+        let foreign = try await run("pair.jsonl", "--to", "broken.jsonl")
+        #expect(foreign.exit == 2 && foreign.errors.contains("is not this comparison's"), "\(foreign.errors)")
+    }
+}

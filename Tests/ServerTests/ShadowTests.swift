@@ -1,0 +1,172 @@
+import Foundation
+import Pipeline
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("The shadow")
+struct ShadowTests {
+    private func get(_ path: String, from port: Int, _ headers: [String] = []) async throws -> RawConnection.Answer {
+        let connection = try RawConnection(port: port)
+        let head = ["GET \(path) HTTP/1.1", "Host: a"] + headers + ["", ""]
+        try await connection.send(Array(head.joined(separator: "\r\n").utf8))
+        return try #require(try await connection.answer())
+    }
+
+    /// Posts a receipt of each customer of the stand-in.
+    private func postAll(_ proxy: Proxy) async throws -> Int {
+        var posted = 0
+        for receipt in proxy.store.receipts {
+            let body = Question.body(receipt.base64, password: Proxy.secret)
+            let answer = try #require(try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"])))
+            #expect(answer.status == 200)
+            posted += 1
+        }
+        return posted
+    }
+
+    private func report(_ proxy: Proxy, _ query: String = "format=json") async throws -> JSONValue {
+        try JSONValue(reading: try await get("/comparisons?\(query)", from: proxy.operationsPort).body)
+    }
+
+    private func sum(_ report: JSONValue, _ key: String) -> Int64 {
+        (report["apps"]?.elements ?? []).reduce(0) { $0 + ($1[key]?.integer ?? 0) }
+    }
+
+    /// When everything that was posted is in the report.
+    private func report(_ proxy: Proxy, of posted: Int) async throws -> JSONValue {
+        var last = JSONValue.null
+        for _ in 0..<200 {
+            last = try await report(proxy)
+            if sum(last, "compared") + failures(last) >= posted { return last }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return last
+    }
+
+    private func failures(_ report: JSONValue) -> Int64 {
+        (report["apps"]?.elements ?? []).reduce(0) { sum, app in
+            guard case .object(let members)? = app["failures"] else { return sum }
+            return sum + members.reduce(0) { $0 + ($1.value.integer ?? 0) }
+        }
+    }
+
+    @Test(
+        "asks the other source about every answer, finds nothing to worry about, and tells it on the page",
+        arguments: [([AnswerSource.apple, .receipt], AnswerSource.api), ([.api, .receipt], .apple)])
+    func bothWays(answer: [AnswerSource], shadow: AnswerSource) async throws {
+        let folder = try TemporaryFolder()
+        try await Proxy.serving({ settings, app in
+            settings.storePath = folder.path("bridge.sqlite")
+            app.appAppleId = SimulatedApp.first.appAppleId
+            app.answer = answer
+            app.shadow = shadow
+        }) { proxy in
+            let posted = try await postAll(proxy)
+            let report = try await report(proxy, of: posted)
+            #expect(sum(report, "compared") == posted && sum(report, "equal") == posted, "\(report)")
+            let page = try await get("/comparisons", from: proxy.operationsPort)
+            #expect(page.header("Content-Type") == "text/html; charset=utf-8")
+            #expect(page.header("Content-Security-Policy")?.contains("default-src 'none'") == true)
+            let text = String(decoding: page.body, as: UTF8.self)
+            #expect(text.contains("would get the same answer"))
+            for receipt in proxy.store.receipts { #expect(!text.contains(receipt.base64.prefix(60))) }
+            #expect(!text.contains(Proxy.secret))
+        }
+        // Of receipts nothing is on disk but digests.
+        let bytes = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).map {
+            try Data(contentsOf: folder.url.appending(path: $0))
+        }
+        for receipt in try StandIn.world.receipts {
+            for file in bytes { #expect(file.range(of: Data(receipt.base64.prefix(60).utf8)) == nil) }
+        }
+    }
+
+    @Test("What differs stands in the store, and is there after a restart")
+    func remembered() async throws {
+        let folder = try TemporaryFolder()
+        func configure(_ settings: inout Settings, _ app: inout AppSettings) {
+            settings.storePath = folder.path("bridge.sqlite")
+            app.answer = [.apple, .receipt]
+            app.shadow = .api
+        }
+        let answer = #"{"status":0,"environment":"Production","receipt":{"bundle_id":"com.example.other","in_app":[]}}"#
+        try await Proxy.serving(configure) { proxy in
+            proxy.store.faults.add(.init(.body(answer), times: 1))
+            _ = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
+            let report = try await report(proxy, of: 1)
+            #expect(sum(report, "equal") == 0 && sum(report, "compared") == 1)
+        }
+        try await Proxy.serving(configure) { proxy in
+            let report = try await report(proxy)
+            #expect(sum(report, "compared") == 1 && sum(report, "equal") == 0)
+            let rules = (report["differences"]?.elements ?? []).compactMap { $0["rule"]?.text }
+            #expect(rules.contains("bundleId"))
+            let examples = report["differences"]?.elements?.first { $0["rule"]?.text == "bundleId" }?["examples"]
+            #expect(examples?.elements?.first?["receipt"]?.text?.count == 64)
+        }
+    }
+
+    @Test("A second source that hangs, fails or says nonsense changes no answer, and is counted")
+    func trouble() async throws {
+        try await Proxy.serving({ _, app in
+            app.answer = [.apple, .receipt]
+            app.shadow = .api
+        }) { proxy in
+            proxy.store.faults.add(.init(.status(500), endpoint: "serverAPI"))
+            let posted = try await postAll(proxy)
+            let report = try await report(proxy, of: posted)
+            #expect(sum(report, "compared") + failures(report) == posted)
+            #expect(failures(report) > 0)
+        }
+    }
+
+    @Test("A second source that does not keep up costs comparisons, never answers")
+    func behind() async throws {
+        try await Proxy.serving({ _, app in
+            app.answer = [.apple, .receipt]
+            app.shadow = .api
+        }) { proxy in
+            proxy.store.faults.add(.init(.delay, endpoint: "serverAPI", milliseconds: 3_000))
+            let body = try proxy.question()
+            let begin = ContinuousClock.now
+            for _ in 0..<700 {
+                let answer = try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
+                #expect(answer?.status == 200)
+            }
+            #expect(begin.duration(to: .now) < .seconds(60))
+            let report = try await report(proxy)
+            #expect(failures(report) >= 100, "\(report)")
+        }
+    }
+
+    @Test("Nothing is sampled at 0; without a shadow there is no page; the public listener needs a token")
+    func gates() async throws {
+        try await Proxy.serving({ settings, app in
+            settings.tokens = [Redacted("a token of the operators")]
+            app.shadow = .api
+            app.answer = [.apple]
+            app.shadowSampling = 0
+        }) { proxy in
+            _ = try await postAll(proxy)
+            let page = try await get(
+                "/comparisons", from: proxy.operationsPort, ["Authorization: Bearer a token of the operators"])
+            #expect(page.status == 404 && String(decoding: page.body, as: UTF8.self).contains("noShadow"))
+            #expect(try await get("/comparisons", from: proxy.port).status == 404)
+            let admitted = try await get(
+                "/comparisons", from: proxy.port, ["Authorization: Bearer a token of the operators"])
+            #expect(String(decoding: admitted.body, as: UTF8.self).contains("noShadow"))
+        }
+        try await Proxy.serving({ _, app in
+            app.shadow = .api
+            app.answer = [.apple]
+        }) { proxy in
+            for query in ["format=pdf", "days=0", "days=91", "days=x"] {
+                #expect(try await get("/comparisons?\(query)", from: proxy.operationsPort).status == 400)
+            }
+            let markdown = try await get("/comparisons?format=md&days=7", from: proxy.operationsPort)
+            #expect(markdown.status == 200 && markdown.header("Content-Type") == "text/markdown; charset=utf-8")
+        }
+    }
+}
