@@ -24,9 +24,7 @@ extension ComparisonPage {
         var counts: [ComparisonRule.Class: [String: Int64]] = [:]
         for entry in report.entries { counts[entry.verdict, default: [:]][entry.ruleName, default: 0] += entry.count }
         let entries = ComparisonRule.Class.allCases.reversed().flatMap { verdict in
-            [ReportEntry](counts[verdict] ?? [:], style: verdict.style) { rule in
-                ComparisonRules.named[rule].map { "\(verdict.rawValue): \($0.explanation)" } ?? verdict.rawValue
-            }
+            [ReportEntry](counts[verdict] ?? [:], style: verdict.style) { _ in verdict.meaning }
         }
         return ReportSection(
             id: "rules", title: "Rules", caption: "Differences by the rule that names them", column: "Rule",
@@ -79,6 +77,8 @@ extension ComparisonPage {
 extension ComparisonRule.Class {
     /// The class of its bars.
     var style: String { self == .unexpected ? "refused" : "decoded" }
+    /// For people who do not know the word.
+    var meaning: String { self == .unexpected ? "unexpected: a reason to worry" : "expected" }
     /// Beside the word, so that it is found without reading.
     var symbol: String { self == .unexpected ? "≠" : "≈" }
 }

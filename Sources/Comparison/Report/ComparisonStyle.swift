@@ -5,7 +5,9 @@ enum ComparisonStyle {
         [hidden] { display: none !important; }
         :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
         code { font-family: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", monospace; font-size: .92em; }
-        td, th, code, .sentence, summary { overflow-wrap: anywhere; }
+        .cards td, .cards tbody th, .fields td, .fields th, code, .sentence, summary { overflow-wrap: anywhere; }
+        .pair tbody th { white-space: normal; overflow-wrap: anywhere; }
+        .pair .meaning { width: auto; }
         .note { max-width: 60rem; color: var(--soft); }
 
         .verdicts { margin: 0 0 1.5rem; padding: 0; list-style: none; display: grid; gap: .75rem; }
@@ -29,6 +31,7 @@ enum ComparisonStyle {
         .cards th { white-space: normal; }
         .cards thead th { white-space: nowrap; }
         .words, .place, .why { display: block; color: var(--soft); font-size: .88rem; font-weight: 400; }
+        .cards .words { white-space: nowrap; }
         .rule { margin-left: .5rem; }
         .badge { font-weight: 600; white-space: nowrap; }
         .badge.unexpected { color: var(--refused); }
