@@ -24,10 +24,11 @@ extension ComparisonPage {
         var counts: [ComparisonRule.Class: [String: Int64]] = [:]
         for entry in report.entries { counts[entry.verdict, default: [:]][entry.ruleName, default: 0] += entry.count }
         let entries = ComparisonRule.Class.allCases.reversed().flatMap { verdict in
-            [ReportEntry](counts[verdict] ?? [:], style: verdict.style) { _ in verdict.meaning }
+            [ReportEntry](counts[verdict] ?? [:], style: verdict.style) { _ in verdict.rawValue }
         }
         return ReportSection(
             id: "rules", title: "Rules", caption: "Differences by the rule that names them", column: "Rule",
+            meaning: "Class",
             entries: entries, whole: entries.reduce(0) { $0 + $1.count }, number: "Differences", hasSwatches: true,
             note: "Hatched bars are unexpected differences.", none: "Nothing differs.")
     }
@@ -37,7 +38,10 @@ extension ComparisonPage {
             html.element("h2", ["id": "apps"], text: "Apps")
             guard !readiness.isEmpty else { return html.element("p", text: "No receipt was compared.") }
             let columns = ["App", "Environment", "Compared", "Same answer", "Not compared", "Differences"]
-            html.table(named: "What was compared of each app, and its differences", columns: columns) { html in
+            html.table(
+                named: "What was compared of each app, and its differences", columns: columns,
+                numbers: ["Compared", "Same answer", "Not compared"]
+            ) { html in
                 let tallies = classTallies
                 let largest = tallies.values.map { $0.values.reduce(0, +) }.max() ?? 0
                 for readiness in readiness.prefix(Self.maximumApps) {
@@ -77,8 +81,6 @@ extension ComparisonPage {
 extension ComparisonRule.Class {
     /// The class of its bars.
     var style: String { self == .unexpected ? "refused" : "decoded" }
-    /// For people who do not know the word.
-    var meaning: String { self == .unexpected ? "unexpected: a reason to worry" : "expected" }
     /// Beside the word, so that it is found without reading.
     var symbol: String { self == .unexpected ? "≠" : "≈" }
 }
