@@ -4,6 +4,7 @@
 # make bench     the table of measurements of this machine
 # make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
 # make build     the release binary, at .build/release/receipt-bridge
+# make test-browser  the page of a comparison in a browser, with pictures in .build/browser (needs Python and Chromium)
 # make receipts  makes Receipts/ anew from fixed seeds
 # make format    formats the sources
 
@@ -11,7 +12,7 @@ SWIFT ?= swift
 # Without it, every change of the plan rebuilds dependencies whose flags come out in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
 
-.PHONY: demo test check bench bench-migrate build receipts format set-up
+.PHONY: demo test test-browser check bench bench-migrate build receipts format set-up
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -22,6 +23,11 @@ demo: build
 test: set-up
 	$(SWIFT) test --disable-xctest --no-parallel
 	$(SWIFT) test -c release --disable-xctest --no-parallel --disable-testable-imports
+
+test-browser: set-up
+	mkdir -p .build/browser
+	RECEIPT_BRIDGE_PAGE=$(CURDIR)/.build/browser/page.html $(SWIFT) test --disable-xctest --filter ComparisonPageTests/sample
+	python3 Tests/browser/page.py .build/browser/page.html .build/browser
 
 check: set-up
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift

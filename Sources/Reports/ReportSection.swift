@@ -5,6 +5,8 @@ package struct ReportSection {
     let caption: String
     /// Above the names.
     let column: String
+    /// Above the meanings.
+    let meaning: String
     let entries: [ReportEntry]
     /// What shares are of.
     let whole: Int64
@@ -20,19 +22,22 @@ package struct ReportSection {
 
     /// - Parameters:
     ///   - column: above the names.
+    ///   - meaning: above what they mean.
     ///   - number: above the counts.
     ///   - whole: what shares are of.
     ///   - isInTime: columns from left to right, not bars.
     ///   - hasSwatches: the colours of the bars mean something.
     ///   - none: what stands here where nothing was counted.
     package init(
-        id: String, title: String, caption: String, column: String, entries: [ReportEntry], whole: Int64,
-        number: String = "Rows", isInTime: Bool = false, hasSwatches: Bool = false, note: String? = nil, none: String
+        id: String, title: String, caption: String, column: String, meaning: String = "Meaning",
+        entries: [ReportEntry], whole: Int64, number: String = "Rows", isInTime: Bool = false,
+        hasSwatches: Bool = false, note: String? = nil, none: String
     ) {
         self.id = id
         self.title = title
         self.caption = caption
         self.column = column
+        self.meaning = meaning
         self.entries = entries
         self.whole = whole
         self.number = number
@@ -76,7 +81,7 @@ package struct ReportSection {
             html.element("thead") { html in
                 html.element("tr") { html in
                     html.element("th", ["scope": "col"], text: column)
-                    if hasMeanings { html.element("th", ["scope": "col", "class": "meaning"], text: "Meaning") }
+                    if hasMeanings { html.element("th", ["scope": "col", "class": "meaning"], text: meaning) }
                     html.element("th", ["scope": "col", "class": "number"], text: number)
                     html.element("th", ["scope": "col", "class": "number"], text: "Share")
                 }

@@ -18,7 +18,7 @@ struct ReadinessTests {
                 """
                 com.example.app, Sandbox: all 120 receipts would get the same answer; with 95 % confidence fewer than \
                 1 in 40 would differ. 40 receipts (25.00 %) could not be compared: notFound 40. Too early to tell: \
-                compare at least 300, and more than 1 % could not be compared.
+                fewer than 300 receipts were compared, and more than 1 % could not be compared.
                 """,
                 """
                 com.example.reader, Production: all 12,345 receipts would get the same answer; with 95 % confidence \
@@ -55,20 +55,26 @@ struct ReadinessTests {
     @Test("says how few there are, and in how many places they differ")
     func words() {
         let scope = ReportSample.safe
-        func statement(_ compared: Int64, _ equal: Int64, _ counts: [String: Int64] = [:]) -> String {
+        func statement(
+            _ compared: Int64, _ equal: Int64, _ counts: [String: Int64] = [:], in scope: ComparisonReport.Scope = scope
+        ) -> String {
             let entries = counts.map {
                 ComparisonReport.Entry(scope: scope, verdict: .unexpected, rule: $0, path: "status", count: $1)
             }
             return Readiness(ReportSample.app(scope, compared: compared, equal: equal), entries: entries).statement
         }
-        #expect(statement(0, 0) == "no receipt was compared. Too early to tell: compare at least 300.")
+        #expect(statement(0, 0) == "no receipt was compared. Too early to tell: fewer than 300 receipts were compared.")
         #expect(
-            statement(1, 1) == "the one receipt would get the same answer. Too early to tell: compare at least 300.")
+            statement(1, 1)
+                == "the one receipt would get the same answer. Too early to tell: fewer than 300 receipts were compared."
+        )
         #expect(
             statement(2, 1, ["order": 3]) == """
                 1 of 2 receipts (50.00 %) would get the same answer; 1 differs unexpectedly, in 3 places: order 3. \
                 Not safe to switch yet.
                 """)
+        #expect(
+            statement(300, 300, in: ReportSample.early).hasSuffix("in the sandbox, which says nothing of production."))
         let many = Dictionary(uniqueKeysWithValues: (1...8).map { ("rule\($0)", Int64($0)) })
         #expect(statement(100, 64, many).contains("rule8 8, rule7 7, rule6 6, rule5 5, rule4 4, and 3 more rules."))
     }

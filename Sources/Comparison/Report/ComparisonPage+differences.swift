@@ -31,7 +31,10 @@ extension ComparisonPage {
         let columns = ["Class and rule", "Where", "App", "Count", "Share of receipts"] + (isDated ? ["Seen"] : [])
         let compared = Dictionary(
             report.apps.map { ($0.scope, $0.compared) }, uniquingKeysWith: { first, _ in first })
-        html.table(named: "Differences that are counted together", columns: columns, id: "entries") { html in
+        html.table(
+            named: "Differences that are counted together", columns: columns,
+            numbers: ["Count", "Share of receipts"], id: "entries"
+        ) { html in
             for entry in shown { row(entry, of: compared[entry.scope] ?? 0, isDated, into: &html) }
         }
     }
@@ -77,10 +80,13 @@ extension ComparisonPage {
         }
     }
 
+    /// To the minute; the report as JSON has the milliseconds.
     private func seen(_ entry: ComparisonReport.Entry, into html: inout HTMLWriter) {
-        html.text(entry.firstSeen?.words ?? "–")
-        guard let last = entry.lastSeen, last != entry.firstSeen else { return }
-        html.text(" to \(last.words)")
+        let (first, last) = (entry.firstSeen?.minute, entry.lastSeen?.minute)
+        html.element("span", ["class": "minute"], text: first ?? "–")
+        guard let last, last != first else { return }
+        html.text(" to ")
+        html.element("span", ["class": "minute"], text: last)
     }
 
     private func examples(_ examples: [Difference], into html: inout HTMLWriter) {

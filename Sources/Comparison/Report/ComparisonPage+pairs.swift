@@ -27,6 +27,9 @@ extension ComparisonPage {
     func basis(into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": "basis"]) { html in
             html.element("h2", ["id": "basis"], text: "What it rests on")
+            guard !report.facts.isEmpty || !report.notes.isEmpty else {
+                return html.element("p", text: "No comparison was made.")
+            }
             html.element("ul", ["class": "basis"]) { html in
                 for sentence in report.facts { html.element("li", text: sentence) }
                 for note in report.notes { html.element("li") { $0.foreign(note, limit: 2_000) } }
@@ -156,7 +159,7 @@ extension HTMLWriter {
     fileprivate mutating func counts(unexpected: Int, expected: Int) {
         element("span", ["class": "counts"]) { html in
             let parts = [(unexpected, ComparisonRule.Class.unexpected), (expected, .expected)].filter { $0.0 > 0 }
-            guard !parts.isEmpty else { return html.text("the same") }
+            guard !parts.isEmpty else { return html.text("no difference") }
             for (count, verdict) in parts {
                 html.element("span", ["class": "badge \(verdict.rawValue)"]) { html in
                     html.element("span", ["aria-hidden": "true"], text: "\(verdict.symbol) ")

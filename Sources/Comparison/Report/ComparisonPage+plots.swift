@@ -24,12 +24,11 @@ extension ComparisonPage {
         var counts: [ComparisonRule.Class: [String: Int64]] = [:]
         for entry in report.entries { counts[entry.verdict, default: [:]][entry.ruleName, default: 0] += entry.count }
         let entries = ComparisonRule.Class.allCases.reversed().flatMap { verdict in
-            [ReportEntry](counts[verdict] ?? [:], style: verdict.style) { rule in
-                ComparisonRules.named[rule].map { "\(verdict.rawValue): \($0.explanation)" } ?? verdict.rawValue
-            }
+            [ReportEntry](counts[verdict] ?? [:], style: verdict.style) { _ in verdict.rawValue }
         }
         return ReportSection(
             id: "rules", title: "Rules", caption: "Differences by the rule that names them", column: "Rule",
+            meaning: "Class",
             entries: entries, whole: entries.reduce(0) { $0 + $1.count }, number: "Differences", hasSwatches: true,
             note: "Hatched bars are unexpected differences.", none: "Nothing differs.")
     }
@@ -39,7 +38,10 @@ extension ComparisonPage {
             html.element("h2", ["id": "apps"], text: "Apps")
             guard !readiness.isEmpty else { return html.element("p", text: "No receipt was compared.") }
             let columns = ["App", "Environment", "Compared", "Same answer", "Not compared", "Differences"]
-            html.table(named: "What was compared of each app, and its differences", columns: columns) { html in
+            html.table(
+                named: "What was compared of each app, and its differences", columns: columns,
+                numbers: ["Compared", "Same answer", "Not compared"]
+            ) { html in
                 let tallies = classTallies
                 let largest = tallies.values.map { $0.values.reduce(0, +) }.max() ?? 0
                 for readiness in readiness.prefix(Self.maximumApps) {

@@ -17,7 +17,7 @@ extension ComparisonReport {
         if unverified > 0 {
             let verb = unverified == 1 ? "comparison has" : "comparisons have"
             facts.append("\(unverified.grouped) \(verb) a side that nobody’s signature vouches for.")
-        } else {
+        } else if !versions.isEmpty {
             facts.append("Every record of the App Store Server API was verified.")
         }
         return facts

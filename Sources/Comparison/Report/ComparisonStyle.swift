@@ -5,7 +5,9 @@ enum ComparisonStyle {
         [hidden] { display: none !important; }
         :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
         code { font-family: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", monospace; font-size: .92em; }
-        td, th, code, .sentence, summary { overflow-wrap: anywhere; }
+        .cards td, .cards tbody th, .fields td, .fields th, code, .sentence, summary { overflow-wrap: anywhere; }
+        .pair tbody th { white-space: normal; overflow-wrap: anywhere; }
+        .pair .meaning { width: auto; }
         .note { max-width: 60rem; color: var(--soft); }
 
         .verdicts { margin: 0 0 1.5rem; padding: 0; list-style: none; display: grid; gap: .75rem; }
@@ -29,11 +31,18 @@ enum ComparisonStyle {
         .cards th { white-space: normal; }
         .cards thead th { white-space: nowrap; }
         .words, .place, .why { display: block; color: var(--soft); font-size: .88rem; font-weight: 400; }
+        .cards .words { white-space: nowrap; }
         .rule { margin-left: .5rem; }
         .badge { font-weight: 600; white-space: nowrap; }
         .badge.unexpected { color: var(--refused); }
         .badge.expected { color: var(--decoded); }
-        #entries th { width: 36%; }
+        .fixed { table-layout: fixed; }
+        .fixed thead th { white-space: normal; overflow-wrap: break-word; }
+        .fixed thead th:nth-child(1) { width: 28%; }
+        .fixed thead th:nth-child(2) { width: 26%; }
+        .fixed thead th:nth-child(3) { width: 15%; }
+        .fixed thead th:nth-child(6) { width: 14%; }
+        .minute { white-space: nowrap; }
         #entries tr.unexpected > th { border-left: 4px double var(--refused); padding-left: .6rem; }
         #entries tr.expected > th { border-left: 4px solid transparent; padding-left: .6rem; }
         .examples { margin-top: .25rem; font-size: .9rem; }
@@ -45,7 +54,7 @@ enum ComparisonStyle {
         summary { cursor: pointer; }
 
         .filters {
-          display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: end; margin: 0 0 1rem; padding: .9rem 1rem;
+          display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: end; margin: 1rem 0; padding: .9rem 1rem;
           background: var(--panel); border: 1px solid var(--line); border-radius: 8px;
         }
         .filters label { flex: 1 1 9rem; min-width: 0; }
@@ -78,17 +87,18 @@ enum ComparisonStyle {
         .fields tr.expected th { box-shadow: inset 2px 0 var(--decoded); }
         .absent { color: var(--soft); font-style: italic; }
         .only .fields tbody tr:not(.mark), .only .row:not(.differs) { display: none; }
+        .only .part:not(:has(.differs)) { display: none; }
         .toggle label { cursor: pointer; }
         .toggle input { width: 1.1rem; height: 1.1rem; vertical-align: -2px; }
 
-        @media (max-width: 46rem) {
+        @media screen and (max-width: 46rem) {
           body { padding: 1.25rem 1rem 2rem; }
           .verdict { grid-template-columns: minmax(0, 1fr); }
           .verdict .sentence { font-size: 1.08rem; }
           .cards, .cards tbody, .cards tr, .cards tbody th, .cards td { display: block; width: auto; }
           .cards caption { display: block; }
           .cards thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
-          #entries th { width: auto; }
+          .fixed thead th:nth-child(n) { width: auto; }
           .cards tbody tr { padding: .6rem 0; border-bottom: 2px solid var(--line); }
           .cards tbody th, .cards tbody td { padding: .15rem 0; border: 0; text-align: left; }
           .cards td::before { content: attr(data-label) ": "; color: var(--soft); }

@@ -3,16 +3,18 @@ import Reports
 /// Tables that become a card for each row where there is little room. What their parts are is said twice, because
 /// elements that are laid out as blocks are no table to some readers of screens.
 extension HTMLWriter {
+    /// - Parameter numbers: the columns of numbers.
     mutating func table(
         named caption: String, columns: [String], numbers: Set<String> = [], id: String? = nil,
         _ body: (inout HTMLWriter) -> Void
     ) {
-        element("table", ["class": "cards", "role": "table"]) { html in
+        element("table", ["class": id == nil ? "cards" : "cards fixed", "role": "table"]) { html in
             html.element("caption", text: caption)
             html.element("thead", ["role": "rowgroup"]) { html in
                 html.element("tr", ["role": "row"]) { html in
                     for column in columns {
-                        html.element("th", ["scope": "col", "role": "columnheader"], text: column)
+                        let style = numbers.contains(column) ? "number" : "text"
+                        html.element("th", ["class": style, "scope": "col", "role": "columnheader"], text: column)
                     }
                 }
             }

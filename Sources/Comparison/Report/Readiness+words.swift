@@ -1,4 +1,5 @@
 import Reports
+import StoreTypes
 
 extension Readiness {
     /// Rules, and reasons of failures, that the sentence names; the tables have them all.
@@ -47,11 +48,13 @@ extension Readiness {
 
     private var advice: String {
         switch verdict {
-        case .safe: return "Safe to switch."
+        case .safe:
+            let isSandbox = app.scope.environment == AppStoreEnvironment.sandbox.rawValue
+            return isSandbox ? "Safe to switch in the sandbox, which says nothing of production." : "Safe to switch."
         case .notSafe: return "Not safe to switch yet."
         case .notYet:
             let isFew = app.compared < Self.minimumCompared
-            let few = isFew ? "compare at least \(Self.minimumCompared.grouped)" : nil
+            let few = isFew ? "fewer than \(Self.minimumCompared.grouped) receipts were compared" : nil
             let failures = hasTooManyFailures ? "more than 1 % could not be compared" : nil
             return "Too early to tell: \([few, failures].compactMap(\.self).joined(separator: ", and "))."
         }

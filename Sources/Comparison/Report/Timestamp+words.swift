@@ -11,4 +11,7 @@ extension Timestamp {
         let fraction = rest == 0 ? "" : "." + String(1_000 + rest).dropFirst()
         return text.replacing("T", with: " ").replacing("Z", with: "\(fraction) UTC")
     }
+
+    /// `2026-11-21 13:25`, in UTC.
+    var minute: String { String(words.prefix(16)) }
 }

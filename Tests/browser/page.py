@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Looks at the page of a comparison in a browser: `page.py PAGE.html FOLDER`.
+
+The page is the sample of ComparisonPageTests. Pictures of it are left in the folder.
+"""
+
+import base64
+import json
+import os
+import pathlib
+import sys
+
+from devtools import Browser
+
+ROWS = "[...document.querySelectorAll('#entries tr')]"
+SHOWN = f"{ROWS}.filter(row => row.checkVisibility()).map(row => row.dataset.rule)"
+RECEIPTS = """[...document.querySelectorAll('#documents .receipt')].filter(one => one.checkVisibility())
+  .map(one => one.querySelector('summary code').textContent)"""
+STATUS = "document.getElementById('shown').textContent"
+CONTRAST = (pathlib.Path(__file__).parent / "contrast.js").read_text()
+
+checks = 0
+
+
+def check(holds, sentence, *details):
+    global checks
+    checks += 1
+    if not holds:
+        sys.exit(f"✘ {sentence}: {' '.join(str(detail) for detail in details)}")
+    print(f"✔ {sentence}")
+
+
+def reading(browser, page):
+    browser.open(page)
+    rules = browser.evaluate(SHOWN)
+    check(len(rules) == 14 and rules[0] == "cancellation", "every difference is shown", rules)
+    check(browser.evaluate("document.title") == "Comparison of receipts.jsonl", "no text of others runs as a script")
+    planted = browser.evaluate(
+        "[...document.querySelectorAll('tr.mark.unexpected')].filter(row => row.checkVisibility())"
+        ".map(row => row.dataset.rule + ' ' + row.querySelector('.badge').textContent)")
+    check("cancellation ≠ unexpected: cancellation" in planted, "what was planted is open and marked", planted)
+    quiet = browser.evaluate(
+        "[...document.querySelectorAll('.row')].every(row => row.open === row.classList.contains('differs'))")
+    check(quiet, "rows that differ are open, the others are not")
+
+
+def filtering(browser, page):
+    def opened(fragment):
+        browser.open(f"{page}#{fragment}")
+        return browser.evaluate(SHOWN), browser.evaluate(RECEIPTS)
+
+    rules, receipts = opened("class=unexpected&environment=Production")
+    check(rules == ["cancellation", "missingTransaction"], "a link filters by class and environment", rules)
+    check(len(receipts) == 3 and "sha256:sandboxPurge" not in receipts, "documents are filtered too", receipts)
+    rules, _ = opened("rule=wholeSeconds&app=com.example.reader")
+    check(rules == ["wholeSeconds"], "a link filters by rule and app", rules)
+    rules, _ = opened("field=revocationDate")
+    check(rules == ["cancellation"], "a link filters by field", rules)
+    rules, receipts = opened("text=SHA256:order")
+    check(rules == ["order"] and receipts == [], "a text finds receipts of examples", rules, receipts)
+    rules, receipts = opened("rule=nobodyHasIt")
+    check(rules == [] and receipts == [], "a link to nothing shows nothing", rules)
+    status = browser.evaluate(STATUS)
+    check(status == "Shown: 0 of 14 differences, 0 of 4 receipts side by side.", "the count is told", status)
+    live = browser.evaluate("document.getElementById('shown').getAttribute('aria-live')")
+    check(live == "polite", "the count is announced")
+    browser.evaluate("document.getElementById('reset').click()")
+    check(len(browser.evaluate(SHOWN)) == 14, "reset shows everything")
+    check(browser.evaluate("location.hash") == "", "reset empties the link")
+    check(browser.evaluate("document.activeElement.dataset.key") == "app", "reset leaves the focus at the filters")
+    browser.evaluate(
+        "(() => { const c = document.querySelector('[data-key=class]'); c.value = 'expected';"
+        "c.dispatchEvent(new Event('input', {bubbles: true})); })()")
+    check(browser.evaluate("location.hash") == "#class=expected", "a filter can be linked")
+    browser.evaluate("location.hash = '#basis'")
+    check(len(browser.evaluate(SHOWN)) == 7, "a place in the page is no filter")
+    browser.evaluate("location.hash = '#rule=order'")
+    for _ in range(50):
+        if browser.evaluate(SHOWN) == ["order"]:
+            break
+    check(browser.evaluate(SHOWN) == ["order"], "an open page follows its link")
+    browser.open(f"{page}#only=differing")
+    seen = browser.evaluate(
+        "[...document.querySelectorAll('.fields tbody tr')].filter(row => row.checkVisibility())"
+        ".every(row => row.classList.contains('mark'))")
+    check(seen, "what is the same can be left out")
+
+
+def keyboard(browser, page):
+    browser.open(page)
+    reached = []
+    for _ in range(400):
+        browser.press("Tab")
+        place = browser.evaluate(
+            "(e => e === document.body ? '' : e.dataset.key || e.id || e.tagName + ' ' + e.textContent.slice(0, 60))"
+            "(document.activeElement)")
+        if not place or reached and place == reached[0]:
+            break
+        reached.append(place)
+    for name in ["app", "environment", "class", "rule", "field", "text", "reset", "only-differing"]:
+        check(name in reached, f"Tab reaches {name}", reached)
+    wanted = browser.evaluate(
+        "[...document.querySelectorAll('summary')].filter(one => one.checkVisibility()).length")
+    summaries = len([place for place in reached if place.startswith("SUMMARY")])
+    check(summaries == wanted, f"Tab reaches all {wanted} summaries", summaries)
+    browser.evaluate("document.querySelector('.row:not(.differs) summary, .examples summary').focus()")
+    browser.press("Enter")
+    check(browser.evaluate("document.activeElement.parentElement.open"), "Enter opens what is folded")
+    browser.evaluate("document.querySelector('[data-key=class]').focus()")
+    browser.press("u")
+    check(browser.evaluate("location.hash") == "#class=unexpected", "a letter chooses a class")
+    browser.evaluate("document.querySelector('[data-key=text]').focus()")
+    for letter in "cancel":
+        browser.press(letter)
+    check(browser.evaluate(SHOWN) == ["cancellation"], "what is typed filters", browser.evaluate(SHOWN))
+    browser.evaluate("document.getElementById('only-differing').focus()")
+    browser.press(" ")
+    check("only=differing" in browser.evaluate("location.hash"), "the space bar ticks the box")
+
+
+def names(browser, page):
+    browser.open(page)
+    nodes = browser.call("Accessibility.getFullAXTree")["nodes"]
+    roles = ["combobox", "searchbox", "button", "checkbox", "link", "image", "table", "DisclosureTriangle"]
+    nameless = [
+        node["role"]["value"] for node in nodes
+        if not node["ignored"] and node["role"]["value"] in roles
+        and not node.get("name", {}).get("value") and node["role"]["value"] != "table"]
+    check(not nameless, "every control, link and picture has a name", nameless)
+    levels = browser.evaluate("[...document.querySelectorAll('h1,h2,h3')].map(one => +one.tagName[1])")
+    steps = all(later - earlier <= 1 for earlier, later in zip(levels, levels[1:]))
+    check(levels.count(1) == 1 and steps, "headings go down one level at a time", levels)
+
+
+def closed(browser, page):
+    browser.open(page)
+    blocked = browser.evaluate(
+        "Promise.all([fetch('https://example.org/').then(() => 'sent', () => 'refused'),"
+        "new Promise(done => { const i = new Image(); i.onload = () => done('sent'); i.onerror = () => done('refused');"
+        "i.src = 'https://example.org/i.png'; })])")
+    check(blocked == ["refused", "refused"], "the policy refuses requests", blocked)
+    browser.evaluate(
+        "(() => { const s = document.createElement('script'); s.textContent = 'window.ran = true';"
+        "document.body.append(s); })()")
+    check(browser.evaluate("window.ran === undefined"), "the policy refuses other scripts")
+    browser.events = [event for event in browser.events if "example.org" not in json.dumps(event)]
+
+
+def unscripted(browser, page):
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    browser.open(page)
+    root = browser.call("DOM.getDocument")["root"]["nodeId"]
+
+    def boxes(selector):
+        count = 0
+        nodes = browser.call("DOM.querySelectorAll", nodeId=root, selector=selector)["nodeIds"]
+        for node in nodes:
+            try:
+                count += browser.call("DOM.getBoxModel", nodeId=node)["model"]["height"] > 0
+            except RuntimeError:
+                pass
+        return count, len(nodes)
+
+    check(boxes("#entries tr") == (14, 14), "without a script every difference can be read", boxes("#entries tr"))
+    check(boxes(".verdict .sentence") == (4, 4), "without a script the sentences can be read")
+    check(boxes("#documents .receipt > summary") == (4, 4), "without a script the documents can be opened")
+    check(boxes("#filters")[0] == boxes("#toggle")[0] == 0, "without a script there are no controls that do nothing")
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def looks(browser, page, folder):
+    def media(kind="screen", scheme="light"):
+        browser.call(
+            "Emulation.setEmulatedMedia", media=kind, features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def size(width):
+        browser.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+
+    for name, width, scheme in [
+        ("light", 1200, "light"), ("dark", 1200, "dark"), ("narrow", 420, "light"), ("narrow-dark", 420, "dark"),
+    ]:
+        media(scheme=scheme)
+        size(width)
+        browser.open(page)
+        wide = browser.evaluate("document.documentElement.scrollWidth")
+        check(wide <= width, f"{name}: the page is no wider than {width} pixels", wide)
+        poor = browser.evaluate(CONTRAST)
+        check(not poor, f"{name}: every text has a contrast of 4.5 at least", poor[:5])
+        browser.screenshot(os.path.join(folder, f"{name}.png"))
+    size(1200)
+    media(scheme="light")
+    browser.open(f"{page}#class=unexpected&only=differing")
+    browser.screenshot(os.path.join(folder, "filtered.png"))
+    media(kind="print")
+    size(718)
+    browser.open(page)
+    check(
+        browser.evaluate("getComputedStyle(document.getElementById('filters')).display") == "none",
+        "paper has no controls")
+    browser.screenshot(os.path.join(folder, "print.png"))
+    media()
+    pdf = browser.call("Page.printToPDF", preferCSSPageSize=True, printBackground=False)["data"]
+    with open(os.path.join(folder, "print.pdf"), "wb") as file:
+        file.write(base64.b64decode(pdf))
+
+
+def requests(events, netlog, page):
+    asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    check(asked and all(url.split("#")[0] in (page, "about:blank") for url in asked), "nothing is loaded", set(asked))
+    errors = [
+        event["params"] for event in events
+        if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")
+        and "Content Security Policy" not in json.dumps(event)]
+    check(not errors, "no error is reported", errors)
+    log = pathlib.Path(netlog).read_text()
+    # What the browser asks for itself, and does not get either, has no origin.
+    urls = [
+        line for line in log.splitlines()
+        if '"url":"http' in line and '"initiator":' in line and '"initiator":"not an origin"' not in line]
+    check(not urls, "no request leaves the machine", urls[:3])
+
+
+def main():
+    source, folder = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
+    os.makedirs(folder, exist_ok=True)
+    page, netlog = source.as_uri(), os.path.join(folder, "netlog.json")
+    with Browser(netlog) as browser:
+        reading(browser, page)
+        filtering(browser, page)
+        keyboard(browser, page)
+        names(browser, page)
+        looks(browser, page, folder)
+        unscripted(browser, page)
+        closed(browser, page)
+        events = browser.events
+    requests(events, netlog, page)
+    print(f"{checks} checks; pictures in {folder}")
+
+
+main()
