@@ -1,7 +1,7 @@
 # make demo      builds, starts a simulated App Store and the proxy, posts receipts and prints the answers
 # make test      every test, in debug and in release, on a fresh machine too (at most 30 minutes on two cores)
 # make check     format, imports between targets, then make test
-# make bench     the table of measurements of this machine
+# make bench     the table of measurements of this machine (what shadowing costs: needs Python and wrk)
 # make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
 # make build     the release binary, at .build/release/receipt-bridge
 # make test-browser  the page of a comparison in a browser, with pictures in .build/browser (needs Python and Chromium)
@@ -36,6 +36,7 @@ check: set-up
 
 bench: build
 	.build/release/receipt-bridge bench
+	python3 Tests/shadowing.py --tool .build/release/receipt-bridge
 
 ROWS ?= 100000
 PAIRS ?=

@@ -96,11 +96,12 @@ package final class Shadow: Service {
         var scope = job.scope
         do throws(ShadowFailure) {
             var outcome = try await outcome(of: job, against: job.reply, at: job.time)
-            if outcome.differences.contains(where: \.isVolatile) {
+            // The one may be news that the other has not heard, or does not remember from moments ago.
+            if outcome.differences.contains(where: { $0.isVolatile || $0.verdict == .unexpected }) {
                 try? await Task.sleep(for: Self.patience)
-                let again = await ask(job, job.reply.source)
+                let again = await ask(job, job.reply.source, isFresh: true)
                 if again.source == job.reply.source {
-                    outcome = try await self.outcome(of: job, against: again, at: now())
+                    outcome = try await self.outcome(of: job, against: again, at: now(), isFresh: true)
                 }
             }
             scope = ComparisonReport.Scope(
@@ -119,18 +120,19 @@ package final class Shadow: Service {
         }
     }
 
-    private func ask(_ job: ShadowJob, _ source: AnswerSource) async -> PipelineReply {
+    private func ask(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> PipelineReply {
         await pipeline.answer(
             body: job.body.reveal(), route: job.route,
-            manner: .init(sources: [source], priority: .shadow, isFresh: true))
+            manner: .init(sources: [source], priority: .shadow, isFresh: isFresh))
     }
 
     /// What Apple's endpoint answered is the left side, whichever of the two a client got.
     private func outcome(
-        of job: ShadowJob, against answered: PipelineReply, at time: Timestamp
+        of job: ShadowJob, against answered: PipelineReply, at time: Timestamp, isFresh: Bool = false
     ) async throws(ShadowFailure) -> ShadowOutcome {
-        let second = await ask(job, job.shadow)
-        guard second.source == job.shadow, second.answer.status.canBeCompared else {
+        let second = await ask(job, job.shadow, isFresh: isFresh)
+        // A receipt without a single id is answered from itself, whoever is asked.
+        guard second.source == job.shadow || second.source == .receipt, second.answer.status.canBeCompared else {
             throw ShadowFailure("shadow.\(second.answer.status.rawValue)")
         }
         let digest = Self.digest(of: job.body.reveal())
