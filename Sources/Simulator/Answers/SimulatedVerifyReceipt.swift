@@ -70,6 +70,21 @@ package struct SimulatedVerifyReceipt: Sendable {
         .object(["environment": .string(environment.rawValue), "status": .number(21004)])
     }
 
+    /// The newest App Receipt of a customer, whichever receipts the devices hold.
+    func latest(of customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt {
+        let changes = book.changes(of: customer)
+        let plan = ReceiptPlan(
+            id: "\(customer.id)-notified-\(changes)", version: nil,
+            creationDate: max(clock.now, customer.changedAt ?? clock.now),
+            transactionIds: customer.transactions.filter(\.isInReceipts).map(\.receiptId),
+            seed: (customer.receipts.first?.seed ?? 0) &+ 2)
+        if let known = registry.receipt(id: plan.id) { return known }
+        let issued = try mint.issue(plan, for: customer)
+        registry.add(issued)
+        onIssue(issued)
+        return issued
+    }
+
     /// How the newest receipt of a customer is called and what it would list, made now.
     func latestPlan(
         for receipt: IssuedReceipt, named name: String, version: UInt8?, _ transactionIds: [String]
