@@ -19,7 +19,6 @@ package final class CustomerBook: Sendable {
 
     private struct Contents {
         var changed: [String: SimulatedCustomer] = [:]
-        var changes: [String: Int] = [:]
         var places: [String: Int]?
     }
 
@@ -35,9 +34,6 @@ package final class CustomerBook: Sendable {
     package func current(_ customer: SimulatedCustomer) -> SimulatedCustomer {
         contents.withLock { $0.changed[customer.id] } ?? customer
     }
-
-    /// How often a customer was changed; 0 as the world began.
-    package func changes(of customer: SimulatedCustomer) -> Int { contents.withLock { $0.changes[customer.id] ?? 0 } }
 
     /// Everybody in one environment.
     package func customers(in environment: AppStoreEnvironment) -> [SimulatedCustomer] {
@@ -79,7 +75,6 @@ package final class CustomerBook: Sendable {
             let now = current.tick(clock.now)
             guard let result = edit(&current, now) else { return nil }
             contents.changed[customer.id] = current
-            contents.changes[customer.id, default: 0] += 1
             var places = contents.places.take() ?? Self.places(world)
             if let place = places[customer.appTransactionId] {
                 for new in current.transactions[former.transactions.count...] { places[new.transactionId] = place }
