@@ -134,6 +134,8 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
@@ -208,7 +210,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "SimulatorTests", dependencies: ["Simulator", "Cryptography", "StoreTypes"], swiftSettings: strict),
+            name: "SimulatorTests", dependencies: ["Simulator", "Cryptography", "HTTPTestServer", "StoreTypes"],
+            swiftSettings: strict),
         .testTarget(
             name: "LedgerTests",
             dependencies: ["Ledger", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],

@@ -11,7 +11,8 @@ struct SimulateCommand: AsyncParsableCommand {
         discussion: """
             Customers, purchases and receipts follow from --seed and --clock; keys and signatures are new in each state \
             directory. With --state, DIR/receipt-bridge.yaml points a proxy at it. Tests can ask for faults with \
-            POST /faults and see what was asked with GET /requests.
+            POST /faults and see what was asked with GET /requests. POST /events lets things happen to the customers, \
+            and --notify tells a server of them as App Store Server Notifications would.
             """)
 
     @Option(help: "HOST:PORT, IPv6 as [::1]:PORT; port 0 takes a free one.")
@@ -29,6 +30,12 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "A directory for certificates, keys, receipts and a proxy's configuration.")
     var state: String?
 
+    @Option(help: "Where to send notifications: http:// to this machine, version 2, both environments.")
+    var notify: String?
+
+    @Option(help: "How much faster than Apple's are the pauses before a notification is sent again.")
+    var notifySpeed = 1.0
+
     @Flag(help: "Some customers ordered the app before it was out.")
     var preOrders = false
 
@@ -42,6 +49,8 @@ struct SimulateCommand: AsyncParsableCommand {
         guard (1...900_000).contains(customers) else { throw ValidationError("--customers: 1 to 900000") }
         _ = try address()
         _ = try simulatedClock()
+        _ = try target()
+        guard notifySpeed > 0 else { throw ValidationError("--notify-speed: more than 0") }
     }
 
     func run() async throws {
@@ -57,6 +66,8 @@ struct SimulateCommand: AsyncParsableCommand {
         let store =
             try directory?.open(seed: seed, customers: customers, clock: clock, options: options)
             ?? SimulatedStore(seed: seed, customers: customers, clock: clock, options: options)
+        if let target = try target() { store.outbox.targets.set(target) }
+        store.outbox.setSpeed(notifySpeed)
         try await store.run(host: host, port: port, stopsOnSignals: true) { bound in
             try directory?.write(store, host: host, port: bound)
             let url = SimulatedConfiguration.baseURL(host: host, port: bound)
@@ -72,6 +83,14 @@ struct SimulateCommand: AsyncParsableCommand {
         let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : String(host)
         guard !bare.isEmpty else { throw ValidationError("--listen: HOST:PORT wanted, not \(listen)") }
         return (bare, Int(port))
+    }
+
+    private func target() throws -> NotificationTarget? {
+        guard let notify else { return nil }
+        guard let url = LoopbackURL(notify) else {
+            throw ValidationError("--notify: http:// to this machine wanted, not \(notify)")
+        }
+        return NotificationTarget(url: url)
     }
 
     private func simulatedClock() throws -> SimulatedClock {

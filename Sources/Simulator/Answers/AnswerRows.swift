@@ -24,8 +24,10 @@ enum AnswerRows {
     static func flag(_ flag: Bool) -> String { flag ? "true" : "false" }
 
     /// A row of `in_app`, or with `isCurrent` of `latest_receipt_info`, which has some more keys.
+    ///
+    /// Only notifications tell of a consumable that it was refunded.
     static func transaction(
-        _ row: SimulatedTransaction, isCurrent: Bool, tellsOwnership: Bool = true
+        _ row: SimulatedTransaction, isCurrent: Bool, tellsOwnership: Bool = true, tellsConsumableRefunds: Bool = false
     ) -> JSONValue {
         let isSubscription = row.isAutoRenewable
         var members = texts([
@@ -41,7 +43,7 @@ enum AnswerRows {
             "promotional_offer_id": row.promotionalOfferId,
             "in_app_ownership_type": tellsOwnership ? (row.isFamilyShared ? "FAMILY_SHARED" : "PURCHASED") : nil,
         ])
-        if let revocation = row.revocation, row.product.kind != .consumable {
+        if let revocation = row.revocation, tellsConsumableRefunds || row.product.kind != .consumable {
             members += dates("cancellation_date", revocation.date)
             members += texts(["cancellation_reason": String(revocation.reason)])
         } else if row.tellsUpgradeAsCancellation {

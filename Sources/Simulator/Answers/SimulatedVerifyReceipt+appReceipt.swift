@@ -14,7 +14,7 @@ extension SimulatedVerifyReceipt {
         if receipt.hasAutoRenewable {
             let current = receipt.customer.transactions.filter(\.isInReceipts)
             let plan = latestPlan(for: receipt, named: "latest", version: nil, current.map(\.receiptId))
-            let latest = try latest(plan, for: receipt)
+            let latest = try latest(plan, of: receipt.customer)
             let rows = excludesOld ? newestPerSubscription(current) : Array(ascending(current).suffix(100))
             members += [
                 Member("latest_receipt_info", .array(rows.map { AnswerRows.transaction($0, isCurrent: true) })),

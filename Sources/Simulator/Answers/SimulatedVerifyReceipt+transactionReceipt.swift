@@ -27,7 +27,7 @@ extension SimulatedVerifyReceipt {
         let willRenew = Member("auto_renew_status", .number(renewal.willRenew ? 1 : 0))
         let product = Member("auto_renew_product_id", .string(renewal.autoRenewProductId))
         if renewal.isEntitled {
-            let latest = try latest(plan, for: receipt)
+            let latest = try latest(plan, of: receipt.customer)
             return .object([
                 own, product, willRenew, Member("latest_receipt_info", info),
                 Member("latest_receipt", .string(latest.base64)), Member("status", .number(0)),

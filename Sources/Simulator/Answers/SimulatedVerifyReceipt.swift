@@ -74,17 +74,29 @@ package struct SimulatedVerifyReceipt: Sendable {
     func latestPlan(
         for receipt: IssuedReceipt, named name: String, version: UInt8?, _ transactionIds: [String]
     ) -> ReceiptPlan {
-        let changes = book.changes(of: receipt.customer)
-        return ReceiptPlan(
-            id: "\(receipt.customer.id)-\(name)" + (changes > 0 ? "-\(changes)" : ""), version: version,
-            creationDate: clock.now,
+        ReceiptPlan(
+            id: Self.latestId(of: receipt.customer, name), version: version, creationDate: clock.now,
             transactionIds: transactionIds, seed: receipt.plan.seed &+ 1)
     }
 
+    /// The newest App Receipt of a customer, whatever the devices hold.
+    func latest(of customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt {
+        let plan = ReceiptPlan(
+            id: Self.latestId(of: customer, "notified"), version: nil, creationDate: clock.now,
+            transactionIds: customer.transactions.filter(\.isInReceipts).map(\.receiptId),
+            seed: (customer.receipts.first?.seed ?? 0) &+ 2)
+        return try latest(plan, of: customer)
+    }
+
+    /// Another one after each change.
+    private static func latestId(of customer: SimulatedCustomer, _ name: String) -> String {
+        "\(customer.id)-\(name)" + (customer.changedAt.map { "-\($0.milliseconds)" } ?? "")
+    }
+
     /// Signed once, at the first request for it, and then the same.
-    func latest(_ plan: ReceiptPlan, for receipt: IssuedReceipt) throws(CryptographyError) -> IssuedReceipt {
+    func latest(_ plan: ReceiptPlan, of customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt {
         if let known = registry.receipt(id: plan.id) { return known }
-        let issued = try mint.issue(plan, for: receipt.customer)
+        let issued = try mint.issue(plan, for: customer)
         registry.add(issued)
         onIssue(issued)
         return issued

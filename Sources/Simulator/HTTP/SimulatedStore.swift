@@ -2,6 +2,7 @@ package import Cryptography
 import Hummingbird
 import Logging
 import NIOCore
+package import StoreTypes
 import Synchronization
 
 /// A stand-in App Store: a world of customers, their signed receipts, verifyReceipt and the Server API over HTTP.
@@ -11,6 +12,10 @@ package final class SimulatedStore: Sendable {
     package let clock: SimulatedClock
     package let verifyReceipt: SimulatedVerifyReceipt
     package let serverAPI: SimulatedServerAPI
+    /// What happens to the customers while the store runs.
+    package let events: EventMaker
+    /// What the app's server is told of it.
+    package let outbox: NotificationOutbox
     /// Of the app's owner: what a caller of the Server API needs.
     package let credentials: SimulatedCredentials
     package let faults = FaultBook()
@@ -37,7 +42,7 @@ package final class SimulatedStore: Sendable {
     ) throws(CryptographyError) {
         let mint = ReceiptMint(pki: pki)
         let registry = ReceiptRegistry()
-        let book = CustomerBook(world)
+        let book = CustomerBook(world, clock: clock)
         self.world = world
         self.pki = pki
         self.clock = clock
@@ -45,7 +50,15 @@ package final class SimulatedStore: Sendable {
         minted = try ReceiptsInStock(world: world, mint: mint, registry: registry, keep: keep)
         verifyReceipt = SimulatedVerifyReceipt(
             mint: mint, registry: registry, book: book, clock: clock, onIssue: onIssue)
-        serverAPI = try SimulatedServerAPI(book: book, signer: pki.jwsSigner, credentials: credentials, clock: clock)
+        let mailing = NotificationBodies(
+            log: NotificationLog(), payloads: NotificationPayload(mint: JWSMint(pki.jwsSigner)),
+            firstVersion: FirstVersionBody(book: book, verifyReceipt: verifyReceipt))
+        let courier = NotificationCourier(log: mailing.log, clock: clock) { mailing.body(of: $0) }
+        events = EventMaker(book)
+        outbox = NotificationOutbox(log: mailing.log, courier: courier)
+        serverAPI = try SimulatedServerAPI(
+            book: book, events: events, outbox: outbox, mint: mailing.payloads.mint, credentials: credentials,
+            clock: clock)
     }
 
     package var mint: ReceiptMint { verifyReceipt.mint }
@@ -58,6 +71,30 @@ package final class SimulatedStore: Sendable {
 }
 
 extension SimulatedStore {
+    /// Lets events happen and tells of them.
+    @discardableResult
+    package func happen(
+        _ count: Int, seed: UInt64? = nil, in environment: AppStoreEnvironment? = nil,
+        _ options: DeliveryOptions = .init()
+    ) -> [EventOutcome] {
+        let outcomes = events.make(count, seed: seed, in: environment)
+        outbox.post(outcomes, options)
+        return outcomes
+    }
+
+    /// Lets one event happen and tells of it.
+    @discardableResult
+    package func happen(
+        _ wish: EventWish, seed: UInt64? = nil, _ options: DeliveryOptions = .init()
+    ) throws(EventFailure) -> EventOutcome {
+        let outcome = try events.make(wish, seed: seed)
+        outbox.post([outcome], options)
+        return outcome
+    }
+
+    /// Every notification since the world began.
+    package var notifications: NotificationLog { outbox.log }
+
     /// Serves in the background until ``stop()``; gives the bound port.
     package func start(host: String = "127.0.0.1", port: Int = 0) async throws -> Int {
         let (ports, continuation) = AsyncThrowingStream.makeStream(of: Int.self)
@@ -95,7 +132,8 @@ extension SimulatedStore {
     ) async throws {
         let (failures, failure) = AsyncThrowingStream.makeStream(of: Never.self)
         let routes = SimulatorRoutes(
-            verifyReceipt: verifyReceipt, serverAPI: serverAPI, faults: faults, requests: requests)
+            verifyReceipt: verifyReceipt, serverAPI: serverAPI, faults: faults, requests: requests, events: events,
+            outbox: outbox)
         let application = Application(
             router: routes.router(),
             configuration: .init(address: .hostname(host, port: port)),
@@ -112,6 +150,7 @@ extension SimulatedStore {
                 if stopsOnSignals { try await application.runService() } else { try await application.run() }
             }
             group.addTask { for try await _ in failures {} }
+            group.addTask { await self.outbox.courier.run() }
             try await group.next()
             group.cancelAll()
         }

@@ -9,6 +9,8 @@ struct SimulatorRoutes: Sendable {
     let serverAPI: SimulatedServerAPI
     let faults: FaultBook
     let requests: RequestLog
+    let events: EventMaker
+    let outbox: NotificationOutbox
 
     /// More than that Apple's endpoint refuses with 413.
     static let maximumBodySize = 3_145_728
@@ -37,6 +39,7 @@ struct SimulatorRoutes: Sendable {
             requests.removeAll()
             return HTTPResponse.Status.noContent
         }
+        addEvents(to: router)
         return router
     }
 

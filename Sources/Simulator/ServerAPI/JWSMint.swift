@@ -3,6 +3,9 @@ import StoreTypes
 import Synchronization
 
 /// Signs what the Server API hands out, when it is asked for; within a second the same row is signed once.
+///
+/// `signedDate` is what receivers order the states of a record by: no state is dated earlier than the change that made
+/// it, nor a former one later. Callers say when they looked, which is before they read the customer.
 final class JWSMint: Sendable {
     /// What was wished to be wrong with signed data.
     enum Tampering: Sendable, Hashable {
@@ -19,16 +22,16 @@ final class JWSMint: Sendable {
     private struct Key: Hashable {
         let row: Row
         let second: Int64
+        /// The same row may come back after a change and another one.
+        let changedAt: Timestamp?
     }
 
-    private let clock: SimulatedClock
     private let key: SigningKey
     /// `BASE64URL(header)`, the same for all.
     private let header: String
     private let signed = Mutex<[Key: String]>([:])
 
-    init(_ signer: ReceiptSigner, clock: SimulatedClock) {
-        self.clock = clock
+    init(_ signer: ReceiptSigner) {
         key = signer.leaf.key
         let chain = signer.certificates.map { JSONValue.string(Base64.encode($0)) }
         header = Base64.encodeURLSafe(
@@ -38,21 +41,31 @@ final class JWSMint: Sendable {
     // Swift 6.3.1 crashes when it optimises what these are inlined into (CopyPropagation: "Found ownership error").
     @inline(never)
     func transaction(
-        _ transaction: SimulatedTransaction, _ environment: AppStoreEnvironment, _ tampering: Tampering? = nil
+        _ transaction: SimulatedTransaction, of customer: SimulatedCustomer, at instant: Timestamp,
+        _ tampering: Tampering? = nil
     ) throws(CryptographyError) -> String {
         if let tampering {
-            return try sign(
-                transaction.row(environment, signedDate: clock.now, bundleId: Self.bundleId(tampering)), tampering)
+            let date = Self.date(of: customer, at: instant)
+            let bundleId = Self.bundleId(tampering)
+            return try sign(transaction.row(customer.environment, signedDate: date, bundleId: bundleId), tampering)
         }
-        return try cached(.transaction(transaction)) { transaction.row(environment, signedDate: $0) }
+        return try cached(.transaction(transaction), of: customer, at: instant) {
+            transaction.row(customer.environment, signedDate: $0)
+        }
     }
 
     @inline(never)
     func renewal(
-        _ renewal: SimulatedRenewal, _ environment: AppStoreEnvironment, _ tampering: Tampering? = nil
+        _ renewal: SimulatedRenewal, of customer: SimulatedCustomer, at instant: Timestamp,
+        _ tampering: Tampering? = nil
     ) throws(CryptographyError) -> String {
-        if let tampering { return try sign(renewal.row(environment, signedDate: clock.now), tampering) }
-        return try cached(.renewal(renewal)) { renewal.row(environment, signedDate: $0) }
+        if let tampering {
+            let date = Self.date(of: customer, at: instant)
+            return try sign(renewal.row(customer.environment, signedDate: date), tampering)
+        }
+        return try cached(.renewal(renewal), of: customer, at: instant) {
+            renewal.row(customer.environment, signedDate: $0)
+        }
     }
 
     func sign(_ payload: JSONValue, _ tampering: Tampering? = nil) throws(CryptographyError) -> String {
@@ -66,12 +79,18 @@ final class JWSMint: Sendable {
         tampering == .wrongBundle ? "com.example.other" : SimulatedApp.first.bundleId
     }
 
+    private static func date(of customer: SimulatedCustomer, at instant: Timestamp) -> Timestamp {
+        max(instant, customer.changedAt ?? instant)
+    }
+
     @inline(never)
-    private func cached(_ row: Row, payload: (Timestamp) -> JSONValue) throws(CryptographyError) -> String {
-        let now = clock.now
-        let key = Key(row: row, second: now.seconds)
+    private func cached(
+        _ row: Row, of customer: SimulatedCustomer, at instant: Timestamp, payload: (Timestamp) -> JSONValue
+    ) throws(CryptographyError) -> String {
+        let date = Self.date(of: customer, at: instant)
+        let key = Key(row: row, second: date.seconds, changedAt: customer.changedAt)
         if let known = signed.withLock({ $0[key] }) { return known }
-        let jws = try sign(payload(now))
+        let jws = try sign(payload(date))
         signed.withLock {
             if $0.count >= 20_000 { $0.removeAll() }
             $0[key] = jws

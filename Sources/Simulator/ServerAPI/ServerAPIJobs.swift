@@ -11,12 +11,6 @@ final class ServerAPIJobs: Sendable {
         let failed: Int64
     }
 
-    /// A test notification: what was sent, and when.
-    struct TestNotification: Sendable {
-        let signedPayload: String
-        let attemptDate: Timestamp
-    }
-
     private struct Place: Hashable {
         let name: String
         let environment: AppStoreEnvironment
@@ -25,7 +19,7 @@ final class ServerAPIJobs: Sendable {
     private struct Contents {
         var number: Int64 = 0
         var extensions: [Place: MassExtension] = [:]
-        var notifications: [Place: TestNotification] = [:]
+        var notifications: [Place: Int] = [:]
     }
 
     private let contents = Mutex(Contents())
@@ -46,11 +40,12 @@ final class ServerAPIJobs: Sendable {
         contents.withLock { $0.extensions[Place(name: identifier, environment: environment)] = job }
     }
 
-    func testNotification(_ token: String, _ environment: AppStoreEnvironment) -> TestNotification? {
+    /// The number of a test notification in the log.
+    func testNotification(_ token: String, _ environment: AppStoreEnvironment) -> Int? {
         contents.withLock { $0.notifications[Place(name: token, environment: environment)] }
     }
 
-    func add(_ notification: TestNotification, _ token: String, _ environment: AppStoreEnvironment) {
-        contents.withLock { $0.notifications[Place(name: token, environment: environment)] = notification }
+    func add(testNotification number: Int, _ token: String, _ environment: AppStoreEnvironment) {
+        contents.withLock { $0.notifications[Place(name: token, environment: environment)] = number }
     }
 }

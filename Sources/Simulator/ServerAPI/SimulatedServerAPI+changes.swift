@@ -9,8 +9,7 @@ extension SimulatedServerAPI {
         guard let token = try call.request.document()["appAccountToken"]?.text, Self.isUUID(token) else {
             throw APIFailure(4_000_183)
         }
-        let now = clock.now
-        book.change(customer) { customer in
+        book.change(customer) { customer, now in
             for place in customer.transactions.indices
             where customer.transactions[place].originalTransactionId == first.transactionId {
                 customer.transactions[place].appAccountToken = token.lowercased()
@@ -28,7 +27,7 @@ extension SimulatedServerAPI {
     func finish(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, transaction) = try transaction(call)
         if !transaction.isFinished {
-            book.change(customer) { customer in
+            book.change(customer) { customer, _ in
                 for place in customer.transactions.indices
                 where customer.transactions[place].transactionId == transaction.transactionId {
                     customer.transactions[place].isFinished = true

@@ -1,7 +1,7 @@
 import StoreTypes
 
 /// Later renewal dates, for one subscription or all of a product. Days are days in the sandbox too: this world's
-/// sandbox does not run faster.
+/// sandbox does not run faster. The app's server is told of each.
 extension SimulatedServerAPI {
     private struct Wish {
         let days: Int64
@@ -47,21 +47,20 @@ extension SimulatedServerAPI {
         let year = clock.now.advanced(byMilliseconds: -365 * CustomerBuilder.day)
         guard renewal.extensionDates.filter({ $0 > year }).count < 2 else { throw APIFailure(4_030_005) }
         guard renewal.status == .active, newest.price > 0 else { throw APIFailure(4_030_004) }
-        let date = expires.advanced(byMilliseconds: days * CustomerBuilder.day)
-        let now = clock.now
-        book.change(customer) { customer in
-            for place in customer.transactions.indices
-            where customer.transactions[place].transactionId == newest.transactionId {
-                customer.transactions[place].expiresDate = date
-                customer.transactions[place].changeDate = now
-            }
-            for place in customer.renewals.indices
-            where customer.renewals[place].originalTransactionId == renewal.originalTransactionId {
-                customer.renewals[place].renewalDate = date
-                customer.renewals[place].extensionDates.append(now)
-            }
+        tell(of: renewal, customer) { $0.extend($1, days: days) }
+        return (newest.webOrderLineItemId, expires.advanced(byMilliseconds: days * CustomerBuilder.day))
+    }
+
+    /// Gives `story` the place of the subscription.
+    private func tell(
+        of renewal: SimulatedRenewal, _ customer: SimulatedCustomer, _ story: (inout EventStory, Int) -> Void
+    ) {
+        let outcome = events.make(of: customer) { told in
+            let original = renewal.originalTransactionId
+            let place = told.customer.renewals.firstIndex { $0.originalTransactionId == original }
+            if let place { story(&told, place) }
         }
-        return (newest.webOrderLineItemId, date)
+        if let outcome { outbox.post([outcome]) }
     }
 
     /// Done at once; Apple takes hours. The same identifier again changes nothing.
@@ -84,6 +83,7 @@ extension SimulatedServerAPI {
                         counts.succeeded += 1
                     } else {
                         counts.failed += 1
+                        tell(of: renewal, customer) { $0.tellExtensionFailure($1) }
                     }
                 }
             }
@@ -91,6 +91,11 @@ extension SimulatedServerAPI {
                 .init(
                     productId: product, completeDate: clock.now, succeeded: counts.succeeded, failed: counts.failed),
                 wish.identifier, call.environment)
+            let summary = SimulatedNotification.ExtensionSummary(
+                requestIdentifier: wish.identifier, productId: product,
+                storefronts: document["storefrontCountryCodes"]?.elements?.compactMap(\.text) ?? [],
+                succeeded: counts.succeeded, failed: counts.failed)
+            outbox.post([events.make(summary, in: call.environment, at: clock.now)])
         }
         return APIAnswer(body: .object(["requestIdentifier": .string(wish.identifier)]))
     }

@@ -5,12 +5,9 @@ extension SimulatedServerAPI {
     private typealias Member = JSONValue.Member
 
     func transactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
-        let (_, transaction) = try transaction(call)
-        return APIAnswer(
-            body: .object([
-                "signedTransactionInfo": .string(
-                    try mint.transaction(transaction, call.environment, call.fault?.tampering))
-            ]))
+        let (customer, transaction) = try transaction(call)
+        let signed = try mint.transaction(transaction, of: customer, at: call.instant, call.fault?.tampering)
+        return APIAnswer(body: .object(["signedTransactionInfo": .string(signed)]))
     }
 
     /// Version 1 leaves out finished consumables, unless they were refunded.
@@ -22,7 +19,7 @@ extension SimulatedServerAPI {
         var page = HistoryPage(rows: shown, hasMore: hasMore, revision: call.request.value("revision") ?? "0")
         if !shown.isEmpty { page.revision = Self.revision(of: shown[shown.count - 1]) }
         spoil(&page, of: rows, for: call)
-        let signed = try sign(page.rows, for: call)
+        let signed = try sign(page.rows, of: customer, for: call)
         return APIAnswer(
             body: .object(
                 [Member("revision", .string(page.revision)), Member("hasMore", .bool(page.hasMore))] + call.envelope
@@ -31,8 +28,10 @@ extension SimulatedServerAPI {
 
     private static func revision(of row: SimulatedTransaction) -> String { HistoryQuery.Revision(row).text }
 
-    private func sign(_ rows: [SimulatedTransaction], for call: ServerAPICall) throws -> [JSONValue] {
-        try rows.map { .string(try mint.transaction($0, call.environment, call.fault?.tampering)) }
+    func sign(
+        _ rows: some Sequence<SimulatedTransaction>, of customer: SimulatedCustomer, for call: ServerAPICall
+    ) throws -> [JSONValue] {
+        try rows.map { .string(try mint.transaction($0, of: customer, at: call.instant, call.fault?.tampering)) }
     }
 
     /// What one answer shows of a history.
@@ -79,8 +78,9 @@ extension SimulatedServerAPI {
                 "originalTransactionId": .string(renewal.originalTransactionId),
                 "status": .number(renewal.status.rawValue),
                 "signedTransactionInfo": .string(
-                    try mint.transaction(newest, call.environment, call.fault?.tampering)),
-                "signedRenewalInfo": .string(try mint.renewal(renewal, call.environment, call.fault?.tampering)),
+                    try mint.transaction(newest, of: customer, at: call.instant, call.fault?.tampering)),
+                "signedRenewalInfo": .string(
+                    try mint.renewal(renewal, of: customer, at: call.instant, call.fault?.tampering)),
             ])
             if let place = groups.firstIndex(where: { $0.group == group }) {
                 groups[place].items.append(item)
@@ -121,9 +121,9 @@ extension SimulatedServerAPI {
         guard (1...64).contains(order.utf8.count), order.allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber) })
         else { throw APIFailure(4_000_000) }
         guard let id = book.transactionId(order: order),
-            case .transaction(_, let transaction)? = book.find(id, in: .production)
+            case .transaction(let customer, let transaction)? = book.find(id, in: .production)
         else { return APIAnswer(body: .object(["status": .number(1)])) }
-        let signed = try mint.transaction(transaction, call.environment, call.fault?.tampering)
+        let signed = try mint.transaction(transaction, of: customer, at: call.instant, call.fault?.tampering)
         return APIAnswer(
             body: .object(["status": .number(0), "signedTransactions": .array([.string(signed)])]))
     }

@@ -4,7 +4,8 @@ import StoreTypes
 extension SimulatedServerAPI {
     /// Twenty a page, by the date of the refund; the revision is the last one's date and id.
     func refundHistory(_ call: ServerAPICall) throws -> APIAnswer {
-        let refunds = Self.refunds(of: try customer(call))
+        let customer = try customer(call)
+        let refunds = Self.refunds(of: customer)
         var rest = refunds
         let asked = call.request.value("revision")
         if let asked, asked != "0" {
@@ -15,7 +16,7 @@ extension SimulatedServerAPI {
         let revision = page.last.map { Self.place($0).text } ?? asked ?? "0"
         return APIAnswer(
             body: .object([
-                "signedTransactions": .array(try signed(page, call)), "revision": .string(revision),
+                "signedTransactions": .array(try sign(page, of: customer, for: call)), "revision": .string(revision),
                 "hasMore": .bool(rest.count > page.count),
             ]))
     }
@@ -23,12 +24,8 @@ extension SimulatedServerAPI {
     /// The fifty newest, by the original transaction only.
     func refundHistoryV1(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, _) = try original(call, malformed: 4_000_008, notOriginal: 4_040_005)
-        return APIAnswer(
-            body: .object(["signedTransactions": .array(try signed(Self.refunds(of: customer).suffix(50), call))]))
-    }
-
-    private func signed(_ rows: ArraySlice<SimulatedTransaction>, _ call: ServerAPICall) throws -> [JSONValue] {
-        try rows.map { .string(try mint.transaction($0, call.environment, call.fault?.tampering)) }
+        let newest = try sign(Self.refunds(of: customer).suffix(50), of: customer, for: call)
+        return APIAnswer(body: .object(["signedTransactions": .array(newest)]))
     }
 
     /// The end of family sharing is no refund.

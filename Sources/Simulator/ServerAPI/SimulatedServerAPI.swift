@@ -9,15 +9,26 @@ package final class SimulatedServerAPI: Sendable {
     let mint: JWSMint
     let clock: SimulatedClock
     let jobs = ServerAPIJobs()
+    let events: EventMaker
+    let log: NotificationLog
+    let archive: NotificationArchive
+    let payloads: NotificationPayload
+    let outbox: NotificationOutbox
     private let check: ProviderTokenCheck
 
-    package init(
-        book: CustomerBook, signer: ReceiptSigner, credentials: SimulatedCredentials, clock: SimulatedClock
+    init(
+        book: CustomerBook, events: EventMaker, outbox: NotificationOutbox, mint: JWSMint,
+        credentials: SimulatedCredentials, clock: SimulatedClock
     ) throws(CryptographyError) {
         self.book = book
+        self.events = events
+        self.outbox = outbox
         self.credentials = credentials
         self.clock = clock
-        mint = JWSMint(signer, clock: clock)
+        self.mint = mint
+        log = outbox.log
+        archive = NotificationArchive(book.world, outbox.log)
+        payloads = NotificationPayload(mint: mint)
         check = try ProviderTokenCheck(credentials, clock: clock)
     }
 
@@ -30,7 +41,7 @@ package final class SimulatedServerAPI: Sendable {
         if let later = limiter.take(endpoint, request.environment) {
             return APIFailure(4_290_000, retryAfter: String(later.milliseconds)).answer
         }
-        let call = ServerAPICall(request: request, values: values, fault: fault)
+        let call = ServerAPICall(request: request, values: values, fault: fault, instant: clock.now)
         do {
             return try answer(call, at: endpoint)
         } catch let failure as APIFailure {
@@ -102,6 +113,8 @@ struct ServerAPICall: Sendable {
     let request: APIRequest
     let values: [String]
     let fault: ServerAPIFault?
+    /// When it was asked: before anything is read that may change meanwhile.
+    let instant: Timestamp
 
     var environment: AppStoreEnvironment { request.environment }
 

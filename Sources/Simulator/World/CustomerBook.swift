@@ -19,24 +19,21 @@ package final class CustomerBook: Sendable {
 
     private struct Contents {
         var changed: [String: SimulatedCustomer] = [:]
-        var changes: [String: Int] = [:]
         var places: [String: Int]?
-        var orders: [String: String]?
     }
 
     package let world: World
+    private let clock: SimulatedClock
     private let contents = Mutex(Contents())
 
-    package init(_ world: World) {
+    package init(_ world: World, clock: SimulatedClock) {
         self.world = world
+        self.clock = clock
     }
 
     package func current(_ customer: SimulatedCustomer) -> SimulatedCustomer {
         contents.withLock { $0.changed[customer.id] } ?? customer
     }
-
-    /// How often a customer was changed; 0 as the world began.
-    package func changes(of customer: SimulatedCustomer) -> Int { contents.withLock { $0.changes[customer.id] ?? 0 } }
 
     /// Everybody in one environment.
     package func customers(in environment: AppStoreEnvironment) -> [SimulatedCustomer] {
@@ -57,20 +54,33 @@ package final class CustomerBook: Sendable {
 
     /// The id of the transaction that was ordered so.
     package func transactionId(order: String) -> String? {
-        contents.withLock { contents in
-            let orders = contents.orders ?? Self.orders(world)
-            contents.orders = orders
-            return orders[order]
-        }
+        guard order.hasPrefix("M"), let number = Int64(order.dropFirst(), radix: 36) else { return nil }
+        guard case .transaction(_, let transaction)? = find(String(number), in: .production) else { return nil }
+        return transaction.orderId == order ? transaction.transactionId : nil
     }
 
-    /// Changes one customer for good.
-    package func change(_ customer: SimulatedCustomer, _ edit: (inout SimulatedCustomer) -> Void) {
-        contents.withLock {
-            var current = $0.changed[customer.id] ?? customer
-            edit(&current)
-            $0.changed[customer.id] = current
-            $0.changes[customer.id, default: 0] += 1
+    /// Changes one customer for good; `edit` is told the instant of the change.
+    package func change(_ customer: SimulatedCustomer, _ edit: (inout SimulatedCustomer, Timestamp) -> Void) {
+        attempt(customer) { (customer, now) -> Void? in edit(&customer, now) }
+    }
+
+    /// The same for a change that may turn out to be impossible: then `edit` gives nil and nothing has changed.
+    @discardableResult
+    package func attempt<Result>(
+        _ customer: SimulatedCustomer, _ edit: (inout SimulatedCustomer, Timestamp) -> Result?
+    ) -> Result? {
+        contents.withLock { contents in
+            let former = contents.changed[customer.id] ?? customer
+            var current = former
+            let now = current.tick(clock.now)
+            guard let result = edit(&current, now) else { return nil }
+            contents.changed[customer.id] = current
+            var places = contents.places.take() ?? Self.places(world)
+            if let place = places[customer.appTransactionId] {
+                for new in current.transactions[former.transactions.count...] { places[new.transactionId] = place }
+            }
+            contents.places = places
+            return result
         }
     }
 
@@ -84,13 +94,5 @@ package final class CustomerBook: Sendable {
             }
         }
         return places
-    }
-
-    private static func orders(_ world: World) -> [String: String] {
-        var orders: [String: String] = [:]
-        for transaction in world.customers.lazy.flatMap(\.transactions) {
-            orders[transaction.orderId] = transaction.transactionId
-        }
-        return orders
     }
 }

@@ -15,6 +15,8 @@ package struct SimulatedCustomer: Sendable, Hashable {
     package let appTransactionId: String
     /// Where the app was ordered before it was out.
     package var preorderDate: Timestamp?
+    /// When something last changed since the world began; whatever is signed of the customer later is dated no earlier.
+    package var changedAt: Timestamp?
 
     /// What verifyReceipt answers, in the customer's own environment and with the right password, to each of the
     /// customer's receipts: 0, or 21006 where a transactionReceipt's subscription is over.
@@ -31,6 +33,13 @@ package struct SimulatedCustomer: Sendable, Hashable {
     /// By its own id, or the one that a restore gave it.
     package func transaction(_ id: String) -> SimulatedTransaction? {
         transactions.first { $0.transactionId == id || $0.restoredId == id }
+    }
+
+    /// The instant of a change now: later than any other change, and than anything signed before it.
+    mutating func tick(_ now: Timestamp) -> Timestamp {
+        let instant = max(now, changedAt ?? now).advanced(byMilliseconds: 1)
+        changedAt = instant
+        return instant
     }
 
     /// When the app was first downloaded: a day before the first purchase; in the sandbox always 2013-08-01.

@@ -12,7 +12,7 @@ package struct SimulatedRenewal: Sendable, Hashable {
     }
 
     package let originalTransactionId: String
-    package let productId: String
+    package var productId: String
     package var autoRenewProductId: String
     package var status: Status
     package var willRenew: Bool

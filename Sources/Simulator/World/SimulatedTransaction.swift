@@ -26,7 +26,7 @@ package struct SimulatedTransaction: Sendable, Hashable {
     package var tellsUpgradeAsCancellation = false
     /// The id under which a restore delivered it: receipts and verifyReceipt say this one, the Server API the first.
     package var restoredId: String?
-    /// A later change than those that have dates of their own.
+    /// The last change since the world began.
     package var changeDate: Timestamp?
 
     /// A refund, or the end of family sharing.
@@ -50,7 +50,8 @@ package struct SimulatedTransaction: Sendable, Hashable {
 
     /// The order of the history.
     package var lastModified: Timestamp {
-        [purchaseDate, revocation?.date, upgradedDate, changeDate].compactMap { $0 }.max() ?? purchaseDate
+        // A renewal may be told before it begins: what counts then is when it was told.
+        changeDate ?? [revocation?.date, upgradedDate].compactMap { $0 }.reduce(purchaseDate, max)
     }
 
     /// What the customer's mail calls the order: `M` and the id in base 36.

@@ -1,22 +1,7 @@
-import Cryptography
 import StoreTypes
 
-/// Something the App Store told the app's server: read off a customer's transactions and renewals.
-struct SimulatedNotification: Sendable {
-    let type: String
-    let subtype: String?
-    let date: Timestamp
-    let transaction: SimulatedTransaction
-    let renewal: SimulatedRenewal?
-
-    /// The same for the same event.
-    var uuid: String {
-        let name = "\(type).\(transaction.transactionId).\(date.milliseconds)"
-        let seed = SHA.digest(Array(name.utf8), with: .sha256).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        var random = SplitMix64(seed: seed)
-        return random.uuid()
-    }
-
+/// What the App Store told the app's server before this world began: read off a customer's transactions and renewals.
+extension SimulatedNotification {
     /// In the order in which they were sent.
     static func all(of customer: SimulatedCustomer) -> [SimulatedNotification] {
         (customer.transactions.flatMap { purchase($0, of: customer) }
@@ -29,7 +14,7 @@ struct SimulatedNotification: Sendable {
     ) -> [SimulatedNotification] {
         let renewal = customer.renewals.first { $0.originalTransactionId == transaction.originalTransactionId }
         func event(_ type: String, _ subtype: String?, _ date: Timestamp) -> SimulatedNotification {
-            .init(type: type, subtype: subtype, date: date, transaction: transaction, renewal: renewal)
+            .past(type, subtype, of: customer, at: date, transaction, renewal)
         }
         var events: [SimulatedNotification] = []
         let isFirst = transaction.transactionId == transaction.originalTransactionId
@@ -64,6 +49,17 @@ struct SimulatedNotification: Sendable {
         case (.expired, _): (type, subtype) = ("EXPIRED", nil)
         case (.active, _), (.revoked, _): return nil
         }
-        return .init(type: type, subtype: subtype, date: date, transaction: newest, renewal: renewal)
+        return .past(type, subtype, of: customer, at: date, newest, renewal)
+    }
+
+    /// Which of several that a transaction gave shows in its date.
+    private static func past(
+        _ type: String, _ subtype: String?, of customer: SimulatedCustomer, at date: Timestamp,
+        _ transaction: SimulatedTransaction, _ renewal: SimulatedRenewal?
+    ) -> SimulatedNotification {
+        .init(
+            uuid: NotificationUUID.named("\(type).\(transaction.transactionId).\(date.milliseconds)"), type: type,
+            subtype: subtype, environment: customer.environment, customerId: customer.id, date: date,
+            transaction: transaction, renewal: transaction.isAutoRenewable ? renewal : nil)
     }
 }

@@ -1,0 +1,84 @@
+import Cryptography
+import StoreTypes
+
+/// Bodies of version 1: no signature, the shared secret in clear, and verifyReceipt's rows.
+///
+/// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
+///
+/// The outer members are the event's; `unified_receipt` is of the moment of sending, as developers observed that its
+/// `latest_receipt` differs between duplicates (https://developer.apple.com/forums/thread/716641).
+struct FirstVersionBody: Sendable {
+    private typealias Member = JSONValue.Member
+
+    let book: CustomerBook
+    let verifyReceipt: SimulatedVerifyReceipt
+
+    /// Nil for what is about no customer; version 1 does not know that.
+    func document(
+        _ notification: SimulatedNotification, as type: FirstVersionType
+    ) throws(CryptographyError) -> JSONValue? {
+        guard let transaction = notification.transaction,
+            let customer = book.find(transaction.transactionId, in: notification.environment)?.customer
+        else { return nil }
+        let isProduction = notification.environment == .production
+        var members = [
+            Member("notification_type", .string(type.rawValue)),
+            Member("password", .string(SimulatedApp.first.sharedSecret)),
+            // Not the word of all other places.
+            Member("environment", .string(isProduction ? "PROD" : "Sandbox")),
+            Member("bid", .string(SimulatedApp.first.bundleId)),
+            Member("bvrs", .string("42")),
+        ]
+        if let renewal = notification.renewal {
+            members += Self.members(of: renewal, isProduction: isProduction)
+            if type == .changedStatus {
+                members += AnswerRows.dates("auto_renew_status_change_date", notification.date)
+            }
+        }
+        if let original = Int64(transaction.originalTransactionId) {
+            members.append(Member("original_transaction_id", .number(original)))
+        }
+        members.append(Member("unified_receipt", try unifiedReceipt(of: customer, about: transaction)))
+        return .object(members)
+    }
+
+    private static func members(of renewal: SimulatedRenewal, isProduction: Bool) -> [Member] {
+        var members = [Member("auto_renew_product_id", .string(renewal.autoRenewProductId))]
+        if isProduction, let product = SimulatedProduct.named(renewal.autoRenewProductId) {
+            members.append(Member("auto_renew_adam_id", .string(String(product.itemId))))
+        }
+        members.append(Member("auto_renew_status", .string(AnswerRows.flag(renewal.willRenew))))
+        if let intent = renewal.expirationIntent { members.append(Member("expiration_intent", .number(intent))) }
+        return members
+    }
+
+    private func unifiedReceipt(
+        of customer: SimulatedCustomer, about transaction: SimulatedTransaction
+    ) throws(CryptographyError) -> JSONValue {
+        let latest = try verifyReceipt.latest(of: customer)
+        let rows = Self.rows(of: customer, about: transaction)
+        return .object([
+            "status": .number(0), "environment": .string(customer.environment.rawValue),
+            "latest_receipt_info": .array(
+                rows.map { AnswerRows.transaction($0, isCurrent: true, tellsConsumableRefunds: true) }),
+            "latest_receipt": .string(latest.base64),
+            "pending_renewal_info": customer.renewals.isEmpty
+                ? nil : .array(customer.renewals.map(AnswerRows.renewal)),
+        ])
+    }
+
+    /// The newest hundred, those that expire last first, those that do not expire behind them.
+    private static func rows(
+        of customer: SimulatedCustomer, about transaction: SimulatedTransaction
+    ) -> [SimulatedTransaction] {
+        customer.transactions.filter { $0.isInReceipts || $0.transactionId == transaction.transactionId }.suffix(100)
+            .sorted { left, right in
+                switch (left.expiresDate, right.expiresDate) {
+                case (let left?, let right?) where left != right: left > right
+                case (nil, _?): false
+                case (_?, nil): true
+                default: left.purchaseDate > right.purchaseDate
+                }
+            }
+    }
+}

@@ -1,0 +1,63 @@
+/// The types of version 1:
+/// https://developer.apple.com/documentation/appstoreservernotifications/notification_type
+enum FirstVersionType: String, Sendable, Hashable {
+    case initialBuy = "INITIAL_BUY"
+    case interactiveRenewal = "INTERACTIVE_RENEWAL"
+    case renewed = "DID_RENEW"
+    case recovered = "DID_RECOVER"
+    case changedPreference = "DID_CHANGE_RENEWAL_PREF"
+    case changedStatus = "DID_CHANGE_RENEWAL_STATUS"
+    case failed = "DID_FAIL_TO_RENEW"
+    case priceIncreaseConsent = "PRICE_INCREASE_CONSENT"
+    case cancelled = "CANCEL"
+    case refunded = "REFUND"
+    case revoked = "REVOKE"
+    case consumptionRequest = "CONSUMPTION_REQUEST"
+
+    /// What an event gives in version 1, in the order of sending, with the place of the version 2 notification that each
+    /// stands for. Many events give nothing: a plain expiry, the end of a grace period, one-time purchases.
+    static func all(of outcome: EventOutcome) -> [(place: Int, type: FirstVersionType)] {
+        outcome.notifications.enumerated().flatMap { place, notification in
+            types(of: notification, outcome).map { (place, $0) }
+        }
+    }
+
+    private static func types(of notification: SimulatedNotification, _ outcome: EventOutcome) -> [FirstVersionType] {
+        switch (notification.type, notification.subtype) {
+        case ("SUBSCRIBED", "INITIAL_BUY"): notification.transaction?.isFamilyShared == true ? [] : [.initialBuy]
+        case ("SUBSCRIBED", _):
+            isSameProduct(notification, outcome) ? [.changedStatus] : [.interactiveRenewal, .changedStatus]
+        case ("DID_CHANGE_RENEWAL_PREF", "UPGRADE"), ("OFFER_REDEEMED", "UPGRADE"):
+            [.changedStatus, .interactiveRenewal]
+        case ("DID_CHANGE_RENEWAL_PREF", _), ("OFFER_REDEEMED", "DOWNGRADE"): [.changedPreference]
+        case ("DID_CHANGE_RENEWAL_STATUS", _): [.changedStatus]
+        case ("DID_RENEW", "BILLING_RECOVERY"): [.recovered]
+        case ("DID_RENEW", _): [.renewed]
+        case ("DID_FAIL_TO_RENEW", _): [.failed]
+        case ("EXPIRED", "BILLING_RETRY"): [.changedStatus]
+        case ("EXPIRED", "VOLUNTARY"): []
+        case ("EXPIRED", _): turnsOff(notification, outcome) ? [.changedStatus] : []
+        case ("PRICE_INCREASE", "PENDING"): [.priceIncreaseConsent]
+        // The end of the renewal is told by the notification after it.
+        case ("REFUND", _): notification.transaction?.isAutoRenewable == true ? [.cancelled] : [.refunded]
+        case ("REVOKE", _): [.revoked]
+        case ("CONSUMPTION_REQUEST", _):
+            notification.transaction?.product.kind == .consumable ? [.consumptionRequest] : []
+        default: []
+        }
+    }
+
+    private static func isSameProduct(_ notification: SimulatedNotification, _ outcome: EventOutcome) -> Bool {
+        let former = outcome.before?.transactions.last {
+            $0.originalTransactionId == notification.transaction?.originalTransactionId
+        }
+        return former?.product == notification.transaction?.product
+    }
+
+    private static func turnsOff(_ notification: SimulatedNotification, _ outcome: EventOutcome) -> Bool {
+        let former = outcome.before?.renewals.first {
+            $0.originalTransactionId == notification.renewal?.originalTransactionId
+        }
+        return former?.willRenew == true && notification.renewal?.willRenew == false
+    }
+}

@@ -1,0 +1,104 @@
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// One connection to a receiver of notifications, for one request after another.
+///
+/// Not the project's own HTTP client: the simulator must not share the code that it is a test of.
+struct LoopbackConnection: Sendable {
+    private let channel: any Channel
+    let url: LoopbackURL
+
+    static func open(to url: LoopbackURL) async throws -> LoopbackConnection {
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.socketOption(.tcp_nodelay), value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHTTPClientHandlers()
+                    try channel.pipeline.syncOperations.addHandler(LoopbackExchange())
+                }
+            }
+        return LoopbackConnection(channel: try await bootstrap.connect(host: url.host, port: url.port).get(), url: url)
+    }
+
+    /// Posts JSON; gives the status, and whether the connection may be used again.
+    func post(_ body: [UInt8], to url: LoopbackURL, timeout: Duration) async throws -> LoopbackReply {
+        let answer = channel.eventLoop.makePromise(of: LoopbackReply.self)
+        let timer = channel.eventLoop.scheduleTask(in: .init(timeout)) { answer.fail(LoopbackTrouble.timedOut) }
+        let request = LoopbackRequest(url: url, body: ByteBuffer(bytes: body), answer: answer)
+        channel.writeAndFlush(request).whenFailure { answer.fail($0) }
+        defer { timer.cancel() }
+        return try await withTaskCancellationHandler {
+            try await answer.futureResult.get()
+        } onCancel: {
+            close()
+        }
+    }
+
+    func close() { channel.close(promise: nil) }
+}
+
+struct LoopbackReply: Sendable, Hashable {
+    let status: Int
+    let keepsAlive: Bool
+}
+
+struct LoopbackRequest: Sendable {
+    let url: LoopbackURL
+    let body: ByteBuffer
+    let answer: EventLoopPromise<LoopbackReply>
+}
+
+enum LoopbackTrouble: Error {
+    case timedOut, closed
+}
+
+/// Writes a request and waits for the end of its answer.
+private final class LoopbackExchange: ChannelDuplexHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias InboundOut = Never
+    typealias OutboundIn = LoopbackRequest
+    typealias OutboundOut = HTTPClientRequestPart
+
+    private var answer: EventLoopPromise<LoopbackReply>?
+    private var reply: LoopbackReply?
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let request = unwrapOutboundIn(data)
+        answer = request.answer
+        reply = nil
+        var head = HTTPRequestHead(version: .http1_1, method: .POST, uri: request.url.path)
+        head.headers = [
+            "Host": request.url.authority, "Content-Type": "application/json; charset=UTF-8",
+            "Content-Length": String(request.body.readableBytes), "User-Agent": "App-Store/1.0",
+        ]
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(request.body))), promise: nil)
+        context.write(wrapOutboundOut(.end(nil)), promise: promise)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        // 1xx are no answers yet.
+        case .head(let head) where head.status.code >= 200:
+            reply = LoopbackReply(status: Int(head.status.code), keepsAlive: head.isKeepAlive)
+        case .end:
+            guard let reply else { return }
+            answer?.succeed(reply)
+            answer = nil
+        case .head, .body: break
+        }
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        answer?.fail(error)
+        answer = nil
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        answer?.fail(LoopbackTrouble.closed)
+        answer = nil
+        context.fireChannelInactive()
+    }
+}

@@ -1,0 +1,16 @@
+/// What a letter says, made when it is sent.
+struct NotificationBodies: Sendable {
+    let log: NotificationLog
+    let payloads: NotificationPayload
+    let firstVersion: FirstVersionBody
+
+    /// `{"signedPayload": …}`, or the body of version 1; nil where there is none.
+    func body(of letter: Letter) -> [UInt8]? {
+        guard let notification = log[letter.number]?.notification else { return nil }
+        if let type = letter.type {
+            return (try? firstVersion.document(notification, as: type))??.bytes
+        }
+        guard let signed = try? payloads.signed(notification) else { return nil }
+        return JSONValue.object(["signedPayload": .string(signed)]).bytes
+    }
+}

@@ -1,0 +1,136 @@
+import StoreTypes
+
+/// Periods of subscriptions begin and end.
+extension EventStory {
+    /// How a period came about.
+    enum Beginning {
+        /// The period before it ends later than now where the event came early; the new one ends later still.
+        case renewal
+        /// Within the grace period the renewal is as if it had been paid in time; after it there is a gap.
+        case recovery
+        /// Bought by hand: begins now.
+        case purchase
+    }
+
+    /// Adds a period to a subscription that is active with it; gives its place.
+    mutating func begin(
+        _ product: SimulatedProduct, of place: Int, by beginning: Beginning, offer: SimulatedOffer? = nil
+    ) -> Int? {
+        guard let newest = newest(of: place) else { return nil }
+        let former = customer.transactions[newest]
+        let period = period(
+            of: product, after: former, wasInGrace: customer.renewals[place].status == .gracePeriod, beginning)
+        var transaction = SimulatedTransaction(
+            product: product, transactionId: identifiers.transaction(customer.environment),
+            originalTransactionId: former.originalTransactionId, purchaseDate: period.lowerBound,
+            originalPurchaseDate: former.originalPurchaseDate, expiresDate: period.upperBound,
+            price: Self.price(of: product, offer), appTransactionId: customer.appTransactionId)
+        transaction.isFamilyShared = former.isFamilyShared
+        transaction.appAccountToken = former.appAccountToken
+        if !former.isFamilyShared { transaction.webOrderLineItemId = identifiers.lineItem(customer.environment) }
+        transaction.offer = offer
+        transaction.isRenewal = beginning != .purchase
+        transaction.changeDate = date
+        customer.transactions.append(transaction)
+        customer.renewals[place].begin(transaction, product)
+        return customer.transactions.count - 1
+    }
+
+    private func period(
+        of product: SimulatedProduct, after former: SimulatedTransaction, wasInGrace: Bool, _ beginning: Beginning
+    ) -> Range<Timestamp> {
+        let length = product.days * CustomerBuilder.day
+        var start = purchaseDate
+        var paidUntil = start
+        if let expires = former.expiresDate {
+            switch beginning {
+            case .renewal: paidUntil = max(start, expires)
+            case .recovery where wasInGrace:
+                let isFree = customer.transactions.last.map { $0.purchaseDate < expires } ?? true
+                if expires < start, isFree { (start, paidUntil) = (expires, expires) }
+            default: break
+            }
+        }
+        return start..<paidUntil.advanced(byMilliseconds: length)
+    }
+
+    static func price(of product: SimulatedProduct, _ offer: SimulatedOffer?) -> Int64 {
+        offer?.discountType == "FREE_TRIAL" ? 0 : offer == nil ? product.price : product.price / 2
+    }
+
+    /// The time of the running period is over, if it is not yet; gives its place.
+    mutating func end(_ place: Int) -> Int? {
+        guard let newest = newest(of: place) else { return nil }
+        let row = customer.transactions[newest]
+        let end = max(Timestamp(seconds: date.seconds), row.purchaseDate.advanced(byMilliseconds: 1000))
+        if let expires = row.expiresDate, expires > end {
+            customer.transactions[newest].expiresDate = end
+            customer.transactions[newest].changeDate = date
+            customer.renewals[place].renewalDate = end
+        }
+        return newest
+    }
+
+    mutating func renew(_ place: Int) {
+        let renewal = customer.renewals[place]
+        guard let product = SimulatedProduct.named(renewal.autoRenewProductId),
+            let new = begin(product, of: place, by: .renewal, offer: renewal.offer)
+        else { return }
+        tell("DID_RENEW", of: new)
+    }
+
+    mutating func recover(_ place: Int) {
+        guard let product = SimulatedProduct.named(customer.renewals[place].autoRenewProductId),
+            let new = begin(product, of: place, by: .recovery)
+        else { return }
+        tell("DID_RENEW", "BILLING_RECOVERY", of: new)
+    }
+
+    mutating func fail(_ place: Int, withGrace: Bool) {
+        guard let newest = end(place) else { return }
+        let end = customer.transactions[newest].expiresDate ?? date
+        customer.renewals[place].status = withGrace ? .gracePeriod : .billingRetry
+        customer.renewals[place].expirationIntent = 2
+        customer.renewals[place].isInBillingRetryPeriod = true
+        customer.renewals[place].gracePeriodExpiresDate =
+            withGrace ? end.advanced(byMilliseconds: 16 * CustomerBuilder.day) : nil
+        tell("DID_FAIL_TO_RENEW", withGrace ? "GRACE_PERIOD" : nil, of: newest)
+    }
+
+    mutating func endGrace(_ place: Int) {
+        guard let newest = newest(of: place) else { return }
+        customer.renewals[place].status = .billingRetry
+        customer.renewals[place].gracePeriodExpiresDate = nil
+        tell("GRACE_PERIOD_EXPIRED", of: newest)
+    }
+
+    mutating func expire(_ place: Int, _ subtype: String?, intent: Int64) {
+        guard let newest = end(place) else { return }
+        customer.renewals[place].status = .expired
+        customer.renewals[place].willRenew = false
+        customer.renewals[place].expirationIntent = intent
+        customer.renewals[place].isInBillingRetryPeriod = false
+        customer.renewals[place].gracePeriodExpiresDate = nil
+        customer.renewals[place].offer = nil
+        customer.renewals[place].eligibleWinBackOfferIds = ["come_back", "come_back_free"]
+        tell("EXPIRED", subtype, of: newest)
+    }
+}
+
+extension SimulatedRenewal {
+    /// All that spoke of the end is gone.
+    fileprivate mutating func begin(_ transaction: SimulatedTransaction, _ product: SimulatedProduct) {
+        productId = product.productId
+        autoRenewProductId = product.productId
+        status = .active
+        willRenew = true
+        expirationIntent = nil
+        isInBillingRetryPeriod = nil
+        gracePeriodExpiresDate = nil
+        priceIncreaseStatus = nil
+        offer = nil
+        eligibleWinBackOfferIds = []
+        renewalDate = transaction.expiresDate ?? renewalDate
+        renewalPrice = product.price
+    }
+}

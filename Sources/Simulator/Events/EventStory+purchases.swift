@@ -1,0 +1,58 @@
+import StoreTypes
+
+/// Customers buy.
+extension EventStory {
+    mutating func buy(_ product: SimulatedProduct) {
+        let place = append(product, expires: nil, offer: nil)
+        customer.transactions[place].isFinished = product.kind != .consumable || random.number(below: 2) == 0
+        tell("ONE_TIME_CHARGE", of: place)
+    }
+
+    /// The first subscription in a group, sometimes with an introductory offer.
+    mutating func subscribe() {
+        let groups = customer.freeGroups
+        guard !groups.isEmpty else { return }
+        let group = groups[Int(random.number(below: Int64(groups.count)))]
+        let products = SimulatedApp.first.products.filter { $0.group == group }
+        let product = products[Int(random.number(below: Int64(products.count)))]
+        let offer = [nil, SimulatedOffer.freeTrial, .introductory][Int(random.number(below: 3))]
+        let length = (offer == .freeTrial ? 7 : product.days) * CustomerBuilder.day
+        let start = purchaseDate
+        let place = append(product, expires: start.advanced(byMilliseconds: length), offer: offer)
+        let bought = customer.transactions[place]
+        var renewal = SimulatedRenewal(
+            originalTransactionId: bought.originalTransactionId, productId: product.productId,
+            autoRenewProductId: product.productId, status: .active, willRenew: true, recentSubscriptionStartDate: start,
+            renewalDate: bought.expiresDate ?? start, renewalPrice: product.price,
+            appTransactionId: customer.appTransactionId)
+        renewal.appAccountToken = bought.appAccountToken
+        customer.renewals.append(renewal)
+        tell("SUBSCRIBED", "INITIAL_BUY", of: place)
+    }
+
+    /// Back after an end, with the same product or another of the group; sometimes with a win-back offer.
+    mutating func resubscribe(_ place: Int, to product: SimulatedProduct?) {
+        let renewal = customer.renewals[place]
+        let winsBack = !renewal.eligibleWinBackOfferIds.isEmpty && random.number(below: 3) == 0
+        guard let product = product ?? SimulatedProduct.named(renewal.productId),
+            let new = begin(product, of: place, by: .purchase, offer: winsBack ? .winBack : nil)
+        else { return }
+        customer.renewals[place].recentSubscriptionStartDate = customer.transactions[new].purchaseDate
+        tell("SUBSCRIBED", "RESUBSCRIBE", of: new)
+    }
+
+    private mutating func append(_ product: SimulatedProduct, expires: Timestamp?, offer: SimulatedOffer?) -> Int {
+        let start = purchaseDate
+        let id = identifiers.transaction(customer.environment)
+        var transaction = SimulatedTransaction(
+            product: product, transactionId: id, originalTransactionId: id, purchaseDate: start,
+            originalPurchaseDate: expires == nil ? start : start.advanced(byMilliseconds: 1000), expiresDate: expires,
+            price: Self.price(of: product, offer), appTransactionId: customer.appTransactionId)
+        transaction.appAccountToken = customer.transactions.first { !$0.isFamilyShared }?.appAccountToken
+        if expires != nil { transaction.webOrderLineItemId = identifiers.lineItem(customer.environment) }
+        transaction.offer = offer
+        transaction.changeDate = date
+        customer.transactions.append(transaction)
+        return customer.transactions.count - 1
+    }
+}

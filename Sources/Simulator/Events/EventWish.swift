@@ -1,0 +1,37 @@
+package import StoreTypes
+
+/// One event that is asked for, and whom it is to happen to; whoever is possible where nobody is named.
+package struct EventWish: Sendable, Hashable {
+    package var event: WorldEvent
+    package var customerId: String?
+    package var transactionId: String?
+    package var originalTransactionId: String?
+    package var environment: AppStoreEnvironment?
+
+    package init(
+        _ event: WorldEvent, customerId: String? = nil, transactionId: String? = nil,
+        originalTransactionId: String? = nil, environment: AppStoreEnvironment? = nil
+    ) {
+        self.event = event
+        self.customerId = customerId
+        self.transactionId = transactionId
+        self.originalTransactionId = originalTransactionId
+        self.environment = environment
+    }
+
+    /// Whether that is what is named; a transaction names its subscription too.
+    func admits(_ subject: EventSubject, of customer: SimulatedCustomer) -> Bool {
+        let named = transactionId.flatMap(customer.transaction)
+        switch subject {
+        case .customer: return true
+        case .subscription(let place):
+            let original = customer.renewals[place].originalTransactionId
+            return (originalTransactionId ?? original) == original
+                && (named.map { $0.originalTransactionId == original } ?? true)
+        case .transaction(let place):
+            let transaction = customer.transactions[place]
+            return (originalTransactionId ?? transaction.originalTransactionId) == transaction.originalTransactionId
+                && (named.map { $0.transactionId == transaction.transactionId } ?? true)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import StoreTypes
+
+/// Whom an event can happen to.
+extension WorldEvent {
+    /// Everything of that customer that the event is possible for now; dates do not matter, states do.
+    func subjects(in customer: SimulatedCustomer) -> [EventSubject] {
+        switch self {
+        case .buyConsumable, .buyNonRenewing: return [.customer]
+        case .buyNonConsumable:
+            let owns = customer.transactions.contains { $0.product == .unlock && $0.revocation == nil }
+            return owns ? [] : [.customer]
+        case .initialBuy: return customer.freeGroups.isEmpty ? [] : [.customer]
+        case .consumptionRequest, .refund, .refundDeclined, .refundReversed, .revoke:
+            return customer.transactions.indices.filter { admits(customer.transactions[$0]) }
+                .map(EventSubject.transaction)
+        default:
+            return customer.renewals.indices.filter { place in
+                let renewal = customer.renewals[place]
+                guard let newest = customer.newestTransaction(of: renewal) else { return false }
+                return admits(renewal) && (!isOwnersOnly || !newest.isFamilyShared)
+                    && (self != .extend || newest.price > 0)
+            }.map(EventSubject.subscription)
+        }
+    }
+
+    /// Only who bought a subscription changes it; the family follows.
+    private var isOwnersOnly: Bool {
+        switch self {
+        case .upgrade, .downgrade, .downgradeTakenBack, .offerRedeemed, .offerUpgrade, .offerDowngrade, .extend,
+            .priceIncreasePending, .priceIncreaseAccepted, .resubscribeOther:
+            true
+        default: false
+        }
+    }
+
+    private func admits(_ transaction: SimulatedTransaction) -> Bool {
+        let isPaid = transaction.price > 0 && !transaction.isFamilyShared && !transaction.isUpgraded
+        switch self {
+        case .refund, .refundDeclined: return isPaid && transaction.revocation == nil
+        case .consumptionRequest:
+            return isPaid && transaction.revocation == nil
+                && [.consumable, .autoRenewable].contains(transaction.product.kind)
+        case .refundReversed: return transaction.revocation.map { $0.type != "FAMILY_REVOKE" } ?? false
+        case .revoke: return transaction.isFamilyShared && transaction.revocation == nil
+        default: return false
+        }
+    }
+
+    private func admits(_ renewal: SimulatedRenewal) -> Bool {
+        let isActive = renewal.status == .active
+        let isUnchanged = renewal.autoRenewProductId == renewal.productId
+        switch self {
+        // Who has not consented is not charged.
+        case .renew: return isActive && renewal.willRenew && renewal.priceIncreaseStatus != 0
+        case .billingFailure, .billingFailureWithGrace, .autoRenewOff: return isActive && renewal.willRenew
+        case .billingRecovery: return [.billingRetry, .gracePeriod].contains(renewal.status)
+        case .gracePeriodExpired: return renewal.status == .gracePeriod
+        case .expireBillingRetry: return renewal.status == .billingRetry
+        case .expireVoluntary, .autoRenewOn: return isActive && !renewal.willRenew
+        case .expirePriceIncrease, .priceIncreaseAccepted: return isActive && renewal.priceIncreaseStatus == 0
+        case .expireProductNotForSale, .expireOther, .offerRedeemed: return isActive
+        case .resubscribe: return [.expired, .revoked].contains(renewal.status)
+        case .resubscribeOther: return [.expired, .revoked].contains(renewal.status) && renewal.otherProduct != nil
+        case .upgrade, .offerUpgrade: return isActive && renewal.productId == SimulatedProduct.monthly.productId
+        case .downgrade, .offerDowngrade:
+            return isActive && isUnchanged && renewal.willRenew
+                && renewal.productId == SimulatedProduct.yearly.productId
+        case .downgradeTakenBack: return isActive && !isUnchanged && renewal.willRenew
+        case .priceIncreasePending: return isActive && renewal.willRenew && renewal.priceIncreaseStatus == nil
+        case .extend: return isActive && renewal.extensionDates.count < 2
+        default: return false
+        }
+    }
+}
+
+extension SimulatedRenewal {
+    /// The group's other product; nil where there is none.
+    var otherProduct: SimulatedProduct? {
+        guard let own = SimulatedProduct.named(productId) else { return nil }
+        return SimulatedApp.first.products.first { $0.group == own.group && $0.productId != productId }
+    }
+}
+
+extension SimulatedCustomer {
+    /// The groups that the customer never subscribed to.
+    var freeGroups: [String] {
+        let taken = renewals.compactMap { SimulatedProduct.named($0.productId)?.group }
+        return [SimulatedProduct.subscriptionGroup, SimulatedProduct.newsGroup].filter { !taken.contains($0) }
+    }
+}

@@ -1,0 +1,68 @@
+import StoreTypes
+
+/// The body of `POST /events`.
+///
+/// `{"count": 100, "seed": 7, "environment": "production" | "sandbox"}` for many, or `{"event": "refund",
+/// "transactionId": "…"}` for one of ``WorldEvent``, with `originalTransactionId`, `customer` or nobody for whom it
+/// happens to. To either: `lost`, `doubled`, `shuffled` (shares from 0 to 1), `concurrency`, `speed`.
+struct EventsRequest: Sendable {
+    enum Kind: Sendable {
+        case some(Int)
+        case one(EventWish)
+    }
+
+    static let maximumCount: Int64 = 100_000
+
+    let kind: Kind
+    let seed: UInt64?
+    let environment: AppStoreEnvironment?
+    let options: DeliveryOptions
+
+    /// Nil when it is not understood.
+    init?(_ document: JSONValue) {
+        guard case .object = document, let options = DeliveryOptions(document) else { return nil }
+        self.options = options
+        seed = document["seed"]?.integer.map { UInt64(bitPattern: $0) }
+        switch document["environment"]?.text?.lowercased() {
+        case nil: environment = nil
+        case "production": environment = .production
+        case "sandbox": environment = .sandbox
+        default: return nil
+        }
+        if let name = document["event"]?.text {
+            guard let event = WorldEvent(rawValue: name) else { return nil }
+            kind = .one(
+                EventWish(
+                    event, customerId: document["customer"]?.text, transactionId: document["transactionId"]?.text,
+                    originalTransactionId: document["originalTransactionId"]?.text, environment: environment))
+        } else {
+            guard let count = document["count"]?.integer, (0...Self.maximumCount).contains(count) else { return nil }
+            kind = .some(Int(count))
+        }
+    }
+}
+
+extension DeliveryOptions {
+    fileprivate init?(_ document: JSONValue) {
+        self.init()
+        for (name, path) in [("lost", \Self.lost), ("doubled", \.doubled), ("shuffled", \.shuffled)] {
+            guard let value = document[name] else { continue }
+            guard let share = value.decimal, (0...1).contains(share) else { return nil }
+            self[keyPath: path] = share
+        }
+        if let value = document["concurrency"] {
+            guard let number = value.integer, (1...256).contains(number) else { return nil }
+            concurrency = Int(number)
+        }
+        if let value = document["speed"] {
+            guard let number = value.decimal, number > 0 else { return nil }
+            speed = number
+        }
+        if let number = document["seed"]?.integer { seed = UInt64(bitPattern: number) }
+    }
+}
+
+extension JSONValue {
+    /// A number with or without a fraction; this reader keeps the latter as text.
+    fileprivate var decimal: Double? { integer.map(Double.init) ?? text.flatMap(Double.init) }
+}

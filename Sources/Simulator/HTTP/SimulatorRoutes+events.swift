@@ -1,0 +1,67 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import StoreTypes
+
+/// Events and notifications: what tests ask of the simulator itself.
+extension SimulatorRoutes {
+    func addEvents(to router: Router<SimulatorContext>) {
+        router.post("events") { request, _ in try await happen(request) }
+        router.get("notifications/deliveries") { _, _ in Self.json(outbox.counts.document) }
+        router.get("notifications/targets") { _, _ in Self.json(outbox.targets.document) }
+        router.post("notifications/targets") { request, _ in try await setTarget(request) }
+        router.delete("notifications/targets") { _, _ in
+            outbox.targets.removeAll()
+            return HTTPResponse.Status.noContent
+        }
+    }
+
+    /// `{"events": [...]}`, each as ``EventOutcome/document``.
+    private func happen(_ request: Request) async throws -> Response {
+        guard let wish = try await document(of: request).flatMap(EventsRequest.init) else {
+            throw HTTPError(.badRequest, message: "count, or one of: \(Self.eventNames)")
+        }
+        let outcomes: [EventOutcome]
+        switch wish.kind {
+        case .some(let count): outcomes = events.make(count, seed: wish.seed, in: wish.environment)
+        case .one(let event):
+            do {
+                outcomes = [try events.make(event, seed: wish.seed)]
+            } catch .unknown {
+                throw HTTPError(.notFound, message: "no such customer or transaction")
+            } catch .impossible {
+                throw HTTPError(.conflict, message: "\(event.event.rawValue) is not possible as things stand")
+            }
+        }
+        outbox.post(outcomes, wish.options)
+        return Self.json(.object(["events": .array(outcomes.map(\.document))]))
+    }
+
+    /// `{"url": "http://127.0.0.1:9000/x", "version": 1 | 2, "environment": "production" | "sandbox", "timeout": 30}`.
+    private func setTarget(_ request: Request) async throws -> Response {
+        let document = try await document(of: request)
+        guard let url = document?["url"]?.text.flatMap(LoopbackURL.init) else {
+            throw HTTPError(.badRequest, message: "url: http:// to this machine only")
+        }
+        guard let version = NotificationTarget.Version(rawValue: document?["version"]?.integer ?? 2) else {
+            throw HTTPError(.badRequest, message: "version: 1 or 2")
+        }
+        let environment: AppStoreEnvironment?
+        switch document?["environment"]?.text?.lowercased() {
+        case nil: environment = nil
+        case "production": environment = .production
+        case "sandbox": environment = .sandbox
+        default: throw HTTPError(.badRequest, message: "environment: production or sandbox")
+        }
+        let seconds = min(max(document?["timeout"]?.integer ?? 30, 1), 600)
+        outbox.targets.set(.init(url: url, version: version, timeout: .seconds(seconds)), for: environment)
+        return Response(status: .created)
+    }
+
+    private func document(of request: Request) async throws -> JSONValue? {
+        let body = try await request.body.collect(upTo: 65_536)
+        return try? JSONValue(reading: Array(body.readableBytesView))
+    }
+
+    private static var eventNames: String { WorldEvent.allCases.map(\.rawValue).joined(separator: ", ") }
+}

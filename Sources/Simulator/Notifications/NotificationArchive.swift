@@ -1,0 +1,32 @@
+import StoreTypes
+import Synchronization
+
+/// All that Get Notification History can tell: what happened before the world began, then what was made since.
+final class NotificationArchive: Sendable {
+    private let world: World
+    private let log: NotificationLog
+    private let past = Mutex<[AppStoreEnvironment: [NotificationLog.Entry]]>([:])
+
+    init(_ world: World, _ log: NotificationLog) {
+        self.world = world
+        self.log = log
+    }
+
+    /// Oldest first; what comes later is behind what was there, so that places keep their meaning.
+    func entries(in environment: AppStoreEnvironment) -> [NotificationLog.Entry] {
+        past(environment) + log.all.filter { $0.isListed && $0.notification.environment == environment }
+    }
+
+    /// All of it was delivered at once.
+    private func past(_ environment: AppStoreEnvironment) -> [NotificationLog.Entry] {
+        if let known = past.withLock({ $0[environment] }) { return known }
+        let entries = world.customers.filter { $0.environment == environment }.flatMap(SimulatedNotification.all)
+            .sorted { ($0.date, $0.transaction?.transactionId ?? "") < ($1.date, $1.transaction?.transactionId ?? "") }
+            .map {
+                NotificationLog.Entry(
+                    notification: $0, isListed: true, attempts: [SendAttempt(date: $0.date, result: .success)])
+            }
+        past.withLock { $0[environment] = entries }
+        return entries
+    }
+}

@@ -1,0 +1,70 @@
+import Cryptography
+import StoreTypes
+
+/// Signs the payload of a version 2 notification, and the records in it.
+struct NotificationPayload: Sendable {
+    let mint: JWSMint
+
+    /// A compact JWS: a new signature each time, over the same bytes.
+    func signed(
+        _ notification: SimulatedNotification, _ tampering: JWSMint.Tampering? = nil
+    ) throws(CryptographyError) -> String {
+        try mint.sign(document(notification, tampering), tampering)
+    }
+
+    private func document(
+        _ notification: SimulatedNotification, _ tampering: JWSMint.Tampering?
+    ) throws(CryptographyError) -> JSONValue {
+        let data = notification.summary == nil ? try data(notification, tampering) : nil
+        return .object([
+            "notificationType": .string(notification.type), "subtype": notification.subtype.map(JSONValue.string),
+            "notificationUUID": .string(notification.uuid), "data": data,
+            "summary": notification.summary.map { Self.summary($0, notification.environment) },
+            "version": .string("2.0"), "signedDate": .number(notification.date.milliseconds),
+        ])
+    }
+
+    private func data(
+        _ notification: SimulatedNotification, _ tampering: JWSMint.Tampering?
+    ) throws(CryptographyError) -> JSONValue {
+        let (environment, date) = (notification.environment, notification.date)
+        let bundleId = JWSMint.bundleId(tampering)
+        var members = Self.envelope(environment, bundleId: bundleId)
+        if let transaction = notification.transaction {
+            members.append(.init("bundleVersion", .string("42")))
+            let row = transaction.row(environment, signedDate: date, bundleId: bundleId)
+            members.append(.init("signedTransactionInfo", .string(try mint.sign(row, tampering))))
+        }
+        if let renewal = notification.renewal {
+            let row = renewal.row(environment, signedDate: date)
+            members.append(.init("signedRenewalInfo", .string(try mint.sign(row, tampering))))
+            members.append(.init("status", .number(renewal.status.rawValue)))
+        }
+        if let reason = notification.consumptionRequestReason {
+            members.append(.init("consumptionRequestReason", .string(reason)))
+        }
+        return .object(members)
+    }
+
+    /// The app's number is not there in the sandbox.
+    private static func envelope(_ environment: AppStoreEnvironment, bundleId: String) -> [JSONValue.Member] {
+        [.init("environment", .string(environment.rawValue)), .init("bundleId", .string(bundleId))]
+            + (environment == .production ? [.init("appAppleId", .number(SimulatedApp.first.appAppleId))] : [])
+    }
+
+    private static func summary(
+        _ summary: SimulatedNotification.ExtensionSummary, _ environment: AppStoreEnvironment
+    ) -> JSONValue {
+        .object(
+            envelope(environment, bundleId: SimulatedApp.first.bundleId) + [
+                .init("requestIdentifier", .string(summary.requestIdentifier)),
+                .init("productId", .string(summary.productId)),
+            ]
+                + (summary.storefronts.isEmpty
+                    ? [] : [.init("storefrontCountryCodes", .array(summary.storefronts.map(JSONValue.string)))])
+                + [
+                    .init("succeededCount", .number(summary.succeeded)),
+                    .init("failedCount", .number(summary.failed)),
+                ])
+    }
+}

@@ -1,0 +1,222 @@
+import HTTPTestServer
+import Simulator
+import StoreTypes
+import Testing
+
+@Suite("Delivering notifications")
+struct DeliveryTests {
+    @Test("version 2: every notification once, as one JWS with two signed records of the event's date")
+    func secondVersion() async throws {
+        let (store, receiver) = (try Shared.store(customers: 40), try Receiver())
+        try store.notify(receiver)
+        try await store.delivering {
+            let told = store.happen(200, seed: 3).flatMap(\.notifications)
+            #expect(await eventually { store.outbox.counts.waiting == 0 })
+            #expect(receiver.documents.allSatisfy { keys($0) == ["signedPayload"] })
+            let payloads = try receiver.payloads()
+            #expect(payloads.count == told.count)
+            let byId = Dictionary(payloads.map { ($0["notificationUUID"]?.text, $0) }) { first, _ in first }
+            #expect(byId.count == told.count)
+            for notification in told {
+                let payload = try #require(byId[notification.uuid])
+                #expect(payload["notificationType"]?.text == notification.type)
+                #expect(payload["subtype"]?.text == notification.subtype)
+                #expect(payload["signedDate"]?.integer == notification.date.milliseconds)
+                let data = try #require(payload["data"])
+                #expect(data["environment"]?.text == notification.environment.rawValue)
+                #expect((data["appAppleId"] == nil) == (notification.environment == .sandbox))
+                #expect(data["bundleVersion"]?.text == "42")
+                let transaction = try ServerAPICaller.payload(try #require(data["signedTransactionInfo"]))
+                #expect(transaction["signedDate"] == payload["signedDate"])
+                #expect(transaction["transactionId"]?.text == notification.transaction?.transactionId)
+                #expect((data["signedRenewalInfo"] == nil) == (notification.renewal == nil))
+                #expect((data["status"] == nil) == (notification.renewal == nil))
+                #expect((data["consumptionRequestReason"] == nil) == (notification.type != "CONSUMPTION_REQUEST"))
+            }
+        }
+        let counts = store.outbox.counts
+        #expect((counts.made, counts.delivered, counts.failed) == (counts.made, counts.made, 0))
+    }
+
+    @Test("version 2 is tried again five times in production, and what was never taken is what failed")
+    func retries() async throws {
+        let (store, receiver) = (try Shared.store(customers: 40), try Receiver { _ in .respond(status: 503) })
+        try store.notify(receiver)
+        store.outbox.setSpeed(36_000_000)
+        let production = try store.customer(.activeSubscription)
+        let sandbox = try store.customer(.activeSubscription, .sandbox)
+        try await store.delivering {
+            try store.happen(EventWish(.renew, customerId: production.id))
+            try store.happen(EventWish(.renew, customerId: sandbox.id))
+        }
+        #expect(store.notifications.all.map(\.attempts.count) == [6, 1])
+        #expect(receiver.documents.count == 7)
+        #expect(store.outbox.counts.failed == 2)
+        let caller = ServerAPICaller(store: store)
+        let failed = try #require(try caller.notificationItems(onlyFailures: true).first)
+        let attempts = try #require(failed["sendAttempts"]?.elements)
+        #expect(attempts.count == 6)
+        #expect(attempts.allSatisfy { $0["sendAttemptResult"]?.text == "UNSUCCESSFUL_HTTP_RESPONSE_CODE" })
+        let dates = attempts.compactMap { $0["attemptDate"]?.integer }
+        #expect(dates == Set(dates).sorted())
+        #expect(try caller.notificationItems(onlyFailures: true, in: .sandbox).count == 1)
+        // The same event each time.
+        #expect(Set(try receiver.payloads().map { $0["notificationUUID"]?.text }).count == 2)
+    }
+
+    @Test(
+        "a retry that is taken ends the matter", arguments: [Reply.respond(status: 500), .hangUp, .raw("nonsense\r\n")])
+    func recovery(first: Reply) async throws {
+        let (store, receiver) = (
+            try Shared.store(customers: 40), try Receiver { $0 == 0 ? first : .respond(status: 204) }
+        )
+        try store.notify(receiver)
+        store.outbox.setSpeed(3_600_000)
+        try await store.delivering { try store.happen(EventWish(.renew, environment: .production)) }
+        let attempts = try #require(store.notifications[0]).attempts
+        #expect(attempts.count == 2)
+        #expect(attempts.last?.result == .success)
+        #expect(attempts.first?.result != .success)
+        #expect(store.outbox.counts.delivered == 1)
+        let caller = ServerAPICaller(store: store)
+        #expect(try caller.notificationItems(onlyFailures: true).isEmpty)
+        #expect(try caller.notificationItems().count == 1)
+    }
+
+    @Test("a status that is neither success nor error is not tried again; nobody there is", arguments: [302, 0])
+    func unreachable(status: Int) async throws {
+        let (store, receiver) = (try Shared.store(customers: 40), try Receiver { _ in .respond(status: status) })
+        let nobody = try #require(LoopbackURL("http://127.0.0.1:9"))
+        store.outbox.targets.set(.init(url: status == 0 ? nobody : try receiver.url()))
+        store.outbox.setSpeed(36_000_000)
+        try await store.delivering { try store.happen(EventWish(.renew, environment: .production)) }
+        let results = try #require(store.notifications[0]).attempts.map(\.result)
+        #expect(results == (status == 0 ? Array(repeating: .socketIssue, count: 6) : [.unsuccessfulStatus]))
+    }
+
+    @Test("an answer that takes too long is none")
+    func timeout() async throws {
+        let (store, receiver) = (try Shared.store(customers: 40), try Receiver { $0 == 0 ? .never : .respond() })
+        store.outbox.targets.set(.init(url: try receiver.url(), timeout: .milliseconds(100)))
+        store.outbox.setSpeed(36_000_000)
+        try await store.delivering { try store.happen(EventWish(.renew, environment: .production)) }
+        #expect(try #require(store.notifications[0]).attempts.map(\.result) == [.timedOut, .success])
+    }
+
+    @Test("the pauses before another attempt are Apple's")
+    func schedule() {
+        func hours(_ version: NotificationTarget.Version, _ environment: AppStoreEnvironment) -> [Int64] {
+            RetrySchedule(version, environment).pauses.map { $0.components.seconds / 3600 }
+        }
+        #expect(hours(.second, .production) == [1, 12, 24, 48, 72])
+        #expect(hours(.first, .production) == [6, 24, 48])
+        #expect(hours(.second, .sandbox).isEmpty)
+        #expect(hours(.first, .sandbox).isEmpty)
+        #expect(RetrySchedule(.second, .production).pause(after: 1, speed: 36_000) == .milliseconds(100))
+        #expect(RetrySchedule(.second, .production).pause(after: 6, speed: 1) == nil)
+    }
+
+    @Test("lost, doubled and shuffled notifications are the shares that were asked for, chosen by the seed")
+    func chaos() async throws {
+        func run() async throws -> (arrived: [String], counts: DeliveryCounts, told: [String]) {
+            let (store, receiver) = (try Shared.store(customers: 84), try Receiver())
+            try store.notify(receiver)
+            var options = DeliveryOptions()
+            (options.lost, options.doubled, options.shuffled) = (0.2, 0.2, 0.2)
+            (options.concurrency, options.seed) = (1, 9)
+            var told: [String] = []
+            try await store.delivering {
+                told = store.happen(300, seed: 9, options).flatMap(\.notifications).map(\.uuid)
+            }
+            let missed =
+                try ServerAPICaller(store: store).notificationItems(onlyFailures: true).count
+                + ServerAPICaller(store: store).notificationItems(onlyFailures: true, in: .sandbox).count
+            #expect(missed == store.outbox.counts.lost)
+            return (try receiver.payloads().compactMap { $0["notificationUUID"]?.text }, store.outbox.counts, told)
+        }
+        let one = try await run()
+        let counts = one.counts
+        #expect(counts.made == one.told.count)
+        #expect(counts.delivered == counts.made - counts.lost)
+        #expect((30...90).contains(counts.lost))
+        #expect((20...80).contains(counts.copies))
+        #expect(one.arrived.count == counts.delivered + counts.copies)
+        #expect(Set(one.arrived).count == counts.delivered)
+        #expect(Set(one.arrived).isSubset(of: one.told))
+        let inOrder = one.told.filter(Set(one.arrived).contains)
+        #expect(inOrder != one.arrived)
+        #expect(try await run().arrived == one.arrived)
+    }
+
+    @Test(
+        "nothing but this machine is told, in clear text",
+        arguments: [
+            "https://127.0.0.1/", "http://example.com/", "http://127.0.0.1.example.com/", "http://10.0.0.1/",
+            "http://user@127.0.0.1/", "http://127.0.0.1:0/", "http://127.0.0.1:x/", "ftp://127.0.0.1/", "127.0.0.1", "",
+        ])
+    func addresses(text: String) {
+        #expect(LoopbackURL(text) == nil)
+        for good in ["http://127.0.0.1", "http://localhost:9000/x?y", "http://[::1]:80/", "http://127.8.9.1:1/"] {
+            #expect(LoopbackURL(good)?.text == good)
+        }
+    }
+
+    @Test("each environment has its own address, and one without is told nothing")
+    func environments() async throws {
+        let (store, receiver) = (try Shared.store(customers: 40), try Receiver())
+        try store.notify(receiver, in: .sandbox)
+        let caller = ServerAPICaller(store: store)
+        #expect(try caller.code("v1/notifications/test", method: "POST") == 4_040_007)
+        try await store.delivering { store.happen(100, seed: 1) }
+        let payloads = try receiver.payloads()
+        #expect(!payloads.isEmpty)
+        #expect(payloads.allSatisfy { $0["data"]?["environment"]?.text == "Sandbox" })
+        #expect(try caller.notificationItems().isEmpty)
+        store.outbox.targets.removeAll()
+        #expect(try caller.code("v1/notifications/test", in: .sandbox, method: "POST") == 4_040_007)
+    }
+
+    @Test("a test comes in version 2 whatever the address wants, and its status tells of the attempts")
+    func tests() async throws {
+        for version in [NotificationTarget.Version.first, .second] {
+            let (store, receiver) = (
+                try Shared.store(customers: 4), try Receiver { $0 == 0 ? .respond(status: 500) : .respond() }
+            )
+            try store.notify(receiver, version)
+            store.outbox.setSpeed(36_000_000)
+            let caller = ServerAPICaller(store: store)
+            let answer = try #require(try caller.ask("v1/notifications/test", method: "POST").body)
+            let token = try #require(answer["testNotificationToken"]?.text)
+            // Not sent yet: nobody runs.
+            #expect(try caller.code("v1/notifications/test/\(token)") == 4_040_008)
+            try await store.delivering {}
+            let payload = try #require(try receiver.payloads().last)
+            #expect(payload["notificationType"]?.text == "TEST")
+            #expect(keys(payload["data"]) == ["environment", "bundleId", "appAppleId"])
+            let status = try #require(try caller.ask("v1/notifications/test/\(token)").body)
+            #expect(status["firstSendAttemptResult"]?.text == "UNSUCCESSFUL_HTTP_RESPONSE_CODE")
+            #expect(
+                status["sendAttempts"]?.elements?.last?["sendAttemptResult"]?.text == "SUCCESS")
+            let signed = try ServerAPICaller.payload(try #require(status["signedPayload"]))
+            #expect(signed["notificationUUID"] == payload["notificationUUID"])
+            #expect(try caller.notificationItems().isEmpty)
+        }
+    }
+
+    @Test("ten thousand events are made, signed and delivered")
+    func speed() async throws {
+        let store = try SimulatedStore(seed: 7, customers: 1000, clock: .real, pki: try Shared.pki)
+        let receiver = try Receiver()
+        try store.notify(receiver)
+        let clock = ContinuousClock()
+        let start = clock.now
+        var made = start
+        try await store.delivering {
+            store.happen(10_000, seed: 1)
+            made = clock.now
+        }
+        print("10,000 events: made in \(made - start), delivered in \(clock.now - start)")
+        #expect(store.outbox.counts.delivered == store.outbox.counts.made)
+        #expect(store.outbox.counts.made >= 10_000)
+    }
+}

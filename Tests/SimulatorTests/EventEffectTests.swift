@@ -1,0 +1,306 @@
+import Simulator
+import StoreTypes
+import Testing
+
+@Suite("What events do to a customer")
+struct EventEffectTests {
+    /// An event, to a customer that others brought to where it is possible, and all that must be true then.
+    struct Case: CustomTestStringConvertible, Sendable {
+        let kind: CustomerKind
+        let before: [WorldEvent]
+        let event: WorldEvent
+        let told: [String]
+        /// Nil where no subscription is told of.
+        let status: Int64?
+        /// Null for what must not be there.
+        let renewal: [String: JSONValue]
+        let transaction: [String: JSONValue]
+
+        init(
+            _ kind: CustomerKind, _ event: WorldEvent, _ told: [String], after before: [WorldEvent] = [],
+            status: Int64?, renewal: [String: JSONValue] = [:], transaction: [String: JSONValue] = [:]
+        ) {
+            (self.kind, self.before, self.event, self.told) = (kind, before, event, told)
+            (self.status, self.renewal, self.transaction) = (status, renewal, transaction)
+        }
+
+        var testDescription: String { "\(kind), \(before.map { "\($0), " }.joined())\(event)" }
+    }
+
+    static let monthly = JSONValue.string("com.example.app.monthly")
+    static let yearly = JSONValue.string("com.example.app.yearly")
+    static let running: [String: JSONValue] = [
+        "autoRenewStatus": .number(1), "expirationIntent": .null, "isInBillingRetryPeriod": .null,
+        "gracePeriodExpiresDate": .null, "priceIncreaseStatus": .null,
+    ]
+
+    static func over(_ intent: Int64) -> [String: JSONValue] {
+        [
+            "autoRenewStatus": .number(0), "expirationIntent": .number(intent), "isInBillingRetryPeriod": .bool(false),
+            "gracePeriodExpiresDate": .null,
+        ]
+    }
+
+    static let cases = [
+        Case(
+            .activeSubscription, .renew, ["DID_RENEW"], status: 1, renewal: running,
+            transaction: ["transactionReason": .string("RENEWAL"), "productId": monthly]),
+        Case(
+            .gracePeriod, .billingRecovery, ["DID_RENEW/BILLING_RECOVERY"], status: 1, renewal: running,
+            transaction: ["transactionReason": .string("RENEWAL")]),
+        Case(.billingRetry, .billingRecovery, ["DID_RENEW/BILLING_RECOVERY"], status: 1, renewal: running),
+        Case(.downgradePending, .renew, ["DID_RENEW"], status: 1, transaction: ["productId": monthly]),
+        Case(
+            .activeSubscription, .billingFailure, ["DID_FAIL_TO_RENEW"], status: 3,
+            renewal: ["isInBillingRetryPeriod": .bool(true), "gracePeriodExpiresDate": .null]),
+        Case(
+            .activeSubscription, .billingFailureWithGrace, ["DID_FAIL_TO_RENEW/GRACE_PERIOD"], status: 4,
+            renewal: ["isInBillingRetryPeriod": .bool(true), "expirationIntent": .number(2)]),
+        Case(
+            .gracePeriod, .gracePeriodExpired, ["GRACE_PERIOD_EXPIRED"], status: 3,
+            renewal: ["isInBillingRetryPeriod": .bool(true), "gracePeriodExpiresDate": .null]),
+        Case(
+            .activeSubscription, .expireVoluntary, ["EXPIRED/VOLUNTARY"], after: [.autoRenewOff], status: 2,
+            renewal: over(1)),
+        Case(.billingRetry, .expireBillingRetry, ["EXPIRED/BILLING_RETRY"], status: 2, renewal: over(2)),
+        Case(
+            .activeSubscription, .expirePriceIncrease, ["EXPIRED/PRICE_INCREASE"], after: [.priceIncreasePending],
+            status: 2,
+            renewal: over(3)),
+        Case(
+            .activeSubscription, .expireProductNotForSale, ["EXPIRED/PRODUCT_NOT_FOR_SALE"], status: 2,
+            renewal: over(4)),
+        Case(.activeSubscription, .expireOther, ["EXPIRED"], status: 2, renewal: over(5)),
+        Case(
+            .expiredSubscription, .resubscribe, ["SUBSCRIBED/RESUBSCRIBE"], status: 1, renewal: running,
+            transaction: ["productId": monthly, "transactionReason": .string("PURCHASE")]),
+        Case(
+            .expiredSubscription, .resubscribeOther, ["SUBSCRIBED/RESUBSCRIBE"], status: 1, renewal: running,
+            transaction: ["productId": yearly]),
+        Case(
+            .activeSubscription, .upgrade, ["DID_CHANGE_RENEWAL_PREF/UPGRADE"], status: 1,
+            renewal: ["autoRenewProductId": yearly, "productId": yearly], transaction: ["productId": yearly]),
+        Case(
+            .familyShared, .autoRenewOff, ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"], after: [.initialBuy],
+            status: 1,
+            renewal: ["autoRenewStatus": .number(0)]),
+        Case(
+            .activeSubscription, .downgrade, ["DID_CHANGE_RENEWAL_PREF/DOWNGRADE"], after: [.upgrade], status: 1,
+            renewal: ["autoRenewProductId": monthly, "productId": yearly], transaction: ["productId": yearly]),
+        Case(
+            .downgradePending, .downgradeTakenBack, ["DID_CHANGE_RENEWAL_PREF"], status: 1,
+            renewal: ["autoRenewProductId": yearly]),
+        Case(
+            .activeSubscription, .autoRenewOn, ["DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED"], after: [.autoRenewOff],
+            status: 1, renewal: ["autoRenewStatus": .number(1)]),
+        Case(.activeSubscription, .offerRedeemed, ["OFFER_REDEEMED"], status: 1),
+        Case(
+            .activeSubscription, .offerUpgrade, ["OFFER_REDEEMED/UPGRADE"], status: 1,
+            renewal: ["offerType": .null], transaction: ["productId": yearly]),
+        Case(
+            .activeSubscription, .offerDowngrade, ["OFFER_REDEEMED/DOWNGRADE"], after: [.upgrade], status: 1,
+            renewal: ["autoRenewProductId": monthly]),
+        Case(
+            .activeSubscription, .priceIncreasePending, ["PRICE_INCREASE/PENDING"], status: 1,
+            renewal: ["priceIncreaseStatus": .number(0)]),
+        Case(
+            .priceIncreaseAsked, .priceIncreaseAccepted, ["PRICE_INCREASE/ACCEPTED"], status: 1,
+            renewal: ["priceIncreaseStatus": .number(1)]),
+        Case(.consumables, .consumptionRequest, ["CONSUMPTION_REQUEST"], status: nil),
+        Case(.consumables, .refund, ["REFUND"], status: nil, transaction: ["revocationType": .string("REFUND_FULL")]),
+        Case(.consumables, .refundDeclined, ["REFUND_DECLINED"], status: nil),
+        Case(
+            .revokedSubscription, .refundReversed, ["REFUND_REVERSED"], status: 1,
+            transaction: ["revocationDate": .null, "revocationType": .null, "revocationReason": .null]),
+        Case(
+            .familyShared, .revoke, ["REVOKE"], status: nil,
+            transaction: ["revocationType": .string("FAMILY_REVOKE"), "revocationReason": .number(0)]),
+        Case(.activeSubscription, .extend, ["RENEWAL_EXTENDED"], status: 1, renewal: running),
+        Case(.noPurchases, .buyConsumable, ["ONE_TIME_CHARGE"], status: nil),
+        Case(.noPurchases, .buyNonConsumable, ["ONE_TIME_CHARGE"], status: nil),
+        Case(.noPurchases, .buyNonRenewing, ["ONE_TIME_CHARGE"], status: nil),
+        Case(
+            .noPurchases, .initialBuy, ["SUBSCRIBED/INITIAL_BUY"], status: 1, renewal: running,
+            transaction: ["transactionReason": .string("PURCHASE")]),
+    ]
+
+    @Test("are told with the state that they leave, and all other faces agree", arguments: cases)
+    func effect(_ given: Case) throws {
+        let store = try Shared.store(customers: 60)
+        let caller = ServerAPICaller(store: store)
+        let customer = try store.customer(given.kind)
+        for event in given.before { try store.happen(EventWish(event, customerId: customer.id)) }
+        let outcome = try store.happen(EventWish(given.event, customerId: customer.id), seed: 5)
+        #expect(outcome.told == given.told)
+        let notification = try #require(outcome.notifications.first)
+        let id = try #require(notification.transaction).transactionId
+
+        let past = try caller.notifications(about: id)
+        let payload = try #require(past.last)
+        #expect(payload["notificationUUID"]?.text == notification.uuid)
+        #expect(payload["version"]?.text == "2.0")
+        let signed = try ServerAPICaller.payload(try #require(payload["data"]?["signedTransactionInfo"]))
+        for (key, value) in given.transaction { #expect((signed[key] ?? .null) == value, "\(key)") }
+        let renewal = try payload["data"]?["signedRenewalInfo"].map(ServerAPICaller.payload)
+        for (key, value) in given.renewal { #expect((renewal?[key] ?? .null) == value, "\(key)") }
+        if let status = given.status { #expect(payload["data"]?["status"]?.integer == status) }
+
+        // What the Server API says now is the same state, signed no earlier.
+        let now = try ServerAPICaller.payload(
+            try #require(try caller.ask("v1/transactions/\(id)").body?["signedTransactionInfo"]))
+        #expect(now.withoutSignedDate == signed.withoutSignedDate)
+        #expect(try #require(now["signedDate"]?.integer) >= (try #require(signed["signedDate"]?.integer)))
+        #expect(
+            try caller.history(of: id).rows.last?["transactionId"]?.text == id || !given.told[0].hasPrefix("DID_RENEW"))
+        if let renewal, outcome.notifications.count == 1 {
+            let standing = try caller.standing(of: try #require(signed["originalTransactionId"]?.text))
+            #expect(standing.renewal.withoutSignedDate == renewal.withoutSignedDate)
+            #expect(standing.status == payload["data"]?["status"])
+        }
+    }
+
+    @Test("cover every event there is")
+    func complete() {
+        #expect(Set(Self.cases.map(\.event)) == Set(WorldEvent.allCases))
+    }
+
+    @Test("a refund of the running period ends the subscription and turns its renewal off, of a past one it does not")
+    func refunds() throws {
+        let store = try Shared.store(customers: 40)
+        let caller = ServerAPICaller(store: store)
+        let customer = try store.customer(.longHistory)
+        let (old, current) = (customer.transactions[3], try #require(customer.transactions.last))
+        let past = try store.happen(EventWish(.refund, transactionId: old.transactionId))
+        #expect(past.told == ["REFUND"])
+        #expect(past.notifications[0].transaction?.transactionId == old.transactionId)
+        #expect(try caller.standing(of: old.originalTransactionId).status == .number(1))
+        #expect(throws: EventFailure.impossible) {
+            try store.happen(EventWish(.refund, transactionId: old.transactionId))
+        }
+        let running = try store.happen(EventWish(.refund, transactionId: current.transactionId))
+        #expect(running.told == ["REFUND", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"])
+        #expect(running.notifications[0].date < running.notifications[1].date)
+        #expect(running.notifications.map { $0.renewal?.willRenew } == [true, false])
+        #expect(try caller.standing(of: old.originalTransactionId).status == .number(5))
+        let refunds = try #require(
+            try caller.ask("v2/refund/lookup/\(old.transactionId)").body?["signedTransactions"]?.elements)
+        #expect(
+            try refunds.map { try ServerAPICaller.payload($0)["transactionId"]?.text }
+                == [old.transactionId, current.transactionId])
+        try store.happen(EventWish(.refundReversed, transactionId: current.transactionId))
+        #expect(try caller.standing(of: old.originalTransactionId).status == .number(1))
+        #expect(try caller.standing(of: old.originalTransactionId).renewal["autoRenewStatus"] == .number(0))
+    }
+
+    @Test("an upgrade marks the old period in the history only")
+    func upgrades() throws {
+        let store = try Shared.store(customers: 40)
+        let customer = try store.customer(.activeSubscription)
+        let former = try #require(customer.transactions.last)
+        let outcome = try store.happen(EventWish(.upgrade, customerId: customer.id))
+        #expect(outcome.notifications.map { $0.transaction?.transactionId } != [former.transactionId])
+        let rows = try ServerAPICaller(store: store).history(of: former.transactionId).rows
+        #expect(rows.first { $0["transactionId"]?.text == former.transactionId }?["isUpgraded"] == .bool(true))
+        #expect(rows.last?["productId"] == Self.yearly)
+    }
+
+    @Test("verifyReceipt tells of a renewal at once, with a new latest receipt that it knows again")
+    func verifyReceipt() throws {
+        let store = try Shared.store(customers: 40)
+        let customer = try store.customer(.activeSubscription)
+        let receipt = try #require(store.receipts(of: customer).first)
+        func ask(_ text: String) throws -> JSONValue {
+            let request = JSONValue.object([
+                "receipt-data": .string(text), "password": .string(SimulatedApp.first.sharedSecret),
+            ])
+            return try store.verifyReceipt.answer(body: request.bytes, at: .production)
+        }
+        let before = try ask(receipt.base64)
+        let outcome = try store.happen(EventWish(.renew, customerId: customer.id))
+        let after = try ask(receipt.base64)
+        let id = try #require(outcome.notifications.first?.transaction).transactionId
+        #expect(after["latest_receipt_info"]?.elements?.last?["transaction_id"]?.text == id)
+        #expect(after["latest_receipt"] != before["latest_receipt"])
+        #expect(after["receipt"]?["in_app"] == before["receipt"]?["in_app"])
+        let again = try ask(try #require(after["latest_receipt"]?.text))
+        #expect(again["receipt"]?["in_app"]?.elements?.contains { $0["transaction_id"]?.text == id } == true)
+    }
+
+    @Test("an extension through the Server API is told, a mass extension too and with its sum")
+    func extensions() throws {
+        let store = try Shared.store(customers: 40)
+        let caller = ServerAPICaller(store: store)
+        let customer = try store.customer(.longHistory)
+        let original = try #require(customer.transactions.first).transactionId
+        let wish = JSONValue.object([
+            "extendByDays": .number(3), "extendReasonCode": .number(1), "requestIdentifier": .string("r"),
+        ])
+        #expect(try caller.ask("v1/subscriptions/extend/\(original)", method: "PUT", body: wish).status == 200)
+        #expect(store.notifications.all.map(\.notification.type) == ["RENEWAL_EXTENDED"])
+        let mass = JSONValue.object([
+            "extendByDays": .number(3), "extendReasonCode": .number(1), "productId": Self.yearly,
+            "requestIdentifier": .string("3f0b9f5e-6d1c-4c2a-9a57-1b7a0f6e2d11"),
+        ])
+        #expect(try caller.ask("v1/subscriptions/extend/mass", method: "POST", body: mass).status == 200)
+        let made = store.notifications.all.map(\.notification).dropFirst()
+        let summary = try #require(made.last?.summary)
+        #expect(made.count { $0.type == "RENEWAL_EXTENDED" } == Int(summary.succeeded))
+        #expect(made.count { $0.subtype == "FAILURE" } == Int(summary.failed))
+        #expect(summary.succeeded + summary.failed > 0)
+        let last = try #require(try caller.notifications(type: "RENEWAL_EXTENSION").last)
+        #expect(last["subtype"]?.text == "SUMMARY")
+        #expect(last["data"] == nil)
+        #expect(last["summary"]?["succeededCount"] == .number(summary.succeeded))
+    }
+}
+
+extension ServerAPICaller {
+    /// The payloads of Get Notification History since the world began.
+    func notifications(
+        about id: String? = nil, type: String? = nil, onlyFailures: Bool = false,
+        in environment: AppStoreEnvironment = .production
+    ) throws -> [JSONValue] {
+        try notificationItems(about: id, type: type, onlyFailures: onlyFailures, in: environment)
+            .map { try Self.payload(try #require($0["signedPayload"])) }
+    }
+
+    func notificationItems(
+        about id: String? = nil, type: String? = nil, onlyFailures: Bool = false,
+        in environment: AppStoreEnvironment = .production
+    ) throws -> [JSONValue] {
+        let body = JSONValue.object([
+            "startDate": .number(Shared.noon.milliseconds), "endDate": .number(Shared.noon.milliseconds + 864_000_000),
+            "transactionId": id.map(JSONValue.string), "notificationType": type.map(JSONValue.string),
+            "onlyFailures": onlyFailures ? .bool(true) : nil,
+        ])
+        var (items, token) = ([JSONValue](), "")
+        while true {
+            let answer = try #require(
+                try ask("v1/notifications/history\(token)", in: environment, method: "POST", body: body).body)
+            items += try #require(answer["notificationHistory"]?.elements)
+            guard let next = answer["paginationToken"]?.text else { return items }
+            token = "?paginationToken=\(next)"
+        }
+    }
+
+    /// How a subscription stands, by Get All Subscription Statuses.
+    func standing(
+        of original: String, in environment: AppStoreEnvironment = .production
+    ) throws -> (status: JSONValue?, transaction: JSONValue, renewal: JSONValue) {
+        let groups = try #require(try ask("v1/subscriptions/\(original)", in: environment).body?["data"]?.elements)
+        let item = try #require(
+            groups.flatMap { $0["lastTransactions"]?.elements ?? [] }
+                .first { $0["originalTransactionId"]?.text == original })
+        return (
+            item["status"], try Self.payload(try #require(item["signedTransactionInfo"])),
+            try Self.payload(try #require(item["signedRenewalInfo"]))
+        )
+    }
+}
+
+extension JSONValue {
+    var withoutSignedDate: JSONValue {
+        guard case .object(let members) = self else { return self }
+        return .object(members.filter { $0.key != "signedDate" })
+    }
+}

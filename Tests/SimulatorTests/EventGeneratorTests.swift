@@ -1,0 +1,142 @@
+import Simulator
+import StoreTypes
+import Testing
+
+@Suite("Many events")
+struct EventGeneratorTests {
+    private func names(_ outcomes: [EventOutcome]) -> [String] {
+        outcomes.flatMap { outcome in
+            zip(outcome.told, outcome.notifications).map {
+                "\(outcome.after?.id ?? "") \($0) \($1.uuid) \($1.transaction?.transactionId ?? "") \($1.date.milliseconds)"
+            }
+        }
+    }
+
+    @Test("follow from the seed and from what happened before")
+    func determinism() throws {
+        let (one, two) = (try Shared.store(customers: 84), try Shared.store(customers: 84))
+        let first = names(one.happen(300, seed: 4))
+        #expect(first == names(two.happen(300, seed: 4)))
+        #expect(Set(first).count == first.count)
+        let second = names(one.happen(300, seed: 4))
+        #expect(second != first)
+        #expect(second == names(two.happen(300, seed: 4)))
+        #expect(names(try Shared.store(customers: 84).happen(300, seed: 5)) != first)
+        #expect(names(one.happen(20)) == names(two.happen(20)))
+    }
+
+    @Test("reach everything that can be told of a purchase")
+    func coverage() throws {
+        let told = Set(try Shared.store(customers: 84).happen(6000, seed: 1).flatMap(\.told))
+        #expect(
+            told == [
+                "SUBSCRIBED/INITIAL_BUY", "SUBSCRIBED/RESUBSCRIBE", "OFFER_REDEEMED", "OFFER_REDEEMED/UPGRADE",
+                "OFFER_REDEEMED/DOWNGRADE", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_PREF/UPGRADE",
+                "DID_CHANGE_RENEWAL_PREF/DOWNGRADE", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED",
+                "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED", "DID_RENEW", "DID_RENEW/BILLING_RECOVERY",
+                "DID_FAIL_TO_RENEW", "DID_FAIL_TO_RENEW/GRACE_PERIOD", "GRACE_PERIOD_EXPIRED", "EXPIRED",
+                "EXPIRED/VOLUNTARY", "EXPIRED/BILLING_RETRY", "EXPIRED/PRICE_INCREASE",
+                "EXPIRED/PRODUCT_NOT_FOR_SALE", "PRICE_INCREASE/PENDING", "PRICE_INCREASE/ACCEPTED", "REFUND",
+                "REFUND_DECLINED", "REFUND_REVERSED", "CONSUMPTION_REQUEST", "REVOKE", "RENEWAL_EXTENDED",
+                "ONE_TIME_CHARGE",
+            ])
+    }
+
+    @Test("leave every customer as the rules of the world want it")
+    func consistency() throws {
+        let store = try Shared.store(customers: 168)
+        let outcomes = store.happen(4000, seed: 2)
+        let customers = Dictionary(outcomes.compactMap(\.after).map { ($0.id, $0) }) { $1 }
+        var seen: Set<String> = []
+        for customer in customers.values {
+            #expect(customer.transactions.map(\.purchaseDate) == customer.transactions.map(\.purchaseDate).sorted())
+            for transaction in customer.transactions {
+                let id = try #require(TransactionIdentifier(rawValue: transaction.transactionId))
+                #expect(seen.insert(transaction.transactionId).inserted)
+                #expect(id.isSandbox == (customer.environment == .sandbox))
+                #expect(store.serverAPIFinds(transaction, of: customer))
+            }
+            for renewal in customer.renewals {
+                let newest = try #require(
+                    customer.transactions.last { $0.originalTransactionId == renewal.originalTransactionId })
+                #expect((renewal.status == .revoked) == (newest.revocation != nil))
+                #expect(renewal.productId == newest.product.productId)
+                // Periods are whole seconds and follow each other, however fast the events do.
+                let now = Shared.noon.advanced(byMilliseconds: 120_000)
+                let isRunning = try #require(newest.expiresDate) > now && newest.revocation == nil
+                #expect((renewal.status == .active) == isRunning)
+                #expect((renewal.status == .gracePeriod) == (renewal.gracePeriodExpiresDate.map { $0 > now } ?? false))
+            }
+        }
+    }
+
+    @Test("date each record later than before, also between looks of the Server API", arguments: [true, false])
+    func clocks(isFixed: Bool) throws {
+        let store =
+            isFixed
+            ? try Shared.store(customers: 40)
+            : try SimulatedStore(seed: 7, customers: 40, clock: .real, pki: try Shared.pki)
+        let caller = ServerAPICaller(store: store)
+        let customer = try store.customer(.activeSubscription)
+        let original = try #require(customer.transactions.last).originalTransactionId
+        var newest = Int64.min
+        for event in [WorldEvent.autoRenewOff, .autoRenewOn, .autoRenewOff, .autoRenewOn, .renew, .refund] {
+            let before = try #require(try caller.standing(of: original).renewal["signedDate"]?.integer)
+            #expect(before >= newest)
+            for notification in try store.happen(EventWish(event, originalTransactionId: original)).notifications {
+                #expect(notification.date.milliseconds > max(newest, before))
+                newest = notification.date.milliseconds
+            }
+            let after = try caller.standing(of: original)
+            #expect(try #require(after.renewal["signedDate"]?.integer) >= newest)
+            #expect(try #require(after.transaction["signedDate"]?.integer) >= newest)
+        }
+    }
+
+    @Test("the state of a record with the latest date, from whatever notification, is the one the Server API tells")
+    func replay() throws {
+        let store = try Shared.store(customers: 84)
+        let notifications = store.happen(2000, seed: 11).flatMap(\.notifications)
+        var renewals: [String: SimulatedNotification] = [:]
+        for notification in notifications.shuffled() {
+            guard let original = notification.renewal?.originalTransactionId else { continue }
+            if let known = renewals[original], known.date >= notification.date { continue }
+            renewals[original] = notification
+        }
+        let caller = ServerAPICaller(store: store)
+        for (original, newest) in renewals {
+            let standing = try caller.standing(of: original, in: newest.environment)
+            #expect(standing.status?.integer == newest.renewal?.status.rawValue)
+            #expect(
+                standing.renewal.withoutSignedDate
+                    == newest.renewal?.row(newest.environment, signedDate: newest.date).withoutSignedDate)
+        }
+        let tokens = try caller.notifications().count + caller.notifications(in: .sandbox).count
+        #expect(tokens == notifications.count)
+    }
+
+    @Test("a row that changed or is new comes behind the revision that a caller kept")
+    func revisions() throws {
+        let store = try Shared.store(customers: 40)
+        let caller = ServerAPICaller(store: store)
+        let customer = try store.customer(.activeSubscription)
+        let id = try #require(customer.transactions.first).transactionId
+        var revision = try #require(try caller.ask("v2/history/\(id)").body?["revision"]?.text)
+        for event in [WorldEvent.renew, .billingFailure, .billingRecovery, .refund, .refundReversed, .buyConsumable] {
+            let outcome = try store.happen(EventWish(event, customerId: customer.id))
+            let answer = try #require(try caller.ask("v2/history/\(id)?revision=\(revision)").body)
+            let rows = try #require(answer["signedTransactions"]?.elements).map(ServerAPICaller.payload)
+            #expect(
+                rows.contains { $0["transactionId"]?.text == outcome.notifications[0].transaction?.transactionId })
+            revision = try #require(answer["revision"]?.text)
+        }
+    }
+}
+
+extension SimulatedStore {
+    fileprivate func serverAPIFinds(_ transaction: SimulatedTransaction, of customer: SimulatedCustomer) -> Bool {
+        let answer = try? ServerAPICaller(store: self).ask(
+            "v1/transactions/\(transaction.transactionId)", in: customer.environment)
+        return answer?.status == 200
+    }
+}

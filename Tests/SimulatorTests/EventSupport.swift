@@ -1,0 +1,68 @@
+import HTTPTestServer
+import Simulator
+import StoreTypes
+import Synchronization
+import Testing
+
+/// The app's server: keeps the bodies that notifications brought, and answers as it is told.
+final class Receiver: Sendable {
+    private let bodies = Mutex<[[UInt8]]>([])
+    private let server = Mutex<TestServer?>(nil)
+
+    /// `reply` is given how many requests came before.
+    init(_ reply: @escaping @Sendable (Int) -> Reply = { _ in .respond() }) throws {
+        let new = try TestServer { [weak self] request in
+            let before = self?.bodies.withLock { bodies in
+                bodies.append(request.body)
+                return bodies.count - 1
+            }
+            return reply(before ?? 0)
+        }
+        server.withLock { $0 = new }
+    }
+
+    deinit { server.withLock { $0?.stop() } }
+
+    func url() throws -> LoopbackURL {
+        let port = try #require(server.withLock { $0?.port })
+        return try #require(LoopbackURL("http://127.0.0.1:\(port)/notifications?from=store"))
+    }
+
+    var documents: [JSONValue] { bodies.withLock { $0 }.compactMap { try? JSONValue(reading: $0) } }
+
+    /// The payloads of version 2, in the order of their arrival.
+    func payloads() throws -> [JSONValue] {
+        try documents.map { try ServerAPICaller.payload(try #require($0["signedPayload"])) }
+    }
+}
+
+extension SimulatedStore {
+    /// Runs the store, and waits until everything is delivered or given up.
+    func delivering(_ work: () async throws -> Void) async throws {
+        _ = try await start()
+        do {
+            try await work()
+            #expect(await eventually(within: .seconds(60)) { outbox.counts.waiting == 0 })
+        } catch {
+            await stop()
+            throw error
+        }
+        await stop()
+    }
+
+    func notify(
+        _ receiver: Receiver, _ version: NotificationTarget.Version = .second,
+        in environment: AppStoreEnvironment? = nil
+    ) throws {
+        outbox.targets.set(.init(url: try receiver.url(), version: version), for: environment)
+    }
+
+    func customer(_ kind: CustomerKind, _ environment: AppStoreEnvironment = .production) throws -> SimulatedCustomer {
+        try #require(world.customers.first { $0.kind == kind && $0.environment == environment })
+    }
+}
+
+extension EventOutcome {
+    /// `TYPE` or `TYPE/SUBTYPE` of each notification.
+    var told: [String] { notifications.map { [$0.type, $0.subtype].compactMap { $0 }.joined(separator: "/") } }
+}

@@ -1,0 +1,186 @@
+import HTTPTestServer
+import Simulator
+import StoreTypes
+import Testing
+
+@Suite("Notifications of version 1")
+struct FirstVersionTests {
+    private let store: SimulatedStore
+    private let receiver: Receiver
+
+    init() throws {
+        store = try Shared.store(customers: 60)
+        receiver = try Receiver()
+        try store.notify(receiver, .first)
+    }
+
+    /// The bodies that an event to one customer gave.
+    private func bodies(
+        _ kind: CustomerKind, _ environment: AppStoreEnvironment = .production, _ events: WorldEvent...
+    ) async throws -> [JSONValue] {
+        let customer = try store.customer(kind, environment)
+        try await store.delivering {
+            for event in events {
+                try store.happen(EventWish(event, customerId: customer.id))
+                #expect(await eventually { store.outbox.counts.waiting == 0 })
+            }
+        }
+        return receiver.documents
+    }
+
+    @Test("a renewal in production, key by key")
+    func renewal() async throws {
+        let customer = try store.customer(.activeSubscription)
+        let body = try #require(try await bodies(.activeSubscription, .production, .renew).first)
+        let row = try #require(store.notifications[0]?.notification.transaction)
+        #expect(
+            keys(body) == [
+                "notification_type", "password", "environment", "bid", "bvrs", "auto_renew_product_id",
+                "auto_renew_adam_id", "auto_renew_status", "original_transaction_id", "unified_receipt",
+            ])
+        #expect(body["notification_type"] == .string("DID_RENEW"))
+        #expect(body["password"] == .string(SimulatedApp.first.sharedSecret))
+        #expect(body["environment"] == .string("PROD"))
+        #expect(body["bid"] == .string("com.example.app"))
+        #expect(body["bvrs"] == .string("42"))
+        #expect(body["auto_renew_product_id"] == .string("com.example.app.monthly"))
+        #expect(body["auto_renew_adam_id"] == .string("1600000001"))
+        #expect(body["auto_renew_status"] == .string("true"))
+        #expect(body["original_transaction_id"] == Int64(row.originalTransactionId).map(JSONValue.number))
+        let unified = try #require(body["unified_receipt"])
+        #expect(
+            keys(unified) == [
+                "status", "environment", "latest_receipt_info", "latest_receipt", "pending_renewal_info",
+            ])
+        #expect(unified["status"] == .number(0))
+        #expect(unified["environment"] == .string("Production"))
+        let rows = try #require(unified["latest_receipt_info"]?.elements)
+        #expect(rows.count == customer.transactions.count + 1)
+        #expect(rows.first?["transaction_id"]?.text == row.transactionId)
+        let ends = rows.compactMap { $0["expires_date_ms"]?.text.flatMap { Int64($0) } }
+        #expect(ends == ends.sorted(by: >))
+        #expect(rows.last?["expires_date_ms"] == nil)
+        #expect(
+            keys(rows.first) == [
+                "quantity", "product_id", "transaction_id", "original_transaction_id", "purchase_date",
+                "purchase_date_ms", "purchase_date_pst", "original_purchase_date", "original_purchase_date_ms",
+                "original_purchase_date_pst", "expires_date", "expires_date_ms", "expires_date_pst",
+                "web_order_line_item_id", "is_trial_period", "is_in_intro_offer_period", "in_app_ownership_type",
+                "subscription_group_identifier",
+            ] + (row.appAccountToken == nil ? [] : ["app_account_token"]))
+        let pending = try #require(unified["pending_renewal_info"]?.elements)
+        #expect(
+            pending.map { keys($0) } == [
+                ["auto_renew_product_id", "product_id", "original_transaction_id", "auto_renew_status"]
+            ])
+        #expect(pending.first?["auto_renew_status"] == .string("1"))
+
+        // verifyReceipt knows the receipt that came with it.
+        let request = JSONValue.object([
+            "receipt-data": unified["latest_receipt"], "password": .string(SimulatedApp.first.sharedSecret),
+        ])
+        let verdict = try store.verifyReceipt.answer(body: request.bytes, at: .production)
+        #expect(verdict["status"] == .number(0))
+        #expect(
+            verdict["receipt"]?["in_app"]?.elements?.contains { $0["transaction_id"]?.text == row.transactionId }
+                == true)
+    }
+
+    @Test("auto-renewal turned off in the sandbox has the date of the change three times")
+    func statusChange() async throws {
+        let body = try #require(try await bodies(.activeSubscription, .sandbox, .autoRenewOff).first)
+        #expect(
+            keys(body) == [
+                "notification_type", "password", "environment", "bid", "bvrs", "auto_renew_product_id",
+                "auto_renew_status", "auto_renew_status_change_date", "auto_renew_status_change_date_ms",
+                "auto_renew_status_change_date_pst", "original_transaction_id", "unified_receipt",
+            ])
+        let date = try #require(store.notifications[0]).notification.date
+        #expect(body["environment"] == .string("Sandbox"))
+        #expect(body["unified_receipt"]?["environment"] == .string("Sandbox"))
+        #expect(body["auto_renew_status"] == .string("false"))
+        #expect(body["auto_renew_status_change_date"] == .string("2026-11-21 12:00:00 Etc/GMT"))
+        #expect(body["auto_renew_status_change_date_ms"] == .string(String(date.milliseconds)))
+        #expect(body["auto_renew_status_change_date_pst"] == .string("2026-11-21 04:00:00 America/Los_Angeles"))
+    }
+
+    @Test("a refunded consumable that was finished is listed with its cancellation, and no subscription is spoken of")
+    func consumable() async throws {
+        let customer = try store.customer(.consumables)
+        let finished = try #require(customer.transactions.first { $0.isFinished })
+        try await store.delivering {
+            try store.happen(EventWish(.refund, transactionId: finished.transactionId))
+        }
+        let body = try #require(receiver.documents.first)
+        #expect(
+            keys(body) == [
+                "notification_type", "password", "environment", "bid", "bvrs", "original_transaction_id",
+                "unified_receipt",
+            ])
+        #expect(body["notification_type"] == .string("REFUND"))
+        let rows = try #require(body["unified_receipt"]?["latest_receipt_info"]?.elements)
+        let row = try #require(rows.first { $0["transaction_id"]?.text == finished.transactionId })
+        #expect(row["cancellation_date_ms"] != nil)
+        #expect(row["cancellation_reason"] != nil)
+        #expect(body["unified_receipt"]?["pending_renewal_info"] == nil)
+    }
+
+    @Test("an expired subscription has a number for its intent")
+    func intent() async throws {
+        let body = try #require(try await bodies(.activeSubscription, .production, .expireOther).first)
+        #expect(body["notification_type"] == .string("DID_CHANGE_RENEWAL_STATUS"))
+        #expect(body["expiration_intent"] == .number(5))
+        #expect(body["auto_renew_status"] == .string("false"))
+        #expect(body["unified_receipt"]?["pending_renewal_info"]?.elements?.first?["expiration_intent"] == .string("5"))
+    }
+
+    @Test(
+        "each event gives the types that Apple's table has for it, in that order",
+        arguments: [
+            (.noPurchases, [.initialBuy], ["INITIAL_BUY"]),
+            (.expiredSubscription, [.resubscribe], ["DID_CHANGE_RENEWAL_STATUS"]),
+            (.expiredSubscription, [.resubscribeOther], ["INTERACTIVE_RENEWAL", "DID_CHANGE_RENEWAL_STATUS"]),
+            (.activeSubscription, [.upgrade], ["DID_CHANGE_RENEWAL_STATUS", "INTERACTIVE_RENEWAL"]),
+            (.activeSubscription, [.offerUpgrade], ["DID_CHANGE_RENEWAL_STATUS", "INTERACTIVE_RENEWAL"]),
+            (
+                .downgradePending, [.downgradeTakenBack, .downgrade],
+                ["DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_PREF"]
+            ),
+            (.activeSubscription, [.offerRedeemed], []),
+            (.activeSubscription, [.autoRenewOff, .expireVoluntary], ["DID_CHANGE_RENEWAL_STATUS"]),
+            (.billingRetry, [.billingRecovery], ["DID_RECOVER"]),
+            (.billingRetry, [.expireBillingRetry], ["DID_CHANGE_RENEWAL_STATUS"]),
+            (
+                .activeSubscription, [.billingFailureWithGrace, .gracePeriodExpired, .expireBillingRetry],
+                ["DID_FAIL_TO_RENEW", "DID_CHANGE_RENEWAL_STATUS"]
+            ),
+            (.activeSubscription, [.priceIncreasePending, .priceIncreaseAccepted], ["PRICE_INCREASE_CONSENT"]),
+            (.activeSubscription, [.extend], []),
+            (.nonRenewing, [.refund, .refundReversed], ["REFUND"]),
+            (.familyShared, [.revoke], ["REVOKE"]),
+            (.consumables, [.consumptionRequest, .refundDeclined], ["CONSUMPTION_REQUEST"]),
+            (.noPurchases, [.buyConsumable, .buyNonConsumable, .buyNonRenewing], []),
+        ] as [(CustomerKind, [WorldEvent], [String])])
+    func types(kind: CustomerKind, events: [WorldEvent], types: [String]) async throws {
+        let customer = try store.customer(kind)
+        var options = DeliveryOptions()
+        options.concurrency = 1
+        try await store.delivering {
+            for event in events { try store.happen(EventWish(event, customerId: customer.id), seed: 1, options) }
+        }
+        #expect(receiver.documents.compactMap { $0["notification_type"]?.text } == types)
+        // Apple records what it sends in version 2 only.
+        #expect(try ServerAPICaller(store: store).notificationItems().isEmpty)
+    }
+
+    @Test("a refunded subscription is cancelled, and its renewal is told once")
+    func cancelled() async throws {
+        let customer = try store.customer(.activeSubscription)
+        let newest = try #require(customer.transactions.last)
+        try await store.delivering {
+            try store.happen(EventWish(.refund, transactionId: newest.transactionId), seed: 1)
+        }
+        let types = receiver.documents.compactMap { $0["notification_type"]?.text }
+        #expect(types.sorted() == ["CANCEL", "DID_CHANGE_RENEWAL_STATUS"])
+    }
+}
