@@ -56,6 +56,8 @@ def filtering(browser, page):
     check(rules == ["wholeSeconds"], "a link filters by rule and app", rules)
     rules, _ = opened("field=revocationDate")
     check(rules == ["cancellation"], "a link filters by field", rules)
+    rules, receipts = opened("field=bundleId&class=unexpected")
+    check(rules == ["bundleId"] and len(receipts) == 1, "a field is found in documents too", rules, receipts)
     rules, receipts = opened("text=SHA256:order")
     check(rules == ["order"] and receipts == [], "a text finds receipts of examples", rules, receipts)
     rules, receipts = opened("rule=nobodyHasIt")
@@ -178,7 +180,7 @@ def looks(browser, page, folder):
             "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
 
     for name, width, scheme in [
-        ("light", 1200, "light"), ("dark", 1200, "dark"), ("narrow", 420, "light"), ("narrow-dark", 420, "dark"),
+        ("light", 1200, "light"), ("dark", 1200, "dark"), ("tablet", 760, "light"), ("narrow", 420, "light"), ("narrow-dark", 420, "dark"),
     ]:
         media(scheme=scheme)
         size(width)

@@ -14,7 +14,10 @@ extension ComparisonPage {
                 html.text(" is a reason to worry; ")
                 html.mark(ComparisonRule.Class.expected.rawValue, rule: "")
                 html.text(
-                    " follows from how the two sides tell of purchases. A receipt may differ in several places, so that its share is an upper bound."
+                    """
+                     follows from how the two sides tell of purchases. A receipt may differ in several places: the \
+                    share of receipts is at most what is said.
+                    """
                 )
             }
             ComparisonFilters(report, entries: shown).write(into: &html)
@@ -55,6 +58,7 @@ extension ComparisonPage {
             }
             html.cell("App") { html in
                 html.foreign(entry.scope.app)
+                html.text(" ")
                 html.element("span", ["class": "place"]) { $0.foreign(entry.scope.place) }
             }
             html.cell("Count", isNumber: true) { $0.text(entry.count.grouped) }
@@ -67,8 +71,10 @@ extension ComparisonPage {
 
     private func rule(of entry: ComparisonReport.Entry, into html: inout HTMLWriter) {
         html.mark(entry.verdict.rawValue, rule: "")
+        html.text(" ")
         html.element("span", ["class": "rule"]) { $0.foreign(entry.ruleName) }
         guard let rule = ComparisonRules.named[entry.rule] else { return }
+        html.text(" ")
         html.element("span", ["class": "why"]) { html in
             html.text(rule.explanation)
             if let source = rule.source {
@@ -113,8 +119,11 @@ extension ComparisonPage {
 }
 
 extension ComparisonReport.Entry {
-    /// The last name of the path; `row` and `order` where it leads to no field.
-    var field: String {
+    /// What it is filtered by.
+    var field: String { Self.field(of: path) }
+
+    /// The last name of a path; `row` and `order` where it leads to no field.
+    static func field(of path: String) -> String {
         if path.hasSuffix("[]") { return "row" }
         let name = path.split(separator: ".").last.map(String.init) ?? path
         return Finding.Part(rawValue: name) == nil ? ComparedValue.text(name).shown.words : "order"

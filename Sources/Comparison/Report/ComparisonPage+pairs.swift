@@ -48,6 +48,7 @@ extension AlignedPair {
         html.element("details", attributes, flag: unexpected > 0 ? "open" : nil) { html in
             html.element("summary") { html in
                 html.element("code") { $0.foreign(receipt) }
+                html.text(" ")
                 html.element("span", ["class": "of"]) { html in
                     html.foreign(scope.app)
                     html.text(", ")
@@ -119,6 +120,7 @@ extension AlignedPair.Row {
         html.element("code") { $0.foreign(identifier) }
         let product = fields.first { $0.name == RowField.productId.name }
         guard let product = product?.verifyReceipt ?? product?.serverAPI else { return }
+        html.text(" ")
         html.element("span", ["class": "of"]) { $0.foreign(product) }
     }
 
@@ -132,9 +134,11 @@ extension AlignedPair.Row {
 extension AlignedPair.Field {
     fileprivate func write(into html: inout HTMLWriter) {
         if let rule, let verdict {
-            html.element(
-                "tr", ["class": "mark \(verdict)", "data-class": verdict, "data-rule": rule, "data-field": name]
-            ) { html in
+            let attributes: HTMLWriter.Attributes = [
+                "class": "mark \(verdict)", "data-class": verdict, "data-rule": rule,
+                "data-field": ComparisonReport.Entry.field(of: name),
+            ]
+            html.element("tr", attributes) { html in
                 cells(into: &html) { html in
                     html.text(" ")
                     html.mark(verdict, rule: rule)
@@ -157,10 +161,12 @@ extension AlignedPair.Field {
 
 extension HTMLWriter {
     fileprivate mutating func counts(unexpected: Int, expected: Int) {
+        text(" ")
         element("span", ["class": "counts"]) { html in
             let parts = [(unexpected, ComparisonRule.Class.unexpected), (expected, .expected)].filter { $0.0 > 0 }
             guard !parts.isEmpty else { return html.text("no difference") }
             for (count, verdict) in parts {
+                html.text(" ")
                 html.element("span", ["class": "badge \(verdict.rawValue)"]) { html in
                     html.element("span", ["aria-hidden": "true"], text: "\(verdict.symbol) ")
                     html.text("\(count) \(verdict.rawValue)")

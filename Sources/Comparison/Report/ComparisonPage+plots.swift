@@ -37,10 +37,14 @@ extension ComparisonPage {
         html.element("section", ["aria-labelledby": "apps"]) { html in
             html.element("h2", ["id": "apps"], text: "Apps")
             guard !readiness.isEmpty else { return html.element("p", text: "No receipt was compared.") }
-            let columns = ["App", "Environment", "Compared", "Same answer", "Not compared", "Differences"]
+            let columns = [
+                "App", "Environment", "Compared", "Same answer", "Upper bound", "Not compared", "Differences",
+            ]
             html.table(
-                named: "What was compared of each app, and its differences", columns: columns,
-                numbers: ["Compared", "Same answer", "Not compared"]
+                named:
+                    "What was compared of each app. With 95 % confidence no larger share than the upper bound would differ",
+                columns: columns,
+                numbers: ["Compared", "Same answer", "Upper bound", "Not compared"]
             ) { html in
                 let tallies = classTallies
                 let largest = tallies.values.map { $0.values.reduce(0, +) }.max() ?? 0
@@ -69,6 +73,7 @@ extension ComparisonPage {
             html.cell("Same answer", isNumber: true) {
                 $0.text("\(app.equal.grouped) (\(app.equal.share(of: app.compared)))")
             }
+            html.cell("Upper bound", isNumber: true) { $0.text(readiness.boundWords) }
             html.cell("Not compared", isNumber: true) { $0.text(readiness.failed.grouped) }
             html.cell("Differences") { html in
                 if largest > 0 { Plot.segments(entries, of: largest, titled: words, into: &html) }

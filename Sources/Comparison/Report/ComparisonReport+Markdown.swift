@@ -19,13 +19,15 @@ extension ComparisonReport {
     }
 
     private var appTable: String {
-        let head = "| app | environment | compared | equal | share | not compared |\n|---|---|---:|---:|---:|---:|\n"
+        let head =
+            "| app | environment | compared | same answer | share | upper bound | not compared |\n"
+            + "|---|---|---:|---:|---:|---:|---:|\n"
         return head
             + [Readiness](self).map { readiness in
                 let app = readiness.app
                 let cells = [
                     app.scope.app.markdown, app.scope.place.markdown, app.compared.grouped, app.equal.grouped,
-                    app.equal.share(of: app.compared), readiness.failed.grouped,
+                    app.equal.share(of: app.compared), readiness.boundWords, readiness.failed.grouped,
                 ]
                 return "| \(cells.joined(separator: " | ")) |"
             }.joined(separator: "\n")

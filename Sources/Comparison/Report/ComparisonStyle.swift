@@ -32,7 +32,7 @@ enum ComparisonStyle {
         .cards thead th { white-space: nowrap; }
         .words, .place, .why { display: block; color: var(--soft); font-size: .88rem; font-weight: 400; }
         .cards .words { white-space: nowrap; }
-        .rule { margin-left: .5rem; }
+        .rule { margin-left: .25rem; }
         .badge { font-weight: 600; white-space: nowrap; }
         .badge.unexpected { color: var(--refused); }
         .badge.expected { color: var(--decoded); }
@@ -71,8 +71,8 @@ enum ComparisonStyle {
         .receipt > .part { padding: 0 1rem; }
         .receipt > .part:last-child { padding-bottom: .75rem; }
         h3 { margin: 1rem 0 .35rem; font-size: 1.02rem; }
-        .of { margin-left: .6rem; color: var(--soft); }
-        .counts { margin-left: .6rem; color: var(--soft); }
+        .of { margin-left: .25rem; color: var(--soft); }
+        .counts { margin-left: .25rem; color: var(--soft); }
         .counts .badge + .badge { margin-left: .6rem; }
         .row { padding: .2rem 0; border-top: 1px solid var(--line); }
         .row > :not(summary) { margin: .25rem 0 .6rem 1.1rem; }
@@ -91,7 +91,7 @@ enum ComparisonStyle {
         .toggle label { cursor: pointer; }
         .toggle input { width: 1.1rem; height: 1.1rem; vertical-align: -2px; }
 
-        @media screen and (max-width: 46rem) {
+        @media screen and (max-width: 60rem) {
           body { padding: 1.25rem 1rem 2rem; }
           .verdict { grid-template-columns: minmax(0, 1fr); }
           .verdict .sentence { font-size: 1.08rem; }
@@ -103,6 +103,18 @@ enum ComparisonStyle {
           .cards tbody th, .cards tbody td { padding: .15rem 0; border: 0; text-align: left; }
           .cards td::before { content: attr(data-label) ": "; color: var(--soft); }
           .filters label { flex-basis: 8rem; }
+        }
+        @media screen and (max-width: 30rem) {
+          .pair table { font-size: .8rem; }
+          .pair caption { white-space: normal; }
+          .pair th, .pair td { padding-right: .4rem; }
+          .pair .number { padding-left: 0; }
+          .pair .swatch { margin-right: .25rem; }
+          .receipt > .part { padding: 0 .6rem; }
+          .row > :not(summary) { margin-left: 0; }
+          .row > table { width: 100%; font-size: .8rem; }
+          .fields thead th:first-child { width: 38%; }
+          .fields th, .fields td { padding-right: .4rem; }
         }
         @media print {
           .filters, .toggle { display: none; }

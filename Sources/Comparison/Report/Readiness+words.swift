@@ -60,6 +60,11 @@ extension Readiness {
         }
     }
 
+    /// `0.03 %`, rounded up; `–` where nothing was compared.
+    var boundWords: String {
+        upperBound.map { Int64(($0 * 10_000).rounded(.up)).share(of: 10_000) } ?? "–"
+    }
+
     private static func list(_ counts: [(name: String, count: Int64)], _ more: String) -> String {
         var words = counts.prefix(namedReasons).map { "\(ComparedValue.text($0.name).shown.words) \($0.count.grouped)" }
         if counts.count > namedReasons { words.append("and \(Int64(counts.count - namedReasons).grouped) \(more)") }
