@@ -169,15 +169,16 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Pipeline", "AppStore", "Cryptography", "ReceiptDecoding", "Rendering", "Simulator", "StoreTypes",
-                "Transport", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                "Pipeline", "AppStore", "Cryptography", "Ledger", "ReceiptDecoding", "Rendering", "Simulator",
+                "StoreTypes", "Transport", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Server", "AppStore", "Cryptography", "Pipeline", "Rendering", "Simulator", "StoreTypes", "Transport",
-                "TestSupport",
+                "Server", "AppStore", "Cryptography", "Ledger", "Pipeline", "Rendering", "Simulator", "StoreTypes",
+                "Transport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -186,7 +187,7 @@ let package = Package(
             name: "SimulatorTests", dependencies: ["Simulator", "Cryptography", "StoreTypes"], swiftSettings: strict),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["Ledger", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Ledger", "StoreTypes", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .testTarget(
             name: "MigrationTests",

@@ -52,6 +52,7 @@ package struct BridgeServer: Service {
         let router = Router(context: BridgeContext.self)
         router.add(middleware: ProblemMiddleware())
         VerifyReceiptController(pipeline: pipelines.verifyReceipt, presence: presence).addRoutes(to: router)
+        NotificationController(intake: pipelines.notifications).addRoutes(to: router)
         if !settings.tokens.isEmpty { customerViews(.public, presence).addRoutes(to: router) }
         HealthController().addRoutes(to: router)
         return Application(

@@ -49,7 +49,7 @@ struct ServeCommand: AsyncParsableCommand {
             transport = try CurlTransport(settings: settings)
             store = openStore(settings, logger)
             let pipelines = try Pipelines(
-                settings: settings, transport: transport, tables: .bundled, logger: logger)
+                settings: settings, transport: transport, store: store, tables: .bundled, logger: logger)
             server = BridgeServer(settings: settings, pipelines: pipelines, store: store, logger: logger) { port in
                 var address = settings.listen
                 address.port = port
