@@ -142,7 +142,8 @@ package struct NotificationIntake: Sendable {
     static func name(of text: String) -> String {
         let digits = Array("0123456789abcdef")
         return "sha256:"
-            + String(SHA.digest(Array(text.utf8), with: .sha256).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+            + String(
+                SHA.digest(Array(text.utf8), with: .sha256).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
     }
 
     /// What was told of these customers moments ago counts no more.

@@ -17,7 +17,8 @@ struct Problem: Sendable, Encodable {
 
     static func bodyTooLarge(maximum: Int) -> Problem {
         Problem(
-            title: "Content Too Large", status: 413, code: "bodyTooLarge", detail: "a request is at most \(maximum) bytes")
+            title: "Content Too Large", status: 413, code: "bodyTooLarge",
+            detail: "a request is at most \(maximum) bytes")
     }
 
     static let encodedBody = Problem(
