@@ -1,6 +1,7 @@
 import AppStore
 import Cryptography
 import Foundation
+import Ledger
 import Logging
 import Pipeline
 import Rendering
@@ -83,10 +84,14 @@ final class Proxy: Sendable {
         let log = LogBook()
         let logger = log.logger
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let bridgeStore = try settings.storePath.map { try BridgeStore(path: $0) }
         let pipelines = try Pipelines(
-            settings: settings, transport: transport, tables: .bundled, logger: logger, now: { StandIn.noon })
+            settings: settings, transport: transport, store: bridgeStore, tables: .bundled, logger: logger,
+            now: { StandIn.noon })
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
-        let server = BridgeServer(settings: settings, pipelines: pipelines, logger: logger) { bound.yield($0) }
+        let server = BridgeServer(
+            settings: settings, pipelines: pipelines, store: bridgeStore, logger: logger
+        ) { bound.yield($0) }
         let group = ServiceGroup(configuration: .init(services: [server], logger: logger))
         let running = Task {
             defer { bound.finish() }
