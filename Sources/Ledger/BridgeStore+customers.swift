@@ -134,9 +134,10 @@ extension BridgeStore {
         try note(row, app: app, in: db)
     }
 
-    /// The first that one of the identifiers leads to.
+    /// The first that one of the identifiers leads to. A few are tried: who is known by none of those is not held, or
+    /// not as the same customer.
     private static func customer(of keys: LookupKeys, app: Int64, in db: Database) throws -> Int64? {
-        for identifier in keys.originalTransactionIds + keys.transactionIds {
+        for identifier in keys.originalTransactionIds.prefix(8) + keys.transactionIds.prefix(8) {
             if let id = try customer(of: identifier.rawValue, app: app, in: db) { return id }
         }
         return nil

@@ -16,6 +16,8 @@ package struct NotificationIntake: Sendable {
     static let maximumClockSkew: Int64 = 300_000
     /// Longer names than Apple's UUIDs are not one.
     private static let maximumNameBytes = 128
+    /// Of all bodies that are being taken in.
+    private static let maximumBytesUnderWay = 64 << 20
 
     let apps: AppRegistry
     let verifier: SignedPayloadVerifier
@@ -33,6 +35,7 @@ package struct NotificationIntake: Sendable {
     let now: @Sendable () -> Timestamp
     let logger: Logger
     private let lines = OncePerMinute<NotificationRefusal.Code>()
+    private let underWay = ByteAllowance(limit: maximumBytesUnderWay)
 
     init(
         apps: AppRegistry, verifier: SignedPayloadVerifier, decoder: ReceiptDecoder, store: BridgeStore?,
@@ -56,6 +59,10 @@ package struct NotificationIntake: Sendable {
     package func take(_ body: [UInt8]) async throws(NotificationRefusal) -> NotificationOutcome {
         do throws(NotificationRefusal) {
             guard let store else { throw NotificationRefusal(.noStore, "nothing is remembered here: store is none") }
+            guard underWay.take(body.count) else {
+                throw NotificationRefusal(.storeUnavailable, "too many notifications are waiting for the disk")
+            }
+            defer { underWay.giveBack(body.count) }
             let outcome: NotificationOutcome
             switch try NotificationBody(body) {
             case .version2(let text): outcome = try await take(signed: text, into: store)
@@ -92,10 +99,10 @@ package struct NotificationIntake: Sendable {
         } catch {
             throw NotificationRefusal(error)
         }
-        // Also for a repeated one: the first may have been stored by a process that is no more.
         if case .stored(isNews: true) = outcome, let transaction = verified.transaction?.payload {
             revocations.remember(transaction, of: scope.bundleId, in: scope.environment)
         }
+        // Also for a repeated one: the first may have come to a process that is no more.
         forget(
             [
                 news.transaction?.originalTransactionId, news.renewal?.originalTransactionId,

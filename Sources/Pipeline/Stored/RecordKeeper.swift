@@ -9,7 +9,6 @@ import Synchronization
 final class RecordKeeper: Sendable {
     private struct State {
         var waiting = 0
-        var bytes = 0
         var dropped: Int64 = 0
     }
 
@@ -23,6 +22,7 @@ final class RecordKeeper: Sendable {
     private let now: @Sendable () -> Timestamp
     private let whenKept: @Sendable ([String], LedgerScope) -> Void
     private let state = Mutex(State())
+    private let bytes = ByteAllowance(limit: maximumBytes)
     private let lines = OncePerMinute<String>()
 
     /// - Parameter whenKept: told of whom something new is in the store.
@@ -62,12 +62,11 @@ final class RecordKeeper: Sendable {
 
     private func run(cost: Int, _ body: @escaping @Sendable (BridgeStore) async throws(LedgerError) -> Void) {
         let isAdmitted = state.withLock { state in
-            guard state.waiting < Self.capacity, state.bytes + cost <= Self.maximumBytes else {
+            guard state.waiting < Self.capacity, bytes.take(cost) else {
                 state.dropped += 1
                 return false
             }
             state.waiting += 1
-            state.bytes += cost
             return true
         }
         guard isAdmitted else { return complain("the store is behind; something learnt is not kept", nil) }
@@ -78,10 +77,8 @@ final class RecordKeeper: Sendable {
                 state.withLock { $0.dropped += 1 }
                 complain("something learnt cannot be kept", error)
             }
-            state.withLock { state in
-                state.waiting -= 1
-                state.bytes -= cost
-            }
+            bytes.giveBack(cost)
+            state.withLock { $0.waiting -= 1 }
         }
     }
 
