@@ -45,6 +45,10 @@ extension BridgeStore {
                 CREATE TABLE revocation (
                     app INTEGER NOT NULL REFERENCES app (id), transactionId TEXT NOT NULL, webOrderLineItemId TEXT,
                     date INTEGER NOT NULL, reason INTEGER, PRIMARY KEY (transactionId, app)) WITHOUT ROWID;
+                CREATE TABLE learntIdentifiers (
+                    receipt BLOB PRIMARY KEY, learntAt INTEGER NOT NULL, originals TEXT NOT NULL, others TEXT NOT NULL
+                ) WITHOUT ROWID;
+                CREATE INDEX learntByDate ON learntIdentifiers (learntAt);
                 """)
     }
 

@@ -40,10 +40,11 @@ package struct Pipelines: Sendable {
             RecordKeeper(store: store, logger: logger, now: now) { changes.note($0, in: $1) }
         }
         let revocations = RevocationMemory(keeper: keeper)
+        let lessons = AppleLessons(revocations: revocations, keeper: keeper)
         do throws(LedgerError) {
-            if let store { try revocations.load(from: store) }
+            if let store { try lessons.load(from: store) }
         } catch {
-            logger.error("known refunds cannot be read from the store", metadata: ["reason": "\(error)"])
+            logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
         }
         let serverAPI = try transport.map {
             try ServerAPISource(settings: settings, transport: $0, verifier: verifier, now: now, keeper: keeper)
@@ -55,8 +56,7 @@ package struct Pipelines: Sendable {
             stored: store.map {
                 StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
             },
-            revocations: revocations, renderer: AnswerRenderer(tables: tables), now: now, sleep: sleep,
-            logger: logger)
+            lessons: lessons, renderer: AnswerRenderer(tables: tables), now: now, sleep: sleep, logger: logger)
         customerView = CustomerViewPipeline(
             decoder: decoder, verifier: verifier, apps: apps, serverAPI: serverAPI, revocations: revocations,
             renderer: CustomerViewRenderer(tables: tables), now: now, logger: logger)

@@ -23,11 +23,11 @@ package struct VerifyReceiptPipeline: Sendable {
     ///   - apple: nil where nobody may be asked; then that source is passed over.
     ///   - serverAPI: the same.
     ///   - stored: nil where nothing is remembered; then that source is passed over.
-    ///   - revocations: shared with whoever else learns of some.
+    ///   - lessons: its revocations are shared with whoever else learns of some.
     ///   - sleep: passes the time before a renewal that is due is asked for once more.
     init(
         decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, serverAPI: ServerAPISource?,
-        stored: StoredSource?, revocations: RevocationMemory, renderer: AnswerRenderer,
+        stored: StoredSource?, lessons: AppleLessons, renderer: AnswerRenderer,
         now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async -> Void, logger: Logger
     ) {
         self.decoder = decoder
@@ -35,7 +35,7 @@ package struct VerifyReceiptPipeline: Sendable {
         self.apple = apple
         self.serverAPI = serverAPI
         self.stored = stored
-        lessons = AppleLessons(revocations: revocations)
+        self.lessons = lessons
         self.renderer = renderer
         self.now = now
         self.sleep = sleep

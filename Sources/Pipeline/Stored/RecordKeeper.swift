@@ -60,6 +60,15 @@ final class RecordKeeper: Sendable {
         }
     }
 
+    /// - Parameter receipt: a digest of it.
+    func keep(learnt keys: LookupKeys, of receipt: [UInt8]) {
+        let now = now()
+        run(cost: 64 + 24 * (keys.originalTransactionIds.count + keys.transactionIds.count)) {
+            store throws(LedgerError) in
+            try await store.keep(learnt: keys, of: receipt, at: now)
+        }
+    }
+
     private func run(cost: Int, _ body: @escaping @Sendable (BridgeStore) async throws(LedgerError) -> Void) {
         let isAdmitted = state.withLock { state in
             guard state.waiting < Self.capacity, bytes.take(cost) else {
