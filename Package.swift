@@ -196,8 +196,9 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Pipeline", "AppStore", "Cryptography", "ReceiptDecoding", "Rendering", "Simulator", "StoreTypes",
-                "Transport", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                "Pipeline", "AppStore", "Cryptography", "Ledger", "ReceiptDecoding", "Rendering", "Simulator",
+                "StoreTypes", "Transport", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
         .testTarget(
@@ -214,7 +215,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["Ledger", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: ["Ledger", "StoreTypes", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
             swiftSettings: strict),
         .testTarget(
             name: "MigrationTests",

@@ -16,8 +16,9 @@ package final class BridgeStore: Sendable {
 
     /// Opens the store, or makes a new one.
     ///
+    /// - Parameter maximumPages: of 4,096 bytes each, after which it is full; nil where the disk is the limit.
     /// - Throws: ``LedgerError``; `notADatabase` for a file that is something else, `changed` for one of a newer version.
-    package init(path: String) throws(LedgerError) {
+    package init(path: String, maximumPages: Int? = nil) throws(LedgerError) {
         self.path = path
         // SQLite would make it readable by others.
         if !FileManager.default.fileExists(atPath: path) {
@@ -29,6 +30,7 @@ package final class BridgeStore: Sendable {
         configuration.busyMode = .timeout(Self.patience)
         configuration.prepareDatabase { db in
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
+            if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
         }
         let pool = try asLedgerError(at: path) {
             let pool = try DatabasePool(path: path, configuration: configuration)
@@ -47,6 +49,7 @@ package final class BridgeStore: Sendable {
     private static var layout: DatabaseMigrator {
         var layout = DatabaseMigrator()
         layout.registerMigration("comparisons", migrate: addComparisons)
+        layout.registerMigration("customers", migrate: addCustomers)
         return layout
     }
 

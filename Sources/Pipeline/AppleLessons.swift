@@ -1,18 +1,34 @@
 import AppStore
 import Cryptography
+import Ledger
 import Purchases
 import ReceiptDecoding
 import StoreTypes
 
 /// What Apple's own verifyReceipt answers teach for the time when Apple has none: who was refunded, and whom a receipt
-/// without a purchase belongs to. Only answers to authentic receipts count. In memory, and bounded.
+/// without a purchase belongs to. Only answers to authentic receipts count. In memory, and bounded; with a store there
+/// again after a restart.
 struct AppleLessons: Sendable {
     let revocations: RevocationMemory
     /// By SHA-256 of the receipt's canonical text.
-    private let identifiers = BoundedMemory<[UInt8], LookupKeys>(limit: 200_000)
+    private let identifiers = BoundedMemory<[UInt8], LookupKeys>(limit: capacity)
+    private let keeper: RecordKeeper?
 
-    init(revocations: RevocationMemory) {
+    /// Identifiers in memory.
+    private static let capacity = 200_000
+    /// Receipts whose identifiers are read at the start.
+    private static let loaded = 50_000
+
+    /// - Parameter keeper: nil where nothing is remembered over a restart.
+    init(revocations: RevocationMemory, keeper: RecordKeeper? = nil) {
         self.revocations = revocations
+        self.keeper = keeper
+    }
+
+    /// Takes in what was known before the start.
+    func load(from store: BridgeStore) throws(LedgerError) {
+        try revocations.load(from: store)
+        for (receipt, keys) in try store.learntIdentifiers(limit: Self.loaded) { keep(keys, of: receipt) }
     }
 
     func learn(from answer: AppleAnswer, to receipt: Receipt) {
@@ -26,11 +42,15 @@ struct AppleLessons: Sendable {
         let rows = AnsweredPurchase.all(in: answer.body)
         revocations.remember(rows, of: receipt.bundleId, in: receipt.environment)
         let learnt = LookupKeys(rows)
-        if keys.isEmpty, !learnt.isEmpty {
-            identifiers.keep(
-                learnt, for: Self.digest(of: receipt),
-                cost: learnt.originalTransactionIds.count + learnt.transactionIds.count)
-        }
+        guard keys.isEmpty, !learnt.isEmpty else { return }
+        let digest = Self.digest(of: receipt)
+        guard identifiers[digest] != learnt else { return }
+        keep(learnt, of: digest)
+        keeper?.keep(learnt: learnt, of: digest)
+    }
+
+    private func keep(_ keys: LookupKeys, of digest: [UInt8]) {
+        identifiers.keep(keys, for: digest, cost: keys.originalTransactionIds.count + keys.transactionIds.count)
     }
 
     /// The receipt's own identifiers, or where it has none those that Apple once named for it: a purchase can be in

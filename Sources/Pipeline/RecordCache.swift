@@ -1,4 +1,5 @@
 import AppStore
+import Ledger
 import StoreTypes
 
 /// What the Server API told moments ago, so that an app that posts its receipt three times at its start costs one
@@ -20,6 +21,9 @@ final class RecordCache: Sendable {
         let records: CustomerRecords
         let storedAt: Timestamp
         let staleAt: Timestamp
+        /// By what the customer's changes are noted, and when it was asked.
+        let watched: [String]
+        let mark: UInt64
     }
 
     /// Of all records together, in bytes.
@@ -28,22 +32,36 @@ final class RecordCache: Sendable {
     private static let margin: Int64 = 120_000
 
     private let memory = BoundedMemory<Key, Entry>(limit: capacity)
+    private let changes = RecentChanges()
+
+    /// To be taken before asking.
+    var mark: UInt64 { changes.mark }
+
+    /// Something became known of the customer of one of these.
+    func forget(_ identifiers: [String], in scope: LedgerScope) { changes.note(identifiers, in: scope) }
 
     func records(for key: Key, at now: Timestamp) -> CustomerRecords? {
         guard let entry = memory[key] else { return nil }
         // A clock that was set back must not make them last longer.
-        guard entry.storedAt <= now, now < entry.staleAt else {
+        let scope = LedgerScope(bundleId: key.bundleId, environment: entry.records.environment)
+        guard entry.storedAt <= now, now < entry.staleAt,
+            changes.isUnchanged(entry.watched, in: scope, since: entry.mark)
+        else {
             memory.forget(key)
             return nil
         }
         return entry.records
     }
 
-    /// - Parameter lifetime: in milliseconds; 0 keeps nothing.
-    func keep(_ records: CustomerRecords, for key: Key, at now: Timestamp, lifetime: Int64) {
+    /// - Parameters:
+    ///   - lifetime: in milliseconds; 0 keeps nothing.
+    ///   - mark: of before the records were asked for.
+    func keep(_ records: CustomerRecords, for key: Key, at now: Timestamp, lifetime: Int64, askedAt mark: UInt64) {
         guard let staleAt = Self.staleAt(records, keptAt: now, lifetime: lifetime) else { return memory.forget(key) }
         let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
-        memory.keep(Entry(records: records, storedAt: now, staleAt: staleAt), for: key, cost: size)
+        let entry = Entry(
+            records: records, storedAt: now, staleAt: staleAt, watched: records.watchedIdentifiers, mark: mark)
+        memory.keep(entry, for: key, cost: size)
     }
 
     /// Nil for what must not be kept at all.

@@ -1,10 +1,12 @@
 import AppStore
+import Ledger
 import Purchases
 import StoreTypes
 import Synchronization
 
 /// What Apple told of revocations, by either way, so that an answer from the receipt alone does not forget them. In
-/// memory only, and bounded: an app's are dropped as a whole when they become too many.
+/// memory, and bounded: an app's are dropped as a whole when they become too many. With a store they are there after a
+/// restart: look-ups and notifications are kept as a whole, what verifyReceipt told is handed to the keeper here.
 final class RevocationMemory: Sendable {
     private struct Key: Hashable {
         let bundleId: BundleIdentifier
@@ -15,6 +17,31 @@ final class RevocationMemory: Sendable {
     private static let capacity = 100_000
 
     private let known = Mutex<[Key: KnownRevocations]>([:])
+    private let keeper: RecordKeeper?
+
+    /// - Parameter keeper: of what verifyReceipt tells; nil where nothing is remembered over a restart.
+    init(keeper: RecordKeeper? = nil) {
+        self.keeper = keeper
+    }
+
+    /// Takes in what was known before the start.
+    func load(from store: BridgeStore) throws(LedgerError) {
+        // By two ids each.
+        for (scope, rows) in try store.revocations(limit: Self.capacity / 2) {
+            change(scope.bundleId, scope.environment) { revocations in
+                for row in rows {
+                    revocations.learn(
+                        KnownRevocations.Revocation(date: row.date, reason: row.reason),
+                        transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
+                }
+            }
+        }
+    }
+
+    func remember(_ transaction: TransactionPayload, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment)
+    {
+        change(bundleId, environment) { $0.learn(transaction) }
+    }
 
     func remember(_ records: CustomerRecords, of bundleId: BundleIdentifier) {
         change(bundleId, records.environment) { revocations in
@@ -23,12 +50,23 @@ final class RevocationMemory: Sendable {
     }
 
     func remember(_ rows: [AnsweredPurchase], of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) {
+        var news: [AnsweredPurchase] = []
         change(bundleId, environment) { revocations in
             for row in rows {
+                if let id = row.transactionId,
+                    revocations.revocation(transactionId: id, webOrderLineItemId: nil) != row.revocation
+                {
+                    news.append(row)
+                }
                 revocations.learn(
                     row.revocation, transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
             }
         }
+        guard let keeper, !news.isEmpty else { return }
+        keeper.keep(
+            revoked: news.compactMap(RevocationRow.init),
+            valid: news.compactMap { $0.revocation == nil ? $0.transactionId : nil },
+            of: LedgerScope(bundleId: bundleId, environment: environment))
     }
 
     private func change(
@@ -57,5 +95,15 @@ final class RevocationMemory: Sendable {
                 revocations.revocation(transactionId: $0.rawValue, webOrderLineItemId: nil) != nil
             }
         }
+    }
+}
+
+extension RevocationRow {
+    /// Nil where the row was not taken back, or has no id.
+    fileprivate init?(_ purchase: AnsweredPurchase) {
+        guard let id = purchase.transactionId, let revocation = purchase.revocation else { return nil }
+        self.init(
+            transactionId: id, webOrderLineItemId: purchase.webOrderLineItemId, date: revocation.date,
+            reason: revocation.reason)
     }
 }

@@ -1,4 +1,5 @@
 import AppStore
+import Ledger
 import StoreTypes
 import Transport
 
@@ -14,6 +15,8 @@ package struct ServerAPISource: Sendable {
     private let apps: [BundleIdentifier: App]
     private let cache = RecordCache()
     private let now: @Sendable () -> Timestamp
+    /// Nil where nothing is kept for longer.
+    private let keeper: RecordKeeper?
 
     /// - Parameters:
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
@@ -21,7 +24,7 @@ package struct ServerAPISource: Sendable {
     init(
         settings: Settings, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
         now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
-        retry: RetryPolicy = RetryPolicy()
+        retry: RetryPolicy = RetryPolicy(), keeper: RecordKeeper? = nil
     ) throws {
         let hosts: ServerAPIHosts
         do throws(TransportError) {
@@ -43,6 +46,7 @@ package struct ServerAPISource: Sendable {
         }
         self.apps = apps
         self.now = now
+        self.keeper = keeper
     }
 
     /// What the API knows of the customer of these identifiers, perhaps from moments ago; nil where the app has no key.
@@ -59,12 +63,29 @@ package struct ServerAPISource: Sendable {
         guard let app = apps[bundleId] else { return nil }
         let key = RecordCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
         if !isFresh, let records = cache.records(for: key, at: now()) { return records }
+        return try await ask(app, key, CallOptions(priority: priority, timeLimit: isFresh ? .seconds(3) : .seconds(9)))
+    }
+
+    /// Asks in any case, when the budget of those who have time allows it: what comes back is kept.
+    func refresh(_ keys: LookupKeys, in scope: LedgerScope) async throws(ServerAPIError) {
+        guard let app = apps[scope.bundleId] else { return }
+        let key = RecordCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
+        _ = try await ask(app, key, CallOptions(priority: .batch, timeLimit: .seconds(60)))
+    }
+
+    private func ask(
+        _ app: App, _ key: RecordCache.Key, _ options: CallOptions
+    ) async throws(ServerAPIError) -> CustomerRecords {
+        let (mark, askedAt) = (cache.mark, now())
         let records = try await app.client.records(
-            for: keys, bundleId: bundleId.rawValue, environment: environment,
-            CallOptions(priority: priority, timeLimit: isFresh ? .seconds(3) : .seconds(9)))
-        cache.keep(records, for: key, at: now(), lifetime: app.lifetime)
+            for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment, options)
+        cache.keep(records, for: key, at: now(), lifetime: app.lifetime, askedAt: mark)
+        keeper?.keep(records, for: key.identifiers, bundleId: key.bundleId, askedAt: askedAt)
         return records
     }
+
+    /// Something became known of the customer of one of these: what was told moments ago counts no more.
+    func forget(_ identifiers: [String], in scope: LedgerScope) { cache.forget(identifiers, in: scope) }
 
     /// Whether the app has a key.
     func serves(_ bundleId: BundleIdentifier) -> Bool { apps[bundleId] != nil }

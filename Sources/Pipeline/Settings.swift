@@ -136,6 +136,9 @@ package struct AppSettings: Sendable {
     package var unknownTransaction = UnknownTransaction.receipt
     /// How long the Server API's word on a customer is good for; 0 asks every time, 3600 at most.
     package var cacheSeconds: Int64 = 60
+    /// How long what is stored of a customer is as good as asking, in seconds since everything was asked for; 30 days at
+    /// most. What is heard in notifications in the meantime is in it.
+    package var storedMaxAge: Int64 = 86_400
 
     /// Nil where the app's customers cannot be asked about.
     package var serverAPI: ServerAPIAccount?
@@ -158,6 +161,8 @@ package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
     case apple
     /// The App Store Server API, for an authenticated receipt.
     case api
+    /// What is remembered of the App Store Server API and of notifications, for an authenticated receipt.
+    case stored
     /// The authenticated receipt alone.
     case receipt
 }

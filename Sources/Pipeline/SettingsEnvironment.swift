@@ -82,7 +82,7 @@ package enum SettingsEnvironment {
                 }
                 settings.apps[index].answer = sources.compactMap { $0 }
                 if sources.contains(nil) || sources.isEmpty {
-                    findings.append("RECEIPT_BRIDGE_APP_ANSWER: expected apple, receipt")
+                    findings.append("RECEIPT_BRIDGE_APP_ANSWER: expected apple, api, receipt, stored")
                 }
             }
         }

@@ -65,6 +65,9 @@ package enum SettingsFile {
                 settings.apps.append(read)
             }
         }
+        if settings.storePath == nil, settings.apps.contains(where: { $0.answer.contains(.stored) }) {
+            root.file.note("store: an app answers from what is stored")
+        }
         settings.tokens = root.secrets("tokens")
         root.leaveUnused("tls")
         root.finish()
@@ -142,6 +145,12 @@ package enum SettingsFile {
             app.cacheSeconds = seconds
             if !(0...3600).contains(seconds) { node.file.note("\(node.name("cacheSeconds")): expected 0 to 3600") }
         }
+        if let seconds = node.number("storedMaxAge") {
+            app.storedMaxAge = seconds
+            if !(0...2_592_000).contains(seconds) {
+                node.file.note("\(node.name("storedMaxAge")): expected 0 to 2592000")
+            }
+        }
         if let names = node.texts("answer") { app.answer = sources(names, at: node.name("answer"), file: node.file) }
         if let order = node.choice("latestReceiptInfoOrder", of: AnswerOptions.Order.self) {
             app.latestReceiptInfoOrder = order
@@ -202,8 +211,6 @@ package enum SettingsFile {
             if let source = AnswerSource(rawValue: name) {
                 if sources.contains(source) { file.note("\(key): \(name) twice") }
                 sources.append(source)
-            } else if name == "stored" {
-                file.unused.append("\(key): \(name)")
             } else {
                 file.note("\(key): \(name) is none of apple, api, receipt, stored")
             }

@@ -1,6 +1,7 @@
 import AppStore
 import Cryptography
 import Foundation
+package import Ledger
 package import Logging
 import ReceiptDecoding
 package import Rendering
@@ -13,35 +14,55 @@ package struct Pipelines: Sendable {
     package let verifyReceipt: VerifyReceiptPipeline
     /// Of new clients: the customer's one view. Shares clients, budgets and trust with the other.
     package let customerView: CustomerViewPipeline
+    /// Of the App Store: what it tells by itself. Shares trust with the others, and what they keep.
+    package let notifications: NotificationIntake
 
     /// The only place where parts are wired.
     ///
     /// - Parameters:
     ///   - transport: nil where nobody may be asked.
+    ///   - store: nil where nothing is remembered over a restart.
     ///   - now: the clock.
     ///   - sleep: passes the time between two questions to Apple.
     /// - Throws: `SettingsError` where the settings name what cannot be used.
     package init(
-        settings: Settings, transport: (any HTTPTransport)?, tables: FieldTables, logger: Logger,
-        now: @escaping @Sendable () -> Timestamp = { .now },
+        settings: Settings, transport: (any HTTPTransport)?, store: BridgeStore? = nil, tables: FieldTables,
+        logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) throws {
         let decoder = ReceiptDecoder(
             trust: try TrustStore(settings: settings), profile: settings.usesTolerantProfile ? .tolerant : .apple)
         let apps = AppRegistry(settings: settings)
         let verifier = SignedPayloadVerifier(trust: decoder.trust)
-        let revocations = RevocationMemory()
+        // What is new in the store makes old what was read from it.
+        let changes = RecentChanges()
+        let keeper = store.map { store in
+            RecordKeeper(store: store, logger: logger, now: now) { changes.note($0, in: $1) }
+        }
+        let revocations = RevocationMemory(keeper: keeper)
+        let lessons = AppleLessons(revocations: revocations, keeper: keeper)
+        do throws(LedgerError) {
+            if let store { try lessons.load(from: store) }
+        } catch {
+            logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
+        }
         let serverAPI = try transport.map {
-            try ServerAPISource(settings: settings, transport: $0, verifier: verifier, now: now)
+            try ServerAPISource(settings: settings, transport: $0, verifier: verifier, now: now, keeper: keeper)
         }
         verifyReceipt = VerifyReceiptPipeline(
             decoder: decoder, apps: apps,
             apple: try transport.map { try AppleSource(settings: settings, transport: $0, sleep: sleep) },
-            serverAPI: serverAPI, revocations: revocations, renderer: AnswerRenderer(tables: tables), now: now,
-            sleep: sleep, logger: logger)
+            serverAPI: serverAPI,
+            stored: store.map {
+                StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
+            },
+            lessons: lessons, renderer: AnswerRenderer(tables: tables), now: now, sleep: sleep, logger: logger)
         customerView = CustomerViewPipeline(
             decoder: decoder, verifier: verifier, apps: apps, serverAPI: serverAPI, revocations: revocations,
             renderer: CustomerViewRenderer(tables: tables), now: now, logger: logger)
+        notifications = NotificationIntake(
+            apps: apps, verifier: verifier, decoder: ReceiptDecoder(trust: decoder.trust, profile: .tolerant),
+            store: store, serverAPI: serverAPI, revocations: revocations, changes: changes, now: now, logger: logger)
     }
 }
 

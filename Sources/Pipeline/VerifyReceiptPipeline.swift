@@ -1,4 +1,5 @@
 package import AppStore
+import Ledger
 import Logging
 import Purchases
 import ReceiptDecoding
@@ -11,6 +12,7 @@ package struct VerifyReceiptPipeline: Sendable {
     private let apps: AppRegistry
     private let apple: AppleSource?
     private let serverAPI: ServerAPISource?
+    private let stored: StoredSource?
     private let lessons: AppleLessons
     private let renderer: AnswerRenderer
     private let now: @Sendable () -> Timestamp
@@ -20,18 +22,20 @@ package struct VerifyReceiptPipeline: Sendable {
     /// - Parameters:
     ///   - apple: nil where nobody may be asked; then that source is passed over.
     ///   - serverAPI: the same.
-    ///   - revocations: shared with whoever else learns of some.
+    ///   - stored: nil where nothing is remembered; then that source is passed over.
+    ///   - lessons: its revocations are shared with whoever else learns of some.
     ///   - sleep: passes the time before a renewal that is due is asked for once more.
     init(
         decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, serverAPI: ServerAPISource?,
-        revocations: RevocationMemory, renderer: AnswerRenderer,
+        stored: StoredSource?, lessons: AppleLessons, renderer: AnswerRenderer,
         now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async -> Void, logger: Logger
     ) {
         self.decoder = decoder
         self.apps = apps
         self.apple = apple
         self.serverAPI = serverAPI
-        lessons = AppleLessons(revocations: revocations)
+        self.stored = stored
+        self.lessons = lessons
         self.renderer = renderer
         self.now = now
         self.sleep = sleep
@@ -162,6 +166,8 @@ extension VerifyReceiptPipeline {
             case verdict(PipelineReply)
             /// `spare` goes back if nothing else answers.
             case pass(spare: PipelineReply)
+            /// Nothing is left behind: it was only looked whether the answer is at hand.
+            case passSilently
             /// The same, and the receipt alone is not to answer.
             case passToApple(spare: PipelineReply)
         }
@@ -186,10 +192,14 @@ extension VerifyReceiptPipeline {
                 case .apple: word = await askApple(password)
                 case .api: word = await askServerAPI(password)
                 case .receipt: word = readReceipt(password, isFallback: index > 0)
+                case .stored:
+                    let asked = sources[..<index]
+                    word = await readStore(password, isFallback: asked.contains(.api) || asked.contains(.apple))
                 }
                 switch word {
                 case .verdict(let reply): return reply
                 case .pass(let reply): spare = spare ?? reply
+                case .passSilently: continue
                 case .passToApple(let reply):
                     spare = spare ?? reply
                     receiptMayAnswer = false
@@ -240,6 +250,27 @@ extension VerifyReceiptPipeline {
                 return .pass(spare: unavailable(from: .receipt))
             }
             return .verdict(answer(history, from: .receipt))
+        }
+
+        /// What is kept, written as if the Server API had told it just now. Named before the sources that ask Apple it
+        /// answers what is as good as asking; named after them also what is older, where it cannot be stale.
+        private func readStore(_ password: PasswordVerdict, isFallback: Bool) async -> Word {
+            let receipt: Receipt
+            switch trusted(password, by: .stored) {
+            case .success(let authentic): receipt = authentic
+            case .failure(let refusal): return refusal.word
+            }
+            let keys = pipeline.lessons.lookupKeys(of: receipt)
+            guard !keys.isEmpty else { return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
+            let scope = LedgerScope(bundleId: receipt.bundleId, environment: receipt.environment)
+            guard let word = await pipeline.stored?.word(on: keys, in: scope, at: now) else { return .passSilently }
+            let isLastGood = isFallback && (app.staleSubscription == .answer || !word.mayBeStale(at: now))
+            guard word.isCurrent(at: now, maximumAge: app.storedMaxAge * 1_000) || isLastGood else {
+                return .passSilently
+            }
+            let history = PurchaseHistory(
+                receipt: receipt, records: word.records, configuredAppAppleId: app.appAppleId)
+            return .verdict(answer(history, from: .stored))
         }
 
         private func askServerAPI(_ password: PasswordVerdict) async -> Word {
@@ -294,6 +325,7 @@ extension VerifyReceiptPipeline {
             case .receipt:
                 switch read(receipt, isFallback: true) {
                 case .verdict(let reply), .pass(let reply), .passToApple(let reply): .pass(spare: reply)
+                case .passSilently: .passSilently
                 }
             }
         }

@@ -51,6 +51,9 @@ package struct KnownRevocations: Sendable {
         if let webOrderLineItemId { byLineItem[webOrderLineItemId] = revocation }
     }
 
+    /// Whether one of this id is held.
+    package func mentions(_ transactionId: String) -> Bool { byTransaction[transactionId] != nil }
+
     /// By transaction id, else by web order line item id.
     package func revocation(transactionId: String?, webOrderLineItemId: String?) -> Revocation? {
         transactionId.flatMap { byTransaction[$0] } ?? webOrderLineItemId.flatMap { byLineItem[$0] }

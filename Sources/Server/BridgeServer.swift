@@ -59,6 +59,7 @@ package struct BridgeServer: Service {
         router.add(middleware: ProblemMiddleware())
         VerifyReceiptController(pipeline: pipelines.verifyReceipt, shadow: shadow, presence: presence).addRoutes(
             to: router)
+        NotificationController(intake: pipelines.notifications).addRoutes(to: router)
         if !settings.tokens.isEmpty {
             customerViews(.public, presence).addRoutes(to: router)
             comparisons(.public).addRoutes(to: router)

@@ -50,7 +50,7 @@ struct ServeCommand: AsyncParsableCommand {
             transport = try CurlTransport(settings: settings)
             store = openStore(settings, logger)
             let pipelines = try Pipelines(
-                settings: settings, transport: transport, tables: .bundled, logger: logger)
+                settings: settings, transport: transport, store: store, tables: .bundled, logger: logger)
             let shadow = Shadow(
                 settings: settings, pipeline: pipelines.verifyReceipt, store: store, logger: logger)
             server = BridgeServer(

@@ -1,3 +1,4 @@
+import Ledger
 import Pipeline
 import Rendering
 import Simulator
@@ -95,5 +96,32 @@ struct AppleLessonsTests {
                 store, port: port, transport: transport, answer: [.apple, .api, .receipt])
             #expect(await other.answer(body: body, route: .auto).source == .receipt)
         }
+    }
+
+    @Test("with a store, refunds are known after a restart, and whom a receipt without purchases is of")
+    func restart() async throws {
+        let folder = try TemporaryFolder()
+        let store = try BridgeStore(path: folder.path("bridge.sqlite"))
+        let bought = try StandIn.receipt(.nonConsumable)
+        let empty = try StandIn.receipt(.noPurchases)
+        let id = try #require(bought.transactions.first?.transactionId)
+        let bodies = [
+            answer("\"transaction_id\":\"\(id)\",\"cancellation_date_ms\":\"1795132800586\""),
+            answer("\"transaction_id\":\"700000000000777\",\"original_transaction_id\":\"700000000000777\""),
+        ]
+        let before = try Bridge(FakeApple { _, number in .body(bodies[min(number, 1)]) }, store: store)
+        for receipt in [bought, empty] { #expect(await before.ask(receipt.base64).source == .apple) }
+        let isKept = await eventually {
+            let learnt = try? store.learntIdentifiers(limit: 10).map(\.keys)
+            let revoked = try? store.revocations(limit: 10).values.flatMap { $0.map(\.transactionId) }
+            return learnt?.first?.transactionIds.map(\.rawValue) == ["700000000000777"] && revoked == [id]
+        }
+        #expect(isKept)
+        let after = try Bridge(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.stored, .receipt] }
+        #expect(await after.ask(bought.base64).text.contains("cancellation_date_ms"))
+        // Somebody is behind it, so that the receipt alone is not all there is.
+        let alone = try Bridge(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.stored] }
+        #expect(await alone.ask(empty.base64).short == "21005 stored Production")
+        await store.close()
     }
 }

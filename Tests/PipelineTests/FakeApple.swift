@@ -1,3 +1,4 @@
+import Ledger
 import Logging
 import Pipeline
 import Rendering
@@ -71,7 +72,8 @@ struct Bridge {
     static let secret = SimulatedApp.first.sharedSecret
 
     init(
-        _ apple: FakeApple = FakeApple(), knowsIntermediates: Bool = true, now: Timestamp = StandIn.noon,
+        _ apple: FakeApple = FakeApple(), store: BridgeStore? = nil, knowsIntermediates: Bool = true,
+        now: Timestamp = StandIn.noon,
         _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in }
     ) throws {
         let pki = try StandIn.pki
@@ -87,8 +89,10 @@ struct Bridge {
         self.apple = apple
         var logger = Logger(label: "test")
         logger.logLevel = .critical
-        pipeline = try VerifyReceiptPipeline(
-            settings: settings, transport: apple, tables: .bundled, logger: logger, now: { now }, sleep: { _ in })
+        pipeline = try Pipelines(
+            settings: settings, transport: apple, store: store, tables: .bundled, logger: logger, now: { now },
+            sleep: { _ in }
+        ).verifyReceipt
     }
 
     func ask(

@@ -1,5 +1,6 @@
 import AppStore
 import Cryptography
+import Ledger
 import Logging
 import Pipeline
 import Rendering
@@ -26,7 +27,8 @@ enum ServerAPIWorld {
 
     /// - Parameter port: where the simulated App Store listens.
     static func pipeline(
-        _ store: SimulatedStore, port: Int, transport: any HTTPTransport, answer: [AnswerSource],
+        _ store: SimulatedStore, port: Int, transport: any HTTPTransport, store remembering: BridgeStore? = nil,
+        answer: [AnswerSource],
         now: @escaping @Sendable () -> Timestamp = { StandIn.noon },
         changing change: (inout AppSettings) -> Void = { _ in }
     ) throws -> VerifyReceiptPipeline {
@@ -51,7 +53,9 @@ enum ServerAPIWorld {
         settings.apps = [app]
         var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         logger.logLevel = .critical
-        return try VerifyReceiptPipeline(
-            settings: settings, transport: transport, tables: .bundled, logger: logger, now: now, sleep: { _ in })
+        return try Pipelines(
+            settings: settings, transport: transport, store: remembering, tables: .bundled, logger: logger, now: now,
+            sleep: { _ in }
+        ).verifyReceipt
     }
 }

@@ -83,6 +83,7 @@ struct SettingsTests {
                 sandbox: deny
                 serverAPI: {issuerId: i, keyId: k, privateKey: {file: k.p8}}
                 answer: [api, receipt, stored, apple]
+                storedMaxAge: 3600
                 staleSubscription: answer
                 latestReceiptInfoOrder: descending
                 shadow: none
@@ -106,7 +107,7 @@ struct SettingsTests {
         #expect(app.sharedSecret == SharedSecret("app-secret"))
         #expect(app.acceptedSecrets == [SharedSecret("former"), SharedSecret("account")])
         #expect(app.clientPassword == .required && app.sandbox == .deny && app.staleSubscription == .answer)
-        #expect(app.answer == [.api, .receipt, .apple])
+        #expect(app.answer == [.api, .receipt, .stored, .apple] && app.storedMaxAge == 3600)
         #expect(app.serverAPI?.issuerId == "i" && app.serverAPI?.keyId == "k")
         #expect(app.serverAPI?.bundleId == "com.example.app" && app.latestReceiptInfoOrder == .descending)
         #expect(settings.serverAPI.production == "https://a.example")
@@ -116,7 +117,7 @@ struct SettingsTests {
         #expect(other.clientPassword == .optional && other.sandbox == .allow && other.answer == [.apple, .receipt])
         #expect(
             Set(settings.unused) == [
-                "tls", "apps[0].answer: stored",
+                "tls"
             ])
     }
 

@@ -85,9 +85,10 @@ final class Proxy: Sendable {
         let log = LogBook()
         let logger = log.logger
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let pipelines = try Pipelines(
-            settings: settings, transport: transport, tables: .bundled, logger: logger, now: { StandIn.noon })
         let bridgeStore = try settings.storePath.map { path throws(LedgerError) in try BridgeStore(path: path) }
+        let pipelines = try Pipelines(
+            settings: settings, transport: transport, store: bridgeStore, tables: .bundled, logger: logger,
+            now: { StandIn.noon })
         let shadow = Shadow(
             settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore, logger: logger,
             now: { StandIn.noon })

@@ -16,6 +16,9 @@ extension SignedPayloadVerifier {
     /// A notification and the signed texts inside it, each verified by itself; they must belong to the app and the
     /// environment that the notification names.
     ///
+    /// In a notification of a type that is not known, what does not hold is left out: it may be of a new kind. In any
+    /// other it makes the whole one false.
+    ///
     /// - Parameter now: when a notification counts as signed that has no date and nothing signed in it.
     package func verifyNotification(
         _ text: String, expecting expectation: PayloadExpectation = .any, now: Timestamp
@@ -26,6 +29,18 @@ extension SignedPayloadVerifier {
             bundleId: payload.claimedBundleId,
             environment: payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)))
         let nestedNow = payload.signingDate ?? now
+        let isKnown = payload.notificationType.map { NotificationType(rawValue: $0).isKnown } ?? false
+        func nested<Payload: SignedClaims>(
+            _ text: String?, _ place: String, _ expectation: PayloadExpectation, _ now: Timestamp
+        ) throws(SignedPayloadError) -> Signed<Payload>? {
+            guard let text else { return nil }
+            do throws(SignedPayloadError) {
+                return try verify(text, expecting: expectation, now: now)
+            } catch {
+                guard isKnown else { return nil }
+                throw error.inside(place)
+            }
+        }
         let transaction: Signed<TransactionPayload>? = try nested(
             payload.data?.signedTransactionInfo, "data.signedTransactionInfo", inner, nestedNow)
         let renewal: Signed<RenewalPayload>? = try nested(
@@ -40,16 +55,5 @@ extension SignedPayloadVerifier {
         return VerifiedNotification(
             notification: Signed(payload: payload, text: text), transaction: transaction, renewal: renewal,
             appTransaction: appTransaction)
-    }
-
-    private func nested<Payload: SignedClaims>(
-        _ text: String?, _ place: String, _ expectation: PayloadExpectation, _ now: Timestamp
-    ) throws(SignedPayloadError) -> Signed<Payload>? {
-        guard let text else { return nil }
-        do throws(SignedPayloadError) {
-            return try verify(text, expecting: expectation, now: now)
-        } catch {
-            throw error.inside(place)
-        }
     }
 }

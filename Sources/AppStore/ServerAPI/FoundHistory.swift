@@ -31,7 +31,11 @@ struct FoundHistory {
 
     mutating func add(_ history: History) {
         appAppleId = appAppleId ?? history.appAppleId
-        revisions.append(history.revision)
+        // The same history by another id of it is one history.
+        let isRepetition =
+            revisions.contains(history.revision)
+            && history.transactions.allSatisfy { $0.payload.transactionId.map { places[$0] != nil } ?? false }
+        if !isRepetition { revisions.append(history.revision) }
         for transaction in history.transactions {
             let payload = transaction.payload
             if payload.bundleId == nil { anomalies.append(.transactionWithoutBundleId(payload.transactionId)) }

@@ -13,8 +13,14 @@ struct Problem: Sendable, Encodable {
     let code: String
     let detail: String
 
-    static let bodyTooLarge = Problem(
-        title: "Content Too Large", status: 413, code: "bodyTooLarge", detail: "a request is at most 3145728 bytes")
+    static let bodyTooLarge = bodyTooLarge(maximum: VerifyReceiptController.maximumBodyBytes)
+
+    static func bodyTooLarge(maximum: Int) -> Problem {
+        Problem(
+            title: "Content Too Large", status: 413, code: "bodyTooLarge",
+            detail: "a request is at most \(maximum) bytes")
+    }
+
     static let encodedBody = Problem(
         title: "Unsupported Media Type", status: 415, code: "encodedBody",
         detail: "a request comes without Content-Encoding")

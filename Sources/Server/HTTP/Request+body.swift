@@ -3,8 +3,7 @@ import Hummingbird
 
 extension Request {
     /// The whole body, or nil where it is too long.
-    func wholeBody() async throws -> [UInt8]? {
-        let maximum = VerifyReceiptController.maximumBodyBytes
+    func wholeBody(upTo maximum: Int = VerifyReceiptController.maximumBodyBytes) async throws -> [UInt8]? {
         var whole: [UInt8] = []
         if let length = headers[.contentLength].flatMap({ Int($0) }), length <= maximum {
             whole.reserveCapacity(max(length, 0))

@@ -1,0 +1,28 @@
+/// `notificationType`.
+///
+/// https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
+package struct NotificationType: RawRepresentable, Sendable, Hashable {
+    /// As Apple spells it.
+    package let rawValue: String
+
+    /// Any text; values without a name here survive.
+    package init(rawValue: String) { self.rawValue = rawValue }
+
+    package static let test = Self(rawValue: "TEST")
+    package static let offerRedeemed = Self(rawValue: "OFFER_REDEEMED")
+    package static let didChangeRenewalPref = Self(rawValue: "DID_CHANGE_RENEWAL_PREF")
+    package static let migration = Self(rawValue: "MIGRATION")
+    /// As the changelog spells it.
+    package static let migrate = Self(rawValue: "MIGRATE")
+
+    /// Whether what is in it is as the documentation of 2026 says.
+    package var isKnown: Bool { Self.known.contains(rawValue) }
+
+    private static let known: Set<String> = [
+        "SUBSCRIBED", "OFFER_REDEEMED", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_STATUS", "DID_RENEW",
+        "DID_FAIL_TO_RENEW", "GRACE_PERIOD_EXPIRED", "EXPIRED", "PRICE_INCREASE", "REFUND", "REFUND_DECLINED",
+        "REFUND_REVERSED", "CONSUMPTION_REQUEST", "REVOKE", "RENEWAL_EXTENDED", "RENEWAL_EXTENSION",
+        "ONE_TIME_CHARGE", "TEST", "EXTERNAL_PURCHASE_TOKEN", "RESCIND_CONSENT", "METADATA_UPDATE", "MIGRATION",
+        "MIGRATE", "PRICE_CHANGE",
+    ]
+}

@@ -1,0 +1,191 @@
+import GRDB
+package import StoreTypes
+
+extension BridgeStore {
+    /// Keeps the whole history of one customer; what was heard of later than it was signed stays.
+    package func keep(_ customer: CustomerRow, of scope: LedgerScope) async throws(LedgerError) {
+        try await write { db in
+            let app = try Self.number(of: scope, in: db)
+            let id = try Self.customer(holding: customer, app: app, in: db)
+            for (place, row) in customer.transactions.enumerated() {
+                try Self.keepLookedUp(row, customer: id, place: Int64(place), app: app, in: db)
+            }
+            // What the history does not hold any more is nobody's, unless it is news that came after it.
+            try db.execute(
+                sql: """
+                    UPDATE transactionRecord SET customer = NULL WHERE customer = ? AND signedDate < ?
+                    AND transactionId NOT IN (SELECT value FROM json_each(?))
+                    """,
+                arguments: [
+                    id, customer.signedDate.milliseconds, Self.list(customer.transactions.map(\.transactionId)),
+                ])
+            for (place, row) in customer.statuses.enumerated() {
+                try Self.keep(row, place: place, app: app, in: db)
+            }
+            for row in customer.renewals { try Self.keep(row, place: nil, app: app, in: db) }
+            for identifier in customer.companions {
+                try db.cachedStatement(sql: "INSERT OR IGNORE INTO companion VALUES (?, ?)").execute(
+                    arguments: [id, identifier])
+            }
+        }
+    }
+
+    /// The customer whom all these identifiers belong to; nil where their whole history is not held, or a receipt with
+    /// them is of more than one customer, or knows of a purchase that is not held.
+    package func customer(of keys: LookupKeys, in scope: LedgerScope) async throws(LedgerError) -> StoredCustomer? {
+        try await read { db in
+            let find = try db.cachedStatement(sql: "SELECT id FROM app WHERE bundleId = ? AND environment = ?")
+            guard
+                let app = try Int64.fetchOne(
+                    find, arguments: [scope.bundleId.rawValue, scope.environment.rawValue]),
+                let id = try Self.customer(of: keys, app: app, in: db)
+            else { return nil }
+            return try Self.customer(id, covering: keys, app: app, in: db)
+        }
+    }
+
+    /// Remembers purchases that were taken back, and those that are so no more.
+    package func keep(
+        revoked: [RevocationRow], valid: [String], of scope: LedgerScope
+    ) async throws(LedgerError) {
+        try await write { db in
+            let app = try Self.number(of: scope, in: db)
+            for row in revoked { try Self.keep(row, app: app, in: db) }
+            for id in valid { try Self.forgetRevocation(of: id, app: app, in: db) }
+        }
+    }
+
+    /// The latest that are known, at most so many of an app and environment. Waits for the disk.
+    package func revocations(limit: Int) throws(LedgerError) -> [LedgerScope: [RevocationRow]] {
+        try readWaiting { db in
+            var found: [LedgerScope: [RevocationRow]] = [:]
+            for app in try Row.fetchAll(db, sql: "SELECT id, bundleId, environment FROM app") {
+                guard let bundleId = BundleIdentifier(rawValue: app[1]),
+                    let environment = AppStoreEnvironment(rawValue: app[2])
+                else { continue }
+                let rows = try Row.fetchAll(
+                    db,
+                    sql: """
+                        SELECT transactionId, webOrderLineItemId, date, reason FROM revocation WHERE app = ?
+                        ORDER BY date DESC LIMIT ?
+                        """, arguments: [app[0] as Int64, limit])
+                found[LedgerScope(bundleId: bundleId, environment: environment)] = rows.map {
+                    RevocationRow(
+                        transactionId: $0[0], webOrderLineItemId: $0[1], date: Timestamp(milliseconds: $0[2]),
+                        reason: $0[3])
+                }
+            }
+            return found
+        }
+    }
+
+    // MARK: - Parts
+
+    /// The one whose records these are, told apart from nobody else: where several were held as one each, they become
+    /// one. Its own row is brought up to date.
+    private static func customer(holding row: CustomerRow, app: Int64, in db: Database) throws -> Int64 {
+        let held = try Int64.fetchAll(
+            db,
+            sql: """
+                SELECT DISTINCT customer FROM transactionRecord
+                WHERE app = ? AND customer IS NOT NULL AND transactionId IN (SELECT value FROM json_each(?))
+                ORDER BY customer
+                """, arguments: [app, list(row.transactions.map(\.transactionId))])
+        guard let id = held.first else {
+            try db.execute(
+                sql: "INSERT INTO customer (app, askedAt, appAppleId, revision) VALUES (?, ?, ?, ?)",
+                arguments: [app, row.askedAt.milliseconds, row.appAppleId, row.revision])
+            return db.lastInsertedRowID
+        }
+        for other in held.dropFirst() {
+            try db.execute(
+                sql: "UPDATE transactionRecord SET customer = ? WHERE customer = ?", arguments: [id, other])
+            try db.execute(sql: "DELETE FROM customer WHERE id = ?", arguments: [other])
+        }
+        try db.execute(
+            sql: """
+                UPDATE customer SET askedAt = max(askedAt, ?1), appAppleId = coalesce(?2, appAppleId), revision = ?3,
+                needsLookupSince = CASE WHEN needsLookupSince > ?4 THEN needsLookupSince END WHERE id = ?5
+                """,
+            arguments: [
+                row.askedAt.milliseconds, row.appAppleId, row.revision, row.signedDate.milliseconds, id,
+            ])
+        return id
+    }
+
+    private static func keepLookedUp(
+        _ row: TransactionRow, customer: Int64, place: Int64, app: Int64, in db: Database
+    ) throws {
+        let find = try db.cachedStatement(
+            sql: "SELECT id, signedDate FROM transactionRecord WHERE transactionId = ? AND app = ?")
+        guard let old = try Row.fetchOne(find, arguments: [row.transactionId, app]) else {
+            try insert(row, customer: customer, place: place, app: app, in: db)
+            try note(row, app: app, in: db)
+            return
+        }
+        let id: Int64 = old[0]
+        guard row.signedDate.milliseconds >= old[1] as Int64 else {
+            // Something newer was heard while the question was under way; it is the customer's all the same.
+            try db.cachedStatement(sql: "UPDATE transactionRecord SET customer = ? WHERE id = ?").execute(
+                arguments: [customer, id])
+            return
+        }
+        try update(row, id: id, customer: customer, place: place, in: db)
+        try note(row, app: app, in: db)
+    }
+
+    /// The first that one of the identifiers leads to. A few are tried: who is known by none of those is not held, or
+    /// not as the same customer.
+    private static func customer(of keys: LookupKeys, app: Int64, in db: Database) throws -> Int64? {
+        for identifier in keys.originalTransactionIds.prefix(8) + keys.transactionIds.prefix(8) {
+            if let id = try customer(of: identifier.rawValue, app: app, in: db) { return id }
+        }
+        return nil
+    }
+
+    private static func customer(
+        _ id: Int64, covering keys: LookupKeys, app: Int64, in db: Database
+    ) throws -> StoredCustomer? {
+        guard
+            let row = try Row.fetchOne(
+                db, sql: "SELECT askedAt, needsLookupSince, appAppleId, revision FROM customer WHERE id = ?",
+                arguments: [id])
+        else { return nil }
+        var covered = Set(
+            try String.fetchAll(db, sql: "SELECT identifier FROM companion WHERE customer = ?", arguments: [id]))
+        var transactions: [String] = []
+        let records = try Row.fetchCursor(
+            db.cachedStatement(
+                sql: """
+                    SELECT transactionId, originalTransactionId, text FROM transactionRecord WHERE customer = ?
+                    ORDER BY place, id
+                    """), arguments: [id])
+        while let record = try records.next() {
+            covered.insert(record[0])
+            covered.insert(record[1])
+            transactions.append(record[2])
+        }
+        guard (keys.originalTransactionIds + keys.transactionIds).allSatisfy({ covered.contains($0.rawValue) }) else {
+            return nil
+        }
+        let subscriptions = try Row.fetchAll(
+            db.cachedStatement(
+                sql: """
+                    SELECT originalTransactionId, status, subscriptionGroupIdentifier, renewal FROM subscription
+                    WHERE app = ?1 AND status IS NOT NULL AND originalTransactionId IN
+                    (SELECT originalTransactionId FROM transactionRecord WHERE customer = ?2) ORDER BY place, id
+                    """), arguments: [app, id])
+        return StoredCustomer(
+            askedAt: Timestamp(milliseconds: row[0]), needsLookup: row[1] as Int64? != nil, appAppleId: row[2],
+            revision: row[3], transactions: transactions,
+            subscriptions: subscriptions.map {
+                StoredCustomer.Subscription(
+                    originalTransactionId: $0[0], status: $0[1], subscriptionGroupIdentifier: $0[2], renewal: $0[3])
+            })
+    }
+
+    /// Identifiers are digits alone, or were read as JSON texts: quoted so that any text stays one.
+    private static func list(_ identifiers: [String]) -> String {
+        "[" + identifiers.map { "\"" + $0.filter { $0 != "\"" && $0 != "\\" } + "\"" }.joined(separator: ",") + "]"
+    }
+}

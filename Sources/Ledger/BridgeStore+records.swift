@@ -1,0 +1,138 @@
+import GRDB
+import StoreTypes
+
+/// Single records: the newest signature counts.
+extension BridgeStore {
+    static func insert(
+        _ row: TransactionRow, customer: Int64?, place: Int64? = nil, app: Int64, in db: Database
+    ) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO transactionRecord
+                (app, transactionId, originalTransactionId, appTransactionId, customer, place, signedDate, text)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """
+        ).execute(arguments: [
+            app, row.transactionId, row.originalTransactionId, row.appTransactionId, customer,
+            try place ?? nextPlace(of: customer, in: db), row.signedDate.milliseconds, row.text,
+        ])
+    }
+
+    static func update(
+        _ row: TransactionRow, id: Int64, customer: Int64?, place: Int64, in db: Database
+    ) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE transactionRecord SET originalTransactionId = ?, appTransactionId = ?, customer = ?, place = ?,
+                signedDate = ?, text = ? WHERE id = ?
+                """
+        ).execute(arguments: [
+            row.originalTransactionId, row.appTransactionId, customer, place, row.signedDate.milliseconds, row.text,
+            id,
+        ])
+    }
+
+    /// Behind all that the customer has: a history is in the order of the last change.
+    static func nextPlace(of customer: Int64?, in db: Database) throws -> Int64 {
+        guard let customer else { return 0 }
+        let last = try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT max(place) FROM transactionRecord WHERE customer = ?"),
+            arguments: [customer])
+        return (last ?? -1) + 1
+    }
+
+    /// Whether the purchase is taken back now.
+    static func note(_ row: TransactionRow, app: Int64, in db: Database) throws {
+        if let revocation = row.revocation {
+            try keep(revocation, app: app, in: db)
+        } else {
+            try forgetRevocation(of: row.transactionId, app: app, in: db)
+        }
+    }
+
+    static func keep(_ revocation: RevocationRow, app: Int64, in db: Database) throws {
+        try db.cachedStatement(
+            sql: "INSERT OR REPLACE INTO revocation (app, transactionId, webOrderLineItemId, date, reason) "
+                + "VALUES (?, ?, ?, ?, ?)"
+        ).execute(arguments: [
+            app, revocation.transactionId, revocation.webOrderLineItemId, revocation.date.milliseconds,
+            revocation.reason,
+        ])
+    }
+
+    static func forgetRevocation(of transactionId: String, app: Int64, in db: Database) throws {
+        try db.cachedStatement(sql: "DELETE FROM revocation WHERE transactionId = ? AND app = ?").execute(
+            arguments: [transactionId, app])
+    }
+
+    /// - Parameter place: among the customer's subscriptions; nil leaves it where it is, or puts it behind the others.
+    static func keep(_ renewal: RenewalRow, place: Int?, app: Int64, in db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO subscription
+                (app, originalTransactionId, place, statusClock, renewal, renewalClock) VALUES (?, ?, ?, -1, ?, ?)
+                ON CONFLICT (originalTransactionId, app) DO UPDATE SET
+                renewal = excluded.renewal, renewalClock = excluded.renewalClock
+                WHERE excluded.renewalClock > renewalClock
+                """
+        ).execute(arguments: [
+            app, renewal.originalTransactionId, place ?? lastPlace, renewal.text, renewal.signedDate.milliseconds,
+        ])
+    }
+
+    /// - Parameter place: as above.
+    static func keep(_ row: StatusRow, place: Int?, app: Int64, in db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                INSERT INTO subscription
+                (app, originalTransactionId, place, status, statusClock, subscriptionGroupIdentifier, renewalClock)
+                VALUES (?, ?, ?, ?, ?, ?, -1)
+                ON CONFLICT (originalTransactionId, app) DO UPDATE SET
+                status = excluded.status, statusClock = excluded.statusClock,
+                subscriptionGroupIdentifier =
+                    coalesce(excluded.subscriptionGroupIdentifier, subscriptionGroupIdentifier)
+                WHERE excluded.statusClock > statusClock
+                """
+        ).execute(arguments: [
+            app, row.originalTransactionId, place ?? lastPlace, row.status, row.clock.milliseconds,
+            row.subscriptionGroupIdentifier,
+        ])
+        guard let place else { return }
+        try db.cachedStatement(
+            sql: "UPDATE subscription SET place = ? WHERE originalTransactionId = ? AND app = ? AND place <> ?"
+        ).execute(arguments: [place, row.originalTransactionId, app, place])
+    }
+
+    private static let lastPlace = 1_000_000
+
+    static func markIncomplete(
+        customersOf identifiers: [String], app: Int64, since clock: Timestamp, in db: Database
+    ) throws {
+        for identifier in identifiers {
+            if let customer = try customer(of: identifier, app: app, in: db) {
+                try markIncomplete(customer, since: clock, in: db)
+            }
+        }
+    }
+
+    /// Until a look-up that was signed later.
+    static func markIncomplete(_ customer: Int64, since clock: Timestamp, in db: Database) throws {
+        try db.cachedStatement(
+            sql: "UPDATE customer SET needsLookupSince = max(coalesce(needsLookupSince, 0), ?) WHERE id = ?"
+        ).execute(arguments: [clock.milliseconds, customer])
+    }
+
+    /// Whose a transaction, or a first transaction, is.
+    static func customer(of identifier: String, app: Int64, in db: Database) throws -> Int64? {
+        for column in ["originalTransactionId", "transactionId"] {
+            let found = try Int64.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT customer FROM transactionRecord
+                        WHERE \(column) = ? AND app = ? AND customer IS NOT NULL LIMIT 1
+                        """), arguments: [identifier, app])
+            if let found { return found }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,60 @@
+import AppStore
+import Ledger
+import Logging
+import StoreTypes
+import Synchronization
+
+/// Look-ups that a hint asks for: behind the answer, on the budget of those who have time, at most one for an identifier
+/// in a minute, and few at a time.
+final class HintLookups: Sendable {
+    private struct Name: Hashable {
+        let scope: LedgerScope
+        let identifier: TransactionIdentifier
+    }
+
+    /// Under way.
+    private static let capacity = 32
+
+    private let serverAPI: ServerAPISource?
+    private let counts: NotificationCounts
+    private let now: @Sendable () -> Timestamp
+    private let logger: Logger
+    private let recent = OncePerMinute<Name>()
+    private let running = Mutex(0)
+
+    init(
+        serverAPI: ServerAPISource?, counts: NotificationCounts, now: @escaping @Sendable () -> Timestamp,
+        logger: Logger
+    ) {
+        self.serverAPI = serverAPI
+        self.counts = counts
+        self.now = now
+        self.logger = logger
+    }
+
+    /// Whether a hint about this customer counts: one in a minute does.
+    func admits(_ keys: LookupKeys, in scope: LedgerScope, at now: Timestamp) -> Bool {
+        guard let first = keys.hinted.first else { return false }
+        return recent.admits(Name(scope: scope, identifier: first), at: now)
+    }
+
+    func lookUp(_ keys: LookupKeys, in scope: LedgerScope) {
+        guard let serverAPI, serverAPI.serves(scope.bundleId) else { return }
+        let isAdmitted = running.withLock { running in
+            guard running < Self.capacity else { return false }
+            running += 1
+            return true
+        }
+        guard isAdmitted else { return counts.count { $0.droppedHints += 1 } }
+        Task {
+            do throws(ServerAPIError) {
+                try await serverAPI.refresh(keys, in: scope)
+            } catch {
+                logger.notice(
+                    "a hint's look-up has no answer",
+                    metadata: ["bundleId": "\(scope.bundleId)", "reason": "\(error)"])
+            }
+            running.withLock { $0 -= 1 }
+        }
+    }
+}

@@ -1,0 +1,103 @@
+import JSONReading
+import StoreTypes
+
+/// The body of a notification, told apart by its keys and not by its URL: a requested test comes in the form of version
+/// 2 even where version 1 is configured.
+///
+///     version 2: { "signedPayload": "eyJ…" }
+///     version 1: { "notification_type": "…", "password": "…", "bid": "…", "environment": "PROD", … }
+///
+/// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2
+/// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
+enum NotificationBody {
+    /// The compact JWS.
+    case version2(String)
+    case version1(NotificationBodyV1)
+
+    init(_ bytes: [UInt8]) throws(NotificationRefusal) {
+        let object: JSONObject
+        do throws(JSONStructureError) {
+            object = try JSONObject(bytes)
+        } catch {
+            throw NotificationRefusal(.malformedNotification, "not a JSON object")
+        }
+        do throws(JSONFieldError) {
+            if let text = try object.text("signedPayload") {
+                self = .version2(text)
+                return
+            }
+            if let type = try object.text("notification_type") {
+                self = .version1(try NotificationBodyV1(object, type: type))
+                return
+            }
+        } catch {
+            throw NotificationRefusal(.malformedNotification, "\(error)")
+        }
+        throw NotificationRefusal(.malformedNotification, "neither signedPayload nor notification_type is there")
+    }
+}
+
+/// What counts in a body of version 1. Nothing in it is signed but the receipt.
+struct NotificationBodyV1 {
+    let type: String
+    let password: SharedSecret?
+    let bundleId: String?
+    /// What it says, `PROD` or `Sandbox`; never taken as true.
+    let environment: AppStoreEnvironment
+    /// `unified_receipt.latest_receipt`, base64.
+    let receipt: Redacted<[UInt8]>?
+    /// First transactions that it names, its own first; at most eight.
+    let originalTransactionIds: [TransactionIdentifier]
+    /// The body without its password.
+    let redacted: String
+
+    private static let maximumIdentifiers = 8
+
+    init(_ object: JSONObject, type: String) throws(JSONFieldError) {
+        self.type = type
+        password = try object.text("password").map { SharedSecret($0) }
+        bundleId = try object.text("bid")
+        environment = try object.text("environment") == "Sandbox" ? .sandbox : .production
+        let unified = try object.object("unified_receipt")
+        var text = try unified?.text("latest_receipt")
+        if text == nil { text = try object.text("latest_receipt") }
+        receipt = text.map { Redacted(Array($0.utf8)) }
+        var identifiers = [Self.identifier(in: object)]
+        for row in try unified?.objects("latest_receipt_info") ?? [] where identifiers.count < 100 {
+            identifiers.append(Self.identifier(in: row))
+        }
+        var distinct: [TransactionIdentifier] = []
+        for case let identifier? in identifiers where !distinct.contains(identifier) { distinct.append(identifier) }
+        originalTransactionIds = Array(distinct.prefix(Self.maximumIdentifiers))
+        redacted = Self.redacted(object.bytes)
+    }
+
+    /// A number of up to 18 digits, or a text.
+    private static func identifier(in object: JSONObject) -> TransactionIdentifier? {
+        let text =
+            (try? object.integer("original_transaction_id")).flatMap { $0 }.map { String($0) }
+            ?? (try? object.text("original_transaction_id")).flatMap { $0 }
+        return text.flatMap(TransactionIdentifier.init(rawValue:))
+    }
+
+    /// With asterisks in place of every password, however its name is spelled.
+    private static func redacted(_ bytes: [UInt8]) -> String {
+        let span = bytes.span
+        var passwords: [Range<Int>] = []
+        var scanner = JSONScanner()
+        // It was an object a moment ago.
+        try? scanner.takeDocument(span) { member in
+            if member.name.says("password", in: span) { passwords.append(member.value.whole) }
+        }
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count)
+        var position = 0
+        for range in passwords {
+            text += bytes[position..<range.lowerBound]
+            text += Array("\"***\"".utf8)
+            position = range.upperBound
+        }
+        text += bytes[position...]
+        return String(decoding: text, as: UTF8.self)
+    }
+}

@@ -1,0 +1,78 @@
+import Cryptography
+import Ledger
+import ReceiptDecoding
+import StoreTypes
+
+/// Version 1: nothing is signed, and the password in it is one that old apps carry in their code. Who knows it may hint
+/// that something happened, and no more: the App Store is asked what.
+extension NotificationIntake {
+    /// Whom a notification is about, as far as that can be known.
+    private struct Subject {
+        let keys: LookupKeys
+        let environment: AppStoreEnvironment
+    }
+
+    func take(_ body: NotificationBodyV1, into store: BridgeStore) async throws(NotificationRefusal)
+        -> NotificationOutcome
+    {
+        guard let bundleId = body.bundleId.flatMap(BundleIdentifier.init(rawValue:)),
+            let app = apps.configured(bundleId)
+        else { throw NotificationRefusal(.unknownApp, "of an app that is not configured") }
+        try Self.check(body.password, of: app)
+        let subject: Subject?
+        let outcome: NotificationOutcome
+        let scope: LedgerScope
+        do throws(LedgerError) {
+            subject = try await self.subject(of: body, bundleId: bundleId, in: store)
+            scope = LedgerScope(bundleId: bundleId, environment: subject?.environment ?? body.environment)
+            let now = now()
+            let isAdmitted = subject.map { hints.admits($0.keys, in: scope, at: now) } ?? false
+            let row = NotificationRow(
+                uuid: Self.name(of: body.redacted), version: 1, type: body.type, subtype: nil, signedDate: nil,
+                receivedAt: now, text: body.redacted)
+            let about = isAdmitted ? subject?.keys.hinted ?? [] : []
+            outcome = try await store.keep(hint: row, about: about, of: scope)
+            log(row, outcome, of: scope)
+            guard isAdmitted, let subject else { return outcome }
+            forget(about.map(\.rawValue), in: scope)
+            hints.lookUp(subject.keys, in: scope)
+        } catch {
+            throw NotificationRefusal(error)
+        }
+        return outcome
+    }
+
+    /// Compares with every secret, so that the time does not tell which one was right.
+    private static func check(_ password: SharedSecret?, of app: AppSettings) throws(NotificationRefusal) {
+        let secrets = [app.sharedSecret].compactMap { $0 } + app.acceptedSecrets
+        guard !secrets.isEmpty else {
+            throw NotificationRefusal(.noSharedSecret, "version 1 is told by a shared secret, and the app has none")
+        }
+        let given = password?.reveal() ?? ""
+        let isRight = secrets.reduce(false) { found, secret in
+            ConstantTime.equal(secret.reveal(), given) || found
+        }
+        guard isRight else { throw NotificationRefusal(.wrongPassword, "the password is not the app's shared secret") }
+    }
+
+    /// Whom the receipt in it is of, where that is authentic and of the same app; else those it names who are known here.
+    private func subject(
+        of body: NotificationBodyV1, bundleId: BundleIdentifier, in store: BridgeStore
+    ) async throws(LedgerError) -> Subject? {
+        if let text = body.receipt?.reveal(), let receipt = try? decoder.decode(text.span),
+            receipt.bundleId == bundleId, receipt.environment != .xcode, !receipt.contents.lookupKeys.isEmpty
+        {
+            return Subject(keys: receipt.contents.lookupKeys, environment: receipt.environment)
+        }
+        let known = try await store.known(body.originalTransactionIds, of: bundleId)
+        guard let first = known.first else { return nil }
+        let ids = known.filter { $0.environment == first.environment }.map(\.identifier.rawValue)
+        return Subject(
+            keys: LookupKeys(originalTransactionIds: ids, transactionIds: []), environment: first.environment)
+    }
+}
+
+extension LookupKeys {
+    /// Those by which a look-up goes.
+    var hinted: [TransactionIdentifier] { Array((originalTransactionIds + transactionIds).prefix(8)) }
+}

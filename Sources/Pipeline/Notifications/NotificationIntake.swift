@@ -1,0 +1,171 @@
+import AppStore
+import Cryptography
+package import Ledger
+import Logging
+import ReceiptDecoding
+import StoreTypes
+
+/// Takes in App Store Server Notifications: what is genuine is stored, and counts from the next answer on.
+///
+/// It returns only when the notification is on disk, with everything that it changed.
+package struct NotificationIntake: Sendable {
+    /// A body may have so many bytes: those of version 2 are about 20 KB, those of version 1 hold a receipt and a hundred
+    /// rows.
+    package static let maximumBodyBytes = 1 << 20
+    /// How far the App Store's clock may be ahead of ours, in milliseconds.
+    static let maximumClockSkew: Int64 = 300_000
+    /// Longer names than Apple's UUIDs are not one.
+    private static let maximumNameBytes = 128
+    /// Of all bodies that are being taken in.
+    private static let maximumBytesUnderWay = 64 << 20
+
+    let apps: AppRegistry
+    let verifier: SignedPayloadVerifier
+    /// Reads receipts inside notifications of version 1, which may be mangled.
+    let decoder: ReceiptDecoder
+    /// Nil where nothing is remembered: then nothing is taken.
+    let store: BridgeStore?
+    let serverAPI: ServerAPISource?
+    let revocations: RevocationMemory
+    /// Told of whom something new is in the store.
+    let changes: RecentChanges
+    let hints: HintLookups
+    /// Since the start.
+    package let counts = NotificationCounts()
+    let now: @Sendable () -> Timestamp
+    let logger: Logger
+    private let lines = OncePerMinute<NotificationRefusal.Code>()
+    private let underWay = ByteAllowance(limit: maximumBytesUnderWay)
+
+    init(
+        apps: AppRegistry, verifier: SignedPayloadVerifier, decoder: ReceiptDecoder, store: BridgeStore?,
+        serverAPI: ServerAPISource?, revocations: RevocationMemory, changes: RecentChanges,
+        now: @escaping @Sendable () -> Timestamp, logger: Logger
+    ) {
+        self.apps = apps
+        self.verifier = verifier
+        self.decoder = decoder
+        self.store = store
+        self.serverAPI = serverAPI
+        self.revocations = revocations
+        self.changes = changes
+        hints = HintLookups(serverAPI: serverAPI, counts: counts, now: now, logger: logger)
+        self.now = now
+        self.logger = logger
+    }
+
+    /// Takes one in; what comes a second time changes nothing, and is as good as the first.
+    @discardableResult
+    package func take(_ body: [UInt8]) async throws(NotificationRefusal) -> NotificationOutcome {
+        do throws(NotificationRefusal) {
+            guard let store else { throw NotificationRefusal(.noStore, "nothing is remembered here: store is none") }
+            guard underWay.take(body.count) else {
+                throw NotificationRefusal(.storeUnavailable, "too many notifications are waiting for the disk")
+            }
+            defer { underWay.giveBack(body.count) }
+            let outcome: NotificationOutcome
+            switch try NotificationBody(body) {
+            case .version2(let text): outcome = try await take(signed: text, into: store)
+            case .version1(let body): outcome = try await take(body, into: store)
+            }
+            counts.count { outcome == .repeated ? ($0.repeated += 1) : ($0.stored += 1) }
+            return outcome
+        } catch {
+            counts.count { $0.refused[error.code, default: 0] += 1 }
+            if lines.admits(error.code, at: now()) {
+                logger.warning(
+                    "a notification was not taken",
+                    metadata: ["reason": "\(error)", "count": "\(counts.now.refused[error.code] ?? 0)"])
+            }
+            throw error
+        }
+    }
+
+    private func take(signed text: String, into store: BridgeStore) async throws(NotificationRefusal)
+        -> NotificationOutcome
+    {
+        let verified = try verify(text)
+        let payload = verified.notification.payload
+        let scope = try scope(of: payload)
+        let news = NotificationNews(verified)
+        let row = NotificationRow(
+            uuid: payload.notificationUUID.flatMap { $0.utf8.count <= Self.maximumNameBytes && $0 != "" ? $0 : nil }
+                ?? Self.name(of: text),
+            version: 2, type: payload.notificationType, subtype: payload.subtype, signedDate: payload.signedDate,
+            receivedAt: now(), text: text)
+        let outcome: NotificationOutcome
+        do throws(LedgerError) {
+            outcome = try await store.keep(row, news, of: scope)
+        } catch {
+            throw NotificationRefusal(error)
+        }
+        if case .stored(isNews: true) = outcome, let transaction = verified.transaction?.payload {
+            revocations.remember(transaction, of: scope.bundleId, in: scope.environment)
+        }
+        // Also for a repeated one: the first may have come to a process that is no more.
+        forget(
+            [
+                news.transaction?.originalTransactionId, news.renewal?.originalTransactionId,
+                news.transaction?.appTransactionId,
+            ].compactMap { $0 }, in: scope)
+        log(row, outcome, of: scope)
+        return outcome
+    }
+
+    private func verify(_ text: String) throws(NotificationRefusal) -> VerifiedNotification {
+        let verified: VerifiedNotification
+        do throws(SignedPayloadError) {
+            verified = try verifier.verifyNotification(text, now: now())
+        } catch {
+            throw NotificationRefusal(error)
+        }
+        // A record from the future would keep out everything that is signed until then.
+        let latest = [
+            verified.notification.payload.signedDate, verified.transaction?.payload.signedDate,
+            verified.renewal?.payload.signedDate, verified.appTransaction?.payload.receiptCreationDate,
+        ].compactMap { $0 }.max()
+        if let latest, latest > now().advanced(byMilliseconds: Self.maximumClockSkew) {
+            throw NotificationRefusal(.signedInFuture, "signed more than five minutes ahead of this machine's clock")
+        }
+        return verified
+    }
+
+    /// The configured app that it is of, by everything that it says.
+    private func scope(of payload: NotificationPayload) throws(NotificationRefusal) -> LedgerScope {
+        guard let bundleId = payload.claimedBundleId.flatMap(BundleIdentifier.init(rawValue:)),
+            let app = apps.configured(bundleId)
+        else { throw NotificationRefusal(.unknownApp, "of an app that is not configured") }
+        guard let environment = payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)),
+            environment != .xcode
+        else { throw NotificationRefusal(.wrongEnvironment, "of neither production nor the sandbox") }
+        // The sandbox names no number.
+        if environment == .production, let number = app.appAppleId, payload.claimedAppAppleId != number {
+            throw NotificationRefusal(.unknownApp, "of an app with another appAppleId")
+        }
+        return LedgerScope(bundleId: bundleId, environment: environment)
+    }
+
+    /// In place of a name that it does not have.
+    static func name(of text: String) -> String {
+        let digits = Array("0123456789abcdef")
+        return "sha256:"
+            + String(
+                SHA.digest(Array(text.utf8), with: .sha256).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+    }
+
+    /// What was told of these customers moments ago counts no more.
+    func forget(_ identifiers: [String], in scope: LedgerScope) {
+        guard !identifiers.isEmpty else { return }
+        changes.note(identifiers, in: scope)
+        serverAPI?.forget(identifiers, in: scope)
+    }
+
+    func log(_ row: NotificationRow, _ outcome: NotificationOutcome, of scope: LedgerScope) {
+        logger.info(
+            "notification \(outcome == .repeated ? "repeated" : "stored")",
+            metadata: [
+                "type": "\(row.type ?? "-")", "subtype": "\(row.subtype ?? "-")", "version": "\(row.version)",
+                "bundleId": "\(scope.bundleId)", "environment": "\(scope.environment.rawValue)",
+            ])
+    }
+}

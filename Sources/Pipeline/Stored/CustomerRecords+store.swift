@@ -1,0 +1,143 @@
+import AppStore
+import Ledger
+import StoreTypes
+
+extension CustomerRecords {
+    /// What a customer's changes are noted by: the first transaction of each purchase, and the download of the app.
+    var watchedIdentifiers: [String] {
+        var identifiers: Set<String> = []
+        for transaction in transactions {
+            if let id = transaction.payload.originalTransactionId { identifiers.insert(id) }
+            if let id = transaction.payload.appTransactionId { identifiers.insert(id) }
+        }
+        return Array(identifiers)
+    }
+
+    /// Records out of the store: every text was verified before it was put there, and nothing else writes that file, so
+    /// that nothing is verified again. Nil where a text cannot be read.
+    init?(_ stored: StoredCustomer, in scope: LedgerScope) {
+        var transactions: [Signed<TransactionPayload>] = []
+        transactions.reserveCapacity(stored.transactions.count)
+        var newest: [String: Int] = [:]
+        for text in stored.transactions {
+            guard let signed = Signed<TransactionPayload>(storedText: text) else { return nil }
+            if let original = signed.payload.originalTransactionId {
+                let place = newest[original]
+                if place.map({ transactions[$0].payload.isOlder(than: signed.payload) }) ?? true {
+                    newest[original] = transactions.count
+                }
+            }
+            transactions.append(signed)
+        }
+        var subscriptions: [SubscriptionRecord] = []
+        for subscription in stored.subscriptions {
+            var renewal: Signed<RenewalPayload>?
+            if let text = subscription.renewal {
+                guard let signed = Signed<RenewalPayload>(storedText: text) else { return nil }
+                renewal = signed
+            }
+            subscriptions.append(
+                SubscriptionRecord(
+                    subscriptionGroupIdentifier: subscription.subscriptionGroupIdentifier,
+                    originalTransactionId: subscription.originalTransactionId, status: subscription.status,
+                    transaction: newest[subscription.originalTransactionId].map { transactions[$0] },
+                    renewal: renewal))
+        }
+        self.init(
+            environment: scope.environment, bundleId: scope.bundleId.rawValue, appAppleId: stored.appAppleId,
+            transactions: transactions, subscriptions: subscriptions, revision: stored.revision)
+    }
+}
+
+extension TransactionPayload {
+    fileprivate func isOlder(than other: TransactionPayload) -> Bool {
+        let dates = (purchaseDate?.milliseconds ?? .min, other.purchaseDate?.milliseconds ?? .min)
+        guard dates.0 == dates.1 else { return dates.0 < dates.1 }
+        guard let id = transactionId.flatMap(TransactionIdentifier.init(rawValue:)),
+            let otherId = other.transactionId.flatMap(TransactionIdentifier.init(rawValue:))
+        else { return false }
+        return id < otherId
+    }
+}
+
+extension CustomerRow {
+    /// Ids of a receipt beyond its history that are kept; one with more is answered by other sources.
+    private static let maximumCompanions = 1_000
+
+    /// A look-up's answer as it is kept. Nil for what must not be: several histories in one (there is no telling which
+    /// purchase is in which, and a receipt of one customer must not show another's), or a record without an id or date.
+    ///
+    /// - Parameter keys: of the receipt that it was looked up for.
+    init?(_ records: CustomerRecords, keys: LookupKeys, askedAt: Timestamp) {
+        guard records.revision != nil else { return nil }
+        var transactions: [TransactionRow] = []
+        transactions.reserveCapacity(records.transactions.count)
+        var held: Set<String> = []
+        for signed in records.transactions {
+            guard let row = TransactionRow(signed) else { return nil }
+            held.insert(row.transactionId)
+            held.insert(row.originalTransactionId)
+            transactions.append(row)
+        }
+        let renewals = records.subscriptions.compactMap { $0.renewal.flatMap(RenewalRow.init) }
+        guard let signedDate = (transactions.map(\.signedDate) + renewals.map(\.signedDate)).max() else { return nil }
+        let statuses = records.subscriptions.map { subscription in
+            StatusRow(
+                originalTransactionId: subscription.originalTransactionId, status: subscription.status,
+                subscriptionGroupIdentifier: subscription.subscriptionGroupIdentifier,
+                clock: [subscription.transaction?.payload.signedDate, subscription.renewal?.payload.signedDate]
+                    .compactMap { $0 }.max() ?? signedDate)
+        }
+        // A first transaction that is not in the history is its own only if it was asked for.
+        let companions = keys.originalTransactionIds.prefix(3) + keys.transactionIds
+        self.init(
+            askedAt: askedAt, signedDate: signedDate, appAppleId: records.appAppleId, revision: records.revision,
+            transactions: transactions, statuses: statuses, renewals: renewals,
+            companions: Array(
+                companions.lazy.map(\.rawValue).filter { !held.contains($0) }.prefix(Self.maximumCompanions)))
+    }
+}
+
+extension TransactionRow {
+    /// Nil for one without an id, or without a date at all.
+    ///
+    /// - Parameter date: of what it came in, where it has none itself.
+    init?(_ signed: Signed<TransactionPayload>, date: Timestamp? = nil) {
+        let payload = signed.payload
+        guard let id = payload.transactionId, let signedDate = payload.signedDate ?? date else { return nil }
+        self.init(
+            transactionId: id, originalTransactionId: payload.originalTransactionId ?? id,
+            appTransactionId: payload.appTransactionId, isSubscription: payload.isSubscription,
+            signedDate: signedDate, revocation: RevocationRow(payload), text: signed.text)
+    }
+}
+
+extension RevocationRow {
+    /// Nil where it was not taken back; answers never show it of a consumable.
+    fileprivate init?(_ payload: TransactionPayload) {
+        guard let id = payload.transactionId, let date = payload.revocationDate,
+            payload.type != ProductType.consumable.rawValue
+        else { return nil }
+        self.init(
+            transactionId: id, webOrderLineItemId: payload.webOrderLineItemId, date: date,
+            reason: payload.revocationReason)
+    }
+}
+
+extension RenewalRow {
+    /// Nil for one without an id or a date.
+    init?(_ signed: Signed<RenewalPayload>) {
+        self.init(signed, date: nil)
+    }
+
+    init?(_ signed: Signed<RenewalPayload>, date: Timestamp?) {
+        guard let id = signed.payload.originalTransactionId, let signedDate = signed.payload.signedDate ?? date else {
+            return nil
+        }
+        self.init(originalTransactionId: id, signedDate: signedDate, text: signed.text)
+    }
+}
+
+extension TransactionPayload {
+    var isSubscription: Bool { type == ProductType.autoRenewable.rawValue }
+}

@@ -1,0 +1,98 @@
+import AppStore
+import Ledger
+import Logging
+import StoreTypes
+import Synchronization
+
+/// Puts what was learnt into the store without making anybody wait. What comes while too much is waiting is dropped and
+/// counted: it will be learnt again.
+final class RecordKeeper: Sendable {
+    private struct State {
+        var waiting = 0
+        var dropped: Int64 = 0
+    }
+
+    /// Things that wait.
+    private static let capacity = 256
+    /// Of signed texts that wait.
+    private static let maximumBytes = 64 << 20
+
+    private let store: BridgeStore
+    private let logger: Logger
+    private let now: @Sendable () -> Timestamp
+    private let whenKept: @Sendable ([String], LedgerScope) -> Void
+    private let state = Mutex(State())
+    private let bytes = ByteAllowance(limit: maximumBytes)
+    private let lines = OncePerMinute<String>()
+
+    /// - Parameter whenKept: told of whom something new is in the store.
+    init(
+        store: BridgeStore, logger: Logger, now: @escaping @Sendable () -> Timestamp,
+        whenKept: @escaping @Sendable ([String], LedgerScope) -> Void
+    ) {
+        self.store = store
+        self.logger = logger
+        self.now = now
+        self.whenKept = whenKept
+    }
+
+    /// How much was not kept.
+    var dropped: Int64 { state.withLock { $0.dropped } }
+
+    /// - Parameters:
+    ///   - keys: of the receipt that the records were looked up for.
+    ///   - askedAt: when the look-up began.
+    func keep(_ records: CustomerRecords, for keys: LookupKeys, bundleId: BundleIdentifier, askedAt: Timestamp) {
+        guard records.environment != .xcode,
+            let row = CustomerRow(records, keys: keys, askedAt: askedAt)
+        else { return }
+        let scope = LedgerScope(bundleId: bundleId, environment: records.environment)
+        let watched = records.watchedIdentifiers
+        run(cost: row.transactions.reduce(0) { $0 + $1.text.utf8.count }) { store throws(LedgerError) in
+            try await store.keep(row, of: scope)
+            self.whenKept(watched, scope)
+        }
+    }
+
+    func keep(revoked: [RevocationRow], valid: [String], of scope: LedgerScope) {
+        run(cost: (revoked.count + valid.count) * 128) { store throws(LedgerError) in
+            try await store.keep(revoked: revoked, valid: valid, of: scope)
+        }
+    }
+
+    /// - Parameter receipt: a digest of it.
+    func keep(learnt keys: LookupKeys, of receipt: [UInt8]) {
+        let now = now()
+        run(cost: 64 + 24 * (keys.originalTransactionIds.count + keys.transactionIds.count)) {
+            store throws(LedgerError) in
+            try await store.keep(learnt: keys, of: receipt, at: now)
+        }
+    }
+
+    private func run(cost: Int, _ body: @escaping @Sendable (BridgeStore) async throws(LedgerError) -> Void) {
+        let isAdmitted = state.withLock { state in
+            guard state.waiting < Self.capacity, bytes.take(cost) else {
+                state.dropped += 1
+                return false
+            }
+            state.waiting += 1
+            return true
+        }
+        guard isAdmitted else { return complain("the store is behind; something learnt is not kept", nil) }
+        Task {
+            do throws(LedgerError) {
+                try await body(store)
+            } catch {
+                state.withLock { $0.dropped += 1 }
+                complain("something learnt cannot be kept", error)
+            }
+            bytes.giveBack(cost)
+            state.withLock { $0.waiting -= 1 }
+        }
+    }
+
+    private func complain(_ line: String, _ error: LedgerError?) {
+        guard lines.admits(line, at: now()) else { return }
+        logger.warning("\(line)", metadata: ["reason": "\(error?.description ?? "busy")", "dropped": "\(dropped)"])
+    }
+}

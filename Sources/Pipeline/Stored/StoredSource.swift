@@ -1,0 +1,98 @@
+import AppStore
+import Ledger
+import Logging
+import Purchases
+import StoreTypes
+
+/// The store as a source: what look-ups and notifications told of a customer, without asking anybody.
+package struct StoredSource: Sendable {
+    private struct Key: Hashable, Sendable {
+        let scope: LedgerScope
+        let keys: LookupKeys
+    }
+
+    private struct Entry: Sendable {
+        let word: StoredWord
+        let watched: [String]
+        let mark: UInt64
+        let readAt: Timestamp
+    }
+
+    /// Of all customers in memory together, in bytes.
+    private static let capacity = 64 << 20
+    /// In milliseconds: how long another process that writes to the same file goes unnoticed.
+    private static let lifetime: Int64 = 60_000
+
+    private let store: BridgeStore
+    private let revocations: RevocationMemory
+    private let logger: Logger
+    private let memory = BoundedMemory<Key, Entry>(limit: capacity)
+    private let lines = OncePerMinute<String>()
+    private let changes: RecentChanges
+
+    /// - Parameter changes: told of whom something new is in the store.
+    init(store: BridgeStore, changes: RecentChanges, revocations: RevocationMemory, logger: Logger) {
+        self.store = store
+        self.changes = changes
+        self.revocations = revocations
+        self.logger = logger
+    }
+
+    /// What is kept of the customer of an authentic receipt; nil where that is not the whole history, or the receipt
+    /// knows more, or the store cannot be read.
+    func word(on keys: LookupKeys, in scope: LedgerScope, at now: Timestamp) async -> StoredWord? {
+        let key = Key(scope: scope, keys: keys)
+        if let entry = memory[key], entry.readAt <= now, now.milliseconds - entry.readAt.milliseconds < Self.lifetime,
+            changes.isUnchanged(entry.watched, in: scope, since: entry.mark)
+        {
+            return revised(entry.word, in: scope)
+        }
+        let mark = changes.mark
+        let stored: StoredCustomer?
+        do throws(LedgerError) {
+            stored = try await store.customer(of: keys, in: scope)
+        } catch {
+            if lines.admits("read", at: now) {
+                logger.warning("the store cannot be read", metadata: ["reason": "\(error)"])
+            }
+            return nil
+        }
+        guard let stored else { return nil }
+        guard let records = CustomerRecords(stored, in: scope) else {
+            if lines.admits("damaged", at: now) { logger.error("the store holds what it was not given") }
+            return nil
+        }
+        let word = StoredWord(records: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup)
+        let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
+        memory.keep(
+            Entry(word: word, watched: records.watchedIdentifiers, mark: mark, readAt: now), for: key, cost: size)
+        return revised(word, in: scope)
+    }
+
+    /// With the refunds that somebody else told of, and that the records do not know.
+    private func revised(_ word: StoredWord, in scope: LedgerScope) -> StoredWord {
+        let known = revocations.revocations(of: scope.bundleId, in: scope.environment)
+        guard !known.isEmpty else { return word }
+        func revised(_ signed: Signed<TransactionPayload>) -> Signed<TransactionPayload> {
+            guard signed.payload.revocationDate == nil, signed.payload.type != ProductType.consumable.rawValue,
+                let revocation = known.revocation(transactionId: signed.payload.transactionId, webOrderLineItemId: nil)
+            else { return signed }
+            var payload = signed.payload
+            payload.revocationDate = revocation.date
+            payload.revocationReason = revocation.reason
+            return Signed(payload: payload, text: signed.text)
+        }
+        let records = word.records
+        guard
+            records.transactions.contains(where: {
+                $0.payload.revocationDate == nil && $0.payload.transactionId.map(known.mentions) ?? false
+            })
+        else { return word }
+        return StoredWord(
+            records: CustomerRecords(
+                environment: records.environment, bundleId: records.bundleId, appAppleId: records.appAppleId,
+                transactions: records.transactions.map(revised), subscriptions: records.subscriptions,
+                revision: records.revision),
+            askedAt: word.askedAt, needsLookup: word.needsLookup)
+    }
+}

@@ -1,0 +1,38 @@
+import HTTPTypes
+import Hummingbird
+import Pipeline
+
+/// The endpoint that the App Store tells news to: App Store Server Notifications, both versions.
+///
+/// No token: who sends is known by the signature, or by the password. 200 means stored; a problem asks for another
+/// delivery.
+struct NotificationController: Sendable {
+    let intake: NotificationIntake
+
+    func addRoutes(to router: Router<BridgeContext>) {
+        router.post("/v1/notifications") { request, _ in
+            // Read in any case: a sender that is not listened to does not get to read the answer.
+            let body = try await request.wholeBody(upTo: NotificationIntake.maximumBodyBytes)
+            guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
+            guard let body else {
+                return Problem.bodyTooLarge(maximum: NotificationIntake.maximumBodyBytes).closingResponse
+            }
+            // Not cancelled when the sender goes away: what is half done would only come again.
+            do throws(NotificationRefusal) {
+                try await intake.take(body)
+                return Response(status: .ok)
+            } catch {
+                return Problem(error).response
+            }
+        }
+    }
+}
+
+extension Problem {
+    init(_ refusal: NotificationRefusal) {
+        let status = refusal.code.httpStatus
+        self.init(
+            title: HTTPResponse.Status(code: status).reasonPhrase, status: status, code: refusal.code.rawValue,
+            detail: refusal.reason)
+    }
+}

@@ -1,0 +1,155 @@
+import Ledger
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("Customers in the store")
+struct CustomerStoreTests {
+    private let folder: TemporaryFolder
+    private let store: BridgeStore
+    private let scope: LedgerScope
+
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try BridgeStore(path: folder.path("bridge.sqlite"))
+        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
+        scope = LedgerScope(bundleId: bundleId, environment: .production)
+    }
+
+    private func transaction(
+        _ id: String, _ original: String, at date: Int64 = 1_000, download: String? = nil, text: String? = nil,
+        revoked: Bool = false
+    ) -> TransactionRow {
+        TransactionRow(
+            transactionId: id, originalTransactionId: original, appTransactionId: download, isSubscription: true,
+            signedDate: Timestamp(milliseconds: date),
+            revocation: revoked
+                ? RevocationRow(
+                    transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: date), reason: 0) : nil,
+            text: text ?? "\(id)@\(date)")
+    }
+
+    private func customer(_ rows: [TransactionRow], at date: Int64 = 1_000, companions: [String] = []) -> CustomerRow {
+        let originals = Set(rows.map(\.originalTransactionId)).sorted()
+        return CustomerRow(
+            askedAt: Timestamp(milliseconds: date), signedDate: Timestamp(milliseconds: date), appAppleId: 7,
+            revision: "r\(date)", transactions: rows,
+            statuses: originals.map {
+                StatusRow(
+                    originalTransactionId: $0, status: 1, subscriptionGroupIdentifier: "g",
+                    clock: Timestamp(milliseconds: date))
+            },
+            renewals: originals.map {
+                RenewalRow(
+                    originalTransactionId: $0, signedDate: Timestamp(milliseconds: date), text: "renewal \($0)@\(date)")
+            }, companions: companions)
+    }
+
+    private func notification(_ uuid: String, at date: Int64) -> NotificationRow {
+        NotificationRow(
+            uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: Timestamp(milliseconds: date),
+            receivedAt: Timestamp(milliseconds: date), text: uuid)
+    }
+
+    private func find(_ originals: [String], _ others: [String] = []) async throws -> StoredCustomer? {
+        try await store.customer(
+            of: LookupKeys(originalTransactionIds: originals, transactionIds: others), in: scope)
+    }
+
+    @Test("are found by any id of their history once it was looked up as a whole, and not before")
+    func whole() async throws {
+        let outcome = try await store.keep(
+            notification("1", at: 500), NotificationNews(transaction: transaction("11", "10", at: 500)), of: scope)
+        #expect(outcome == .stored(isNews: true))
+        #expect(try await find(["10"]) == nil)
+        try await store.keep(
+            customer([transaction("10", "10"), transaction("11", "10")], companions: ["99"]), of: scope)
+        for keys in [(["10"], []), ([], ["11"]), (["10"], ["10", "11"]), (["10"], ["99"])] as [([String], [String])] {
+            #expect(try await find(keys.0, keys.1)?.transactions == ["10@1000", "11@1000"])
+        }
+        #expect(try await find([], ["99"]) == nil)
+        #expect(try await find(["10"], ["98"]) == nil)
+        let sandbox = LedgerScope(bundleId: scope.bundleId, environment: .sandbox)
+        #expect(
+            try await store.customer(
+                of: LookupKeys(originalTransactionIds: ["10"], transactionIds: []), in: sandbox) == nil)
+    }
+
+    @Test("A receipt of two customers finds neither")
+    func two() async throws {
+        try await store.keep(customer([transaction("10", "10")]), of: scope)
+        try await store.keep(customer([transaction("20", "20")]), of: scope)
+        #expect(try await find(["10", "20"]) == nil)
+        #expect(try await find(["10"])?.transactions == ["10@1000"])
+        // One history says that they are one.
+        try await store.keep(
+            customer([transaction("10", "10", at: 2_000), transaction("20", "20", at: 2_000)], at: 2_000), of: scope)
+        #expect(try await find(["20"], ["10"])?.transactions == ["10@2000", "20@2000"])
+    }
+
+    @Test("The newer signature counts, whoever brings it; the same again changes nothing")
+    func clocks() async throws {
+        try await store.keep(customer([transaction("10", "10")]), of: scope)
+        for (uuid, date, isNews) in [("a", 1_500, true), ("b", 1_200, false), ("c", 1_500, false)]
+            as [(String, Int64, Bool)]
+        {
+            let news = NotificationNews(
+                transaction: transaction("10", "10", at: date, text: uuid),
+                renewal: RenewalRow(
+                    originalTransactionId: "10", signedDate: Timestamp(milliseconds: date), text: "renewal \(uuid)"),
+                status: StatusRow(
+                    originalTransactionId: "10", status: date == 1_500 ? 4 : 2, subscriptionGroupIdentifier: nil,
+                    clock: Timestamp(milliseconds: date)))
+            #expect(try await store.keep(notification(uuid, at: date), news, of: scope) == .stored(isNews: isNews))
+        }
+        // A look-up that was answered before the notification was signed.
+        try await store.keep(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: scope)
+        let held = try #require(try await find(["10"]))
+        #expect(held.transactions == ["a"])
+        #expect(held.subscriptions.map(\.renewal) == ["renewal a"] && held.subscriptions.map(\.status) == [4])
+        #expect(held.subscriptions.map(\.subscriptionGroupIdentifier) == ["g"] && held.appAppleId == 7)
+        try await store.keep(customer([transaction("10", "10", at: 1_600)], at: 1_600), of: scope)
+        #expect(try await find(["10"])?.transactions == ["10@1600"])
+        #expect(try await find(["10"])?.subscriptions.map(\.status) == [1])
+    }
+
+    @Test("What needs a look-up stays so until one that was signed later")
+    func needsLookup() async throws {
+        try await store.keep(customer([transaction("10", "10", download: "d")]), of: scope)
+        #expect(try await find(["10"])?.needsLookup == false)
+        let news = NotificationNews(transaction: transaction("11", "10", at: 1_500), needsLookup: true)
+        _ = try await store.keep(notification("a", at: 1_500), news, of: scope)
+        #expect(try await find(["10"])?.needsLookup == true)
+        try await store.keep(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: scope)
+        #expect(try await find(["10"])?.needsLookup == true)
+        #expect(try await find(["10"], ["11"])?.transactions.count == 2)
+        try await store.keep(customer([transaction("10", "10", at: 1_600, download: "d")], at: 1_600), of: scope)
+        #expect(try await find(["10"])?.needsLookup == false)
+        // The history does not have it any more.
+        #expect(try await find(["10"])?.transactions == ["10@1600"])
+        // By the download of the app it is theirs, and a subscription that nobody told the place of.
+        let other = NotificationNews(transaction: transaction("30", "30", at: 1_700, download: "d"))
+        _ = try await store.keep(notification("b", at: 1_700), other, of: scope)
+        #expect(try await find(["30"])?.transactions == ["10@1600", "30@1700"])
+        #expect(try await find(["10"])?.needsLookup == true)
+    }
+
+    @Test("Revocations are there after a restart, and gone when they were reversed")
+    func revocations() async throws {
+        try await store.keep(
+            customer([transaction("10", "10", revoked: true), transaction("11", "10", revoked: true)]), of: scope)
+        _ = try await store.keep(
+            notification("a", at: 1_500), NotificationNews(transaction: transaction("11", "10", at: 1_500)), of: scope)
+        // A late one does not bring it back.
+        _ = try await store.keep(
+            notification("b", at: 1_400),
+            NotificationNews(transaction: transaction("11", "10", at: 1_400, revoked: true)), of: scope)
+        let told = RevocationRow(
+            transactionId: "77", webOrderLineItemId: "78", date: Timestamp(milliseconds: 5), reason: nil)
+        try await store.keep(revoked: [told], valid: ["76"], of: scope)
+        await store.close()
+        let again = try BridgeStore(path: store.path)
+        #expect(try again.revocations(limit: 10)[scope]?.map(\.transactionId) == ["10", "77"])
+        #expect(try again.revocations(limit: 1)[scope]?.map(\.transactionId) == ["10"])
+    }
+}

@@ -1,0 +1,296 @@
+import AppStore
+import Foundation
+import GRDB
+import Ledger
+import Logging
+import Pipeline
+import Rendering
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("A notification of version 2")
+struct NotificationIntakeTests {
+    typealias Twist = ScriptedAppStore.Twist
+
+    private static let feature: String = "700000000000500"
+
+    @Test("is stored, and a second time it is known already")
+    func replayed() async throws {
+        let bridge = try StoringBridge()
+        let body = try bridge.appStore.notification("DID_RENEW", of: "700000000000101")
+        #expect(try await bridge.take(body) == .stored(isNews: true))
+        #expect(try await bridge.take(body) == .repeated)
+        #expect(try await bridge.notifications() == 1)
+        // Signed anew, it is the same one all the same.
+        let uuid = ScriptedAppStore.uuid()
+        for outcome in [NotificationOutcome.stored(isNews: true), .repeated] {
+            let again = try bridge.appStore.notification("REFUND", of: Self.feature, Twist(uuid: uuid))
+            #expect(try await bridge.take(again) == outcome)
+        }
+        let counts = bridge.pipelines.notifications.counts.now
+        #expect(counts.stored == 2 && counts.repeated == 2 && counts.refused.isEmpty)
+    }
+
+    // MARK: - What is refused
+
+    @Test(
+        "is not one",
+        arguments: ["", "[]", "{}", "{\"signedPayload\":7}", "{\"signedPayload\":\"a.b\"}", "{\"x\":", "null"])
+    func malformed(text: String) async throws {
+        let bridge = try StoringBridge()
+        #expect(await bridge.refusal(Array(text.utf8)) == .malformedNotification)
+        #expect(try await bridge.notifications() == 0)
+    }
+
+    @Test("that is not signed, or by somebody else, or was changed, is refused and leaves nothing")
+    func forged() async throws {
+        let bridge = try StoringBridge()
+        let genuine = try #require(JSONValue(reading: bridge.appStore.notification("TEST"))["signedPayload"]?.text)
+        let parts = genuine.split(separator: ".").map(String.init)
+        let foreign = try MintedReceipts.foreign.jwsSigner.jws(
+            payload: .object(["notificationType": .string("TEST"), "notificationUUID": .string("1")]))
+        let unsigned = "eyJhbGciOiJub25lIn0.\(parts[1])."
+        let other = parts[2].hasPrefix("A") ? "B" : "A"
+        for text in [
+            "\(parts[0]).\(parts[1]).\(other)\(parts[2].dropFirst())", foreign,
+            "\(foreign.split(separator: ".")[0]).\(parts[1]).\(parts[2])",
+        ] {
+            #expect(await bridge.refusal(ScriptedAppStore.body(text)) == .notAuthentic)
+        }
+        #expect(await bridge.refusal(ScriptedAppStore.body(unsigned)) == .malformedNotification)
+        #expect(try await bridge.notifications() == 0)
+        #expect(bridge.pipelines.notifications.counts.now.refused == [.notAuthentic: 3, .malformedNotification: 1])
+    }
+
+    @Test(
+        "of another app, another number, another environment or another time is refused",
+        arguments: [
+            (Twist(bundleId: "com.example.other", nestedBundleId: "com.example.other"), .unknownApp),
+            (Twist(nestedBundleId: "com.example.other"), .notAuthentic),
+            (Twist(appAppleId: 7), .unknownApp), (Twist(appAppleId: nil), .unknownApp),
+            (Twist(environment: "Sandbox"), .notAuthentic), (Twist(environment: "Xcode"), .notAuthentic),
+            (Twist(signedDate: StandIn.noon.advanced(byMilliseconds: 301_000)), .signedInFuture),
+        ] as [(ScriptedAppStore.Twist, NotificationRefusal.Code)])
+    func foreign(twist: ScriptedAppStore.Twist, code: NotificationRefusal.Code) async throws {
+        let bridge = try StoringBridge()
+        let body = try bridge.appStore.notification("REFUND", of: Self.feature, twist)
+        #expect(await bridge.refusal(body) == code)
+        let test = try bridge.appStore.notification("TEST", nil, of: nil, Twist(environment: "Xcode"))
+        #expect(await bridge.refusal(test) == .wrongEnvironment)
+        #expect(try await bridge.notifications() == 0)
+    }
+
+    @Test("of a little later is taken, and one of which only a part is of the future is not")
+    func clock() async throws {
+        let bridge = try StoringBridge()
+        let soon = Twist(signedDate: StandIn.noon.advanced(byMilliseconds: 299_000))
+        _ = try await bridge.take(try bridge.appStore.notification("REFUND", of: Self.feature, soon))
+        bridge.appStore.tell { $0.clock = StandIn.noon.advanced(byMilliseconds: 400_000) }
+        let nested = try bridge.appStore.notification("REFUND", of: Self.feature, Twist(signedDate: StandIn.noon))
+        #expect(await bridge.refusal(nested) == .signedInFuture)
+    }
+
+    @Test("is not taken where nothing is remembered")
+    func noStore() async throws {
+        let appStore = ScriptedAppStore()
+        let pipelines = try Pipelines(
+            settings: Settings(), transport: appStore, tables: .bundled, logger: Logger(label: "test"))
+        let body = try appStore.notification("TEST")
+        do throws(NotificationRefusal) {
+            try await pipelines.notifications.take(body)
+            Issue.record("taken")
+        } catch {
+            #expect(error.code == .noStore && error.code.httpStatus == 503)
+        }
+    }
+
+    // MARK: - What is taken
+
+    @Test("without a purchase is stored: tests, summaries, tokens, withdrawn consent")
+    func others() async throws {
+        let bridge = try StoringBridge()
+        #expect(try await bridge.take(try bridge.appStore.notification("TEST")) == .stored(isNews: false))
+        let app: [JSONValue.Member] = [
+            .init("bundleId", .string(ScriptedAppStore.bundleId)),
+            .init("appAppleId", .number(SimulatedApp.first.appAppleId)),
+            .init("environment", .string("Production")),
+        ]
+        let appTransaction = try MintedReceipts.pki.jwsSigner.jws(
+            payload: .object([
+                "bundleId": .string(ScriptedAppStore.bundleId), "receiptType": .string("Production"),
+                "receiptCreationDate": .number(StandIn.noon.milliseconds), "appTransactionId": .string("704"),
+            ]))
+        let objects: [(String, String?, String, [JSONValue.Member])] = [
+            ("RENEWAL_EXTENSION", "SUMMARY", "summary", app + [.init("succeededCount", .number(5))]),
+            (
+                "EXTERNAL_PURCHASE_TOKEN", "UNREPORTED", "externalPurchaseToken",
+                app.filter { $0.key != "environment" } + [.init("externalPurchaseId", .string("0A1B"))]
+            ),
+            ("RESCIND_CONSENT", nil, "appData", app + [.init("signedAppTransactionInfo", .string(appTransaction))]),
+        ]
+        for (type, subtype, name, members) in objects {
+            let payload = JSONValue.object(
+                [
+                    .init("notificationType", .string(type)), .init("notificationUUID", .string(type)),
+                    .init("signedDate", .number(StandIn.noon.milliseconds)), .init(name, .object(members)),
+                ] + (subtype.map { [.init("subtype", .string($0))] } ?? []))
+            let text = try MintedReceipts.pki.jwsSigner.jws(payload: payload)
+            #expect(try await bridge.take(ScriptedAppStore.body(text)) == .stored(isNews: false), "\(type)")
+        }
+        #expect(try await bridge.notifications() == 4)
+    }
+
+    @Test("of an unknown type is stored, and what is signed in it counts where it holds")
+    func unknownType() async throws {
+        let bridge = try StoringBridge()
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.learn(receipt))
+        bridge.appStore.tell { world in
+            world.change(Self.feature) { $0.revoked = StandIn.noon }
+        }
+        let body = try bridge.appStore.notification("SOMETHING_NEW", "LATER", of: Self.feature)
+        #expect(try await bridge.take(body) == .stored(isNews: true))
+        #expect(await bridge.ask(receipt).body.contains("cancellation_date"))
+        let foreign = try bridge.appStore.notification(
+            "SOMETHING_NEW", of: "700000000000101", Twist(nestedBundleId: "com.example.other", hasRenewal: false))
+        #expect(try await bridge.take(foreign) == .stored(isNews: false))
+    }
+
+    @Test("that comes behind a newer one changes nothing, whichever of refund and its reversal that is")
+    func outOfOrder() async throws {
+        for reversed in [false, true] {
+            let bridge = try StoringBridge()
+            let receipt = try bridge.appStore.receipt()
+            #expect(await bridge.learn(receipt))
+            bridge.appStore.tell { world in
+                world.change(Self.feature) { $0.revoked = StandIn.noon }
+            }
+            let refund = try bridge.appStore.notification("REFUND", of: Self.feature)
+            bridge.appStore.tell { world in
+                world.change(Self.feature) { $0.revoked = nil }
+            }
+            let reversal = try bridge.appStore.notification("REFUND_REVERSED", of: Self.feature)
+            if reversed {
+                #expect(try await bridge.take(reversal) == .stored(isNews: true))
+                #expect(try await bridge.take(refund) == .stored(isNews: false))
+            } else {
+                #expect(try await bridge.take(refund) == .stored(isNews: true))
+                #expect(await bridge.ask(receipt).body.contains("cancellation_date"))
+                #expect(try await bridge.take(reversal) == .stored(isNews: true))
+            }
+            let after = await bridge.ask(receipt)
+            #expect(after.source == .stored && !after.body.contains("cancellation_date"))
+            let fresh = await bridge.askAPI(receipt).body
+            #expect(after.body == fresh)
+        }
+    }
+
+    @Test("of an old period does not touch where the subscription stands now")
+    func lateOldPeriod() async throws {
+        let bridge = try StoringBridge()
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.learn(receipt))
+        let late = try bridge.appStore.notification("EXPIRED", "VOLUNTARY", of: "700000000000101", Twist(uuid: "late"))
+        bridge.appStore.tell { world in
+            world.change { $0.renews = 0 }
+        }
+        try await bridge.take(
+            try bridge.appStore.notification("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", of: "700000000000101"))
+        #expect(try await bridge.take(late) == .stored(isNews: false))
+        let stored = await bridge.ask(receipt)
+        let fresh = await bridge.askAPI(receipt).body
+        #expect(stored.source == .stored && stored.body == fresh)
+        #expect(stored.body.contains(#""auto_renew_status":"0""#))
+    }
+
+    @Test("without a status makes the next answer ask")
+    func noStatus() async throws {
+        let bridge = try StoringBridge()
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.learn(receipt))
+        try await bridge.take(
+            try bridge.appStore.notification("DID_RENEW", of: "700000000000101", Twist(status: .some(nil))))
+        #expect(await bridge.ask(receipt).source == .api)
+        #expect(await bridge.learn(receipt))
+    }
+
+    // MARK: - The disk
+
+    @Test("is never said to be stored where the disk is full, and takes nobody else's place")
+    func full() async throws {
+        let bridge = try StoringBridge(maximumPages: 90)
+        var bodies: [[UInt8]] = []
+        for _ in 0..<60 { bodies.append(try bridge.appStore.notification("DID_RENEW", of: "700000000000101")) }
+        for body in bodies.prefix(3) { #expect(await bridge.refusal(body) == nil) }
+        let rest = bodies.dropFirst(3)
+        let said = await withTaskGroup(of: Bool.self) { group in
+            for body in rest { group.addTask { await bridge.refusal(body) == nil } }
+            return await group.reduce(into: 3) { $0 += $1 ? 1 : 0 }
+        }
+        #expect((3..<60).contains(said))
+        let stored = try await bridge.notifications()
+        #expect(stored >= said)
+        #expect(await bridge.refusal(bodies[59]) == .storeUnavailable || stored > said)
+        await bridge.store.close()
+        // There is room again: every one that was not taken comes a second time.
+        let later = try StoringBridge(appStore: bridge.appStore, folder: bridge.folder)
+        for body in bodies { #expect(await later.refusal(body) == nil) }
+        #expect(try await later.notifications() == 60)
+    }
+
+    @Test("holds half of nothing: when its record cannot be stored, neither is it")
+    func atomic() async throws {
+        let bridge = try StoringBridge()
+        try await DatabasePool(path: bridge.store.path).write { db in
+            try db.execute(
+                sql: """
+                    CREATE TRIGGER broken BEFORE INSERT ON transactionRecord
+                    BEGIN SELECT RAISE(ABORT, 'as the test wants it'); END
+                    """)
+        }
+        let body = try bridge.appStore.notification("DID_RENEW", of: "700000000000101")
+        #expect(await bridge.refusal(body) == .storeUnavailable)
+        #expect(try await bridge.notifications() == 0)
+        _ = try await bridge.take(try bridge.appStore.notification("TEST"))
+        #expect(try await bridge.notifications() == 1)
+    }
+
+    // MARK: - Apple's own
+
+    private static let genuine = Corpus.files(in: "jws").filter { $0.lastPathComponent.hasPrefix("apple-notification") }
+
+    @Test("of Apple's is taken, and not when a bit of it changed", .enabled(if: !genuine.isEmpty))
+    func corpus() async throws {
+        for file in Self.genuine {
+            let text = try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+            let folder = try TemporaryFolder()
+            let store = try BridgeStore(path: folder.path("bridge.sqlite"))
+            var settings = Settings()
+            settings.apps = [AppSettings(bundleId: BundleIdentifier(rawValue: "com.audaos.audarecorder"))]
+            let pipelines = try Pipelines(
+                settings: settings, transport: nil, store: store, tables: .bundled,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            #expect(try await pipelines.notifications.take(ScriptedAppStore.body(text)) == .stored(isNews: true))
+            var damaged = Array(text.utf8)
+            damaged[damaged.count / 2] = damaged[damaged.count / 2] == 0x41 ? 0x42 : 0x41
+            await #expect(throws: NotificationRefusal.self) {
+                try await pipelines.notifications.take(ScriptedAppStore.body(String(decoding: damaged, as: UTF8.self)))
+            }
+            #expect(try await store.notificationCount() == 1)
+        }
+    }
+
+    @Test(
+        "that only looks like Apple's is refused",
+        arguments: Corpus.files(in: "jws").map(\.lastPathComponent).filter { !$0.hasPrefix("apple-notification") })
+    func otherTexts(name: String) async throws {
+        let file = try #require(Corpus.folder).appending(path: "jws").appending(path: name)
+        let text = try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
+        let bridge = try StoringBridge()
+        let code = await bridge.refusal(ScriptedAppStore.body(text))
+        #expect(code?.httpStatus ?? 0 >= 400)
+        #expect(try await bridge.notifications() == 0)
+    }
+}

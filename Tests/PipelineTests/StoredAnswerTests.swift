@@ -1,0 +1,225 @@
+import Ledger
+import Pipeline
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("Answers from what is stored")
+struct StoredAnswerTests {
+    typealias Twist = ScriptedAppStore.Twist
+
+    /// One thing that happens, and how it is told.
+    struct Event: Sendable, CustomTestStringConvertible {
+        let name: String
+        let type: String
+        var subtype: String?
+        var id = "700000000000101"
+        /// What is in the payload is not everything: the next answer has to ask.
+        var asks = false
+        let happen: @Sendable (inout ScriptedAppStore.World) -> Void
+
+        var testDescription: String { name }
+    }
+
+    private static let end = StandIn.noon.advanced(byMilliseconds: ScriptedAppStore.month / 2)
+
+    static let events: [Event] = [
+        Event(name: "renewal that begins in the future", type: "DID_RENEW", id: "700000000000102") { world in
+            world.purchases.append(
+                .init(
+                    id: "700000000000102", purchased: end,
+                    expires: end.advanced(byMilliseconds: ScriptedAppStore.month)))
+        },
+        Event(name: "refund of the period", type: "REFUND") { world in
+            world.change("700000000000101") { $0.revoked = StandIn.noon }
+            world.change { ($0.status, $0.renews) = (5, 0) }
+        },
+        Event(name: "refund of an old period", type: "REFUND", id: "700000000000100") { world in
+            world.change("700000000000100") { $0.revoked = StandIn.noon }
+        },
+        Event(name: "refund of a feature", type: "REFUND", id: "700000000000500") { world in
+            world.change("700000000000500") { $0.revoked = StandIn.noon }
+        },
+        Event(name: "family access lost", type: "REVOKE") { world in
+            world.change("700000000000101") { $0.revoked = StandIn.noon }
+            world.change { $0.status = 5 }
+        },
+        Event(name: "renewal switched off", type: "DID_CHANGE_RENEWAL_STATUS", subtype: "AUTO_RENEW_DISABLED") {
+            $0.change { $0.renews = 0 }
+        },
+        Event(name: "grace period", type: "DID_FAIL_TO_RENEW", subtype: "GRACE_PERIOD") { world in
+            world.change("700000000000101") { $0.expires = StandIn.noon.advanced(byMilliseconds: -60_000) }
+            world.change {
+                ($0.status, $0.retries) = (4, true)
+                $0.grace = StandIn.noon.advanced(byMilliseconds: 6 * 86_400_000)
+            }
+        },
+        Event(name: "billing retry", type: "DID_FAIL_TO_RENEW") { world in
+            world.change("700000000000101") { $0.expires = StandIn.noon.advanced(byMilliseconds: -60_000) }
+            world.change { ($0.status, $0.retries, $0.intent) = (3, true, 2) }
+        },
+        Event(name: "end", type: "EXPIRED", subtype: "VOLUNTARY") { world in
+            world.change("700000000000101") { $0.expires = StandIn.noon.advanced(byMilliseconds: -60_000) }
+            world.change { ($0.status, $0.renews, $0.intent) = (2, 0, 1) }
+        },
+        Event(name: "extension", type: "RENEWAL_EXTENDED") { world in
+            world.change("700000000000101") { $0.expires = end.advanced(byMilliseconds: 5 * 86_400_000) }
+        },
+        Event(name: "downgrade at the next renewal", type: "DID_CHANGE_RENEWAL_PREF", subtype: "DOWNGRADE") {
+            $0.change { $0.nextProduct = "com.example.app.small" }
+        },
+        Event(name: "purchase of a feature", type: "ONE_TIME_CHARGE", id: "700000000000600") { world in
+            world.purchases.append(
+                .init(
+                    id: "700000000000600", original: "700000000000600", product: "com.example.app.more",
+                    type: "Non-Consumable", purchased: StandIn.noon, group: nil))
+        },
+        Event(
+            name: "upgrade", type: "DID_CHANGE_RENEWAL_PREF", subtype: "UPGRADE", id: "700000000000103", asks: true
+        ) { world in
+            world.change("700000000000101") { $0.isUpgraded = true }
+            world.purchases.append(
+                .init(
+                    id: "700000000000103", product: "com.example.app.yearly", purchased: StandIn.noon,
+                    expires: end.advanced(byMilliseconds: ScriptedAppStore.month)))
+            world.change { ($0.product, $0.nextProduct) = ("com.example.app.yearly", "com.example.app.yearly") }
+        },
+        Event(name: "another subscription", type: "SUBSCRIBED", id: "700000000000700", asks: true) { world in
+            world.purchases.append(
+                .init(
+                    id: "700000000000700", original: "700000000000700", product: "com.example.app.other",
+                    purchased: StandIn.noon, expires: end, group: "21000002"))
+            world.subscriptions.insert(
+                .init(original: "700000000000700", product: "com.example.app.other", group: "21000002"), at: 0)
+        },
+    ]
+
+    @Test("are what the Server API would say, at once after each event", arguments: events)
+    func afterEach(event: Event) async throws {
+        let bridge = try StoringBridge()
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.ask(receipt).source == .api)
+        #expect(await bridge.learn(receipt))
+        let before = await bridge.ask(receipt).body
+        #expect(await bridge.askAPI(receipt).body == before)
+        let asked = bridge.appStore.questions.count
+        bridge.appStore.tell { event.happen(&$0) }
+        let body = try bridge.appStore.notification(event.type, event.subtype, of: event.id)
+        #expect(try await bridge.take(body) == .stored(isNews: true))
+        #expect(bridge.appStore.questions.count == asked)
+        let after = await bridge.ask(receipt)
+        #expect(after.source == (event.asks ? .api : .stored))
+        let fresh = await bridge.askAPI(receipt)
+        #expect(after.body == fresh.body && fresh.status == 0)
+        #expect(after.body != before)
+        if event.asks { #expect(await bridge.learn(receipt)) }
+        #expect(await bridge.ask(receipt).body == fresh.body)
+    }
+
+    @Test("An API answer of moments ago does not outlive a notification")
+    func recordCache() async throws {
+        let bridge = try StoringBridge([.api])
+        let receipt = try bridge.appStore.receipt()
+        let before = await bridge.ask(receipt).body
+        bridge.appStore.tell { world in
+            world.change("700000000000500") { $0.revoked = StandIn.noon }
+        }
+        #expect(await bridge.ask(receipt).body == before)
+        try await bridge.take(try bridge.appStore.notification("REFUND", of: "700000000000500"))
+        let after = await bridge.ask(receipt)
+        #expect(after.body != before && after.body.contains("cancellation_date"))
+    }
+
+    @Test("pass on where the receipt knows a purchase that is not stored, and nobody was ever asked about")
+    func unknown() async throws {
+        let bridge = try StoringBridge([.stored])
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.ask(receipt).status == 21005)
+        let learner = try StoringBridge(appStore: bridge.appStore)
+        #expect(await learner.learn(receipt))
+        bridge.appStore.tell { world in
+            world.purchases.append(
+                .init(id: "700000000000102", purchased: Self.end, expires: Self.end.advanced(byMilliseconds: 1_000)))
+        }
+        #expect(await learner.ask(try bridge.appStore.receipt(of: 4)).source == .api)
+    }
+
+    @Test("never say that a subscription ended because time went by")
+    func endWithoutWord() async throws {
+        let bridge = try StoringBridge([.stored], changing: { $0.storedMaxAge = 30 * 86_400 })
+        let learner = try StoringBridge(appStore: bridge.appStore, folder: bridge.folder)
+        let receipt = try bridge.appStore.receipt()
+        #expect(await learner.learn(receipt))
+        for (seconds, status) in [(-121, 0), (-119, 21005), (1, 21005), (86_400, 21005)] as [(Int64, Int)] {
+            bridge.now = Self.end.advanced(byMilliseconds: seconds * 1_000)
+            #expect(await bridge.ask(receipt).status == status, "\(seconds)")
+        }
+    }
+
+    @Test("are good for so long, and after that only where nobody else answers and time cannot have changed them")
+    func age() async throws {
+        let appStore = ScriptedAppStore()
+        let bridge = try StoringBridge([.stored, .api], appStore: appStore) { $0.storedMaxAge = 3_600 }
+        let receipt = try appStore.receipt()
+        #expect(await bridge.learn(receipt))
+        bridge.now = StandIn.noon.advanced(byMilliseconds: 3_600_000)
+        #expect(await bridge.ask(receipt).source == .stored)
+        bridge.now = StandIn.noon.advanced(byMilliseconds: 3_601_000)
+        appStore.tell { $0.isDown = true }
+        #expect(await bridge.ask(receipt).status == 21005)
+        let fallback = try StoringBridge([.api, .stored], appStore: appStore, folder: bridge.folder)
+        fallback.now = bridge.now
+        let last = await fallback.ask(receipt)
+        #expect(last.source == .stored && last.status == 0)
+        fallback.now = Self.end.advanced(byMilliseconds: 1_000)
+        #expect(await fallback.ask(receipt).status == 21005)
+        let lenient = try StoringBridge([.api, .stored], appStore: appStore, folder: bridge.folder) {
+            $0.staleSubscription = .answer
+        }
+        lenient.now = fallback.now
+        #expect(await lenient.ask(receipt).source == .stored)
+    }
+
+    @Test("need the password that api needs, and an authentic receipt")
+    func rules() async throws {
+        let bridge = try StoringBridge()
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.learn(receipt))
+        let wrong = await bridge.ask(receipt, password: "wrong")
+        #expect(wrong.status == 21004 && wrong.source == .receipt)
+        #expect(await bridge.ask(String(receipt.dropLast(400)) + receipt.suffix(400).reversed()).status != 0)
+    }
+
+    @Test("survive a restart, and refunds do where nothing but the receipt is left")
+    func restart() async throws {
+        let appStore = ScriptedAppStore()
+        let receipt = try appStore.receipt()
+        let folder: TemporaryFolder
+        do {
+            let bridge = try StoringBridge(appStore: appStore)
+            folder = bridge.folder
+            #expect(await bridge.learn(receipt))
+            appStore.tell { world in
+                world.change("700000000000101") { $0.revoked = StandIn.noon }
+                world.change { $0.status = 5 }
+            }
+            try await bridge.take(try appStore.notification("REFUND", of: "700000000000101"))
+            await bridge.store.close()
+        }
+        appStore.tell { $0.isDown = true }
+        let later = try StoringBridge(appStore: appStore, folder: folder)
+        #expect(await later.ask(receipt).source == .stored)
+        let bare = try StoringBridge([.receipt], appStore: appStore, folder: folder)
+        let reply = await bare.ask(receipt)
+        #expect(reply.source == .receipt && reply.body.contains("cancellation_date"))
+    }
+
+    @Test("A store that cannot be read is passed over")
+    func unreadable() async throws {
+        let bridge = try StoringBridge()
+        let receipt = try bridge.appStore.receipt()
+        await bridge.store.close()
+        #expect(await bridge.ask(receipt).source == .api)
+    }
+}
