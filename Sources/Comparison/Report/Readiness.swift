@@ -70,6 +70,7 @@ package struct Readiness: Sendable {
 extension [Readiness] {
     /// In the order of the report's apps.
     package init(_ report: ComparisonReport) {
-        self = report.apps.map { Readiness($0, entries: report.entries) }
+        let entries = Dictionary(grouping: report.entries, by: \.scope)
+        self = report.apps.map { Readiness($0, entries: entries[$0.scope] ?? []) }
     }
 }
