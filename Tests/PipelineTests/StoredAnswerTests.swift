@@ -1,5 +1,6 @@
 import Ledger
 import Pipeline
+import Rendering
 import Simulator
 import StoreTypes
 import TestSupport
@@ -129,6 +130,33 @@ struct StoredAnswerTests {
         try await bridge.take(try bridge.appStore.notification("REFUND", of: "700000000000500"))
         let after = await bridge.ask(receipt)
         #expect(after.body != before && after.body.contains("cancellation_date"))
+    }
+
+    @Test("A look-up that was under way during a refund does not outlive it")
+    func underWay() async throws {
+        let bridge = try StoringBridge([.api])
+        let receipt = try bridge.appStore.receipt()
+        bridge.appStore.tell { world in
+            world.meanwhile = {
+                bridge.appStore.tell { world in
+                    world.change("700000000000500") { $0.revoked = StandIn.noon }
+                }
+                let refund = try? bridge.appStore.notification("REFUND", of: "700000000000500")
+                #expect(await bridge.refusal(refund ?? []) == nil)
+            }
+        }
+        // The question was older than the refund.
+        #expect(await bridge.ask(receipt).body.contains("cancellation_date") == false)
+        let bare = Question.body(receipt)
+        let alone = await bridge.pipelines.verifyReceipt.answer(body: bare, route: .auto, sources: [.receipt])
+        #expect(String(decoding: alone.answer.body, as: UTF8.self).contains("cancellation_date"))
+        let next = await bridge.ask(receipt)
+        #expect(next.source == .api && next.body.contains("cancellation_date"))
+        let isStored = await eventually {
+            let stored = await bridge.pipelines.verifyReceipt.answer(body: bare, route: .auto, sources: [.stored])
+            return stored.answer.body == Array(next.body.utf8)
+        }
+        #expect(isStored)
     }
 
     @Test("pass on where the receipt knows a purchase that is not stored, and nobody was ever asked about")
