@@ -196,7 +196,8 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Pipeline", "AppStore", "Cryptography", "Ledger", "ReceiptDecoding", "Rendering", "Simulator",
+                "Pipeline", "AppStore", "Comparison", "Cryptography", "Ledger", "ReceiptDecoding", "Rendering",
+                "Simulator",
                 "StoreTypes", "Transport", "TestSupport", .product(name: "Logging", package: "swift-log"),
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
