@@ -13,6 +13,7 @@ struct Tool: AsyncParsableCommand {
         subcommands: [
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
             ServeCommand.self, SimulateCommand.self, MappingsCommand.self, BenchCommand.self,
+            BareRouteCommand.self,
         ])
 
     /// Argument mistakes exit with 2, whatever the parser's own habit.
