@@ -173,6 +173,22 @@ struct StoredAnswerTests {
         #expect(await learner.ask(try bridge.appStore.receipt(of: 4)).source == .api)
     }
 
+    @Test("are the same as new ones when the same request comes again, with the time of the new one")
+    func again() async throws {
+        let bridge = try StoringBridge([.stored, .api])
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.learn(receipt))
+        for milliseconds in [0, 1, 1_001, 59_000, 61_000, 3_600_000] as [Int64] {
+            bridge.now = StandIn.noon.advanced(byMilliseconds: milliseconds)
+            for _ in 0..<2 {
+                let reply = await bridge.ask(receipt)
+                #expect(reply.source == .stored)
+                #expect(reply.body == (await bridge.askAPI(receipt)).body, "\(milliseconds)")
+            }
+        }
+        #expect(await bridge.ask(receipt, password: "another").status == 21004)
+    }
+
     @Test("never say that a subscription ended because time went by")
     func endWithoutWord() async throws {
         let bridge = try StoringBridge([.stored], changing: { $0.storedMaxAge = 30 * 86_400 })
