@@ -100,7 +100,7 @@ struct OperationDesk {
     func requiredStore(for command: String) throws(OperationRefusal) -> BridgeStore {
         guard let store else {
             throw OperationRefusal(
-                "\(command) needs a store in the configuration", hint: "store: sqlite:receipt-bridge.sqlite")
+                "\(command) needs a store", hint: "the configuration says store: none, or there is none")
         }
         return store
     }

@@ -67,7 +67,7 @@ struct RefundsCommand: ParsableCommand {
                 let settings = try configuration.settingsWithRoots()
                 guard let path = settings.storePath else {
                     throw OperationRefusal(
-                        "refunds sweep needs a store in the configuration", hint: "store: sqlite:receipt-bridge.sqlite")
+                        "refunds sweep needs a store", hint: "the configuration says store: none, or there is none")
                 }
                 let curl = try CurlTransport(settings: settings)
                 let result: Result<Void, any Error>
