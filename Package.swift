@@ -112,6 +112,12 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "Operations",
+            dependencies: [
+                "StoreTypes", "JSONReading", "Transport", "AppStore", "Rendering", "Ledger", "Pipeline", "StoredRows",
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Shadowing",
             dependencies: [
                 "StoreTypes", "Cryptography", "AppStore", "Rendering", "Ledger", "Pipeline", "Comparison",
@@ -144,7 +150,7 @@ let package = Package(
             dependencies: [
                 "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
                 "Rendering", "Pipeline", "Ledger", "Migration", "Reports", "Server", "Simulator", "StoredRows",
-                "Comparison", "ComparisonRun", "Shadowing",
+                "Comparison", "ComparisonRun", "Operations", "Shadowing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -226,6 +232,9 @@ let package = Package(
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "OperationsTests", dependencies: ["Operations", "AppStore", "Ledger", "StoreTypes"],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",

@@ -12,7 +12,8 @@ struct Tool: AsyncParsableCommand {
         version: version,
         subcommands: [
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
-            ServeCommand.self, SimulateCommand.self, MappingsCommand.self, BenchCommand.self,
+            ServeCommand.self, OrdersCommand.self, RefundsCommand.self, RenewalsCommand.self, ConsumptionCommand.self,
+            NotificationsCommand.self, SimulateCommand.self, MappingsCommand.self, BenchCommand.self,
             BareRouteCommand.self,
         ])
 
