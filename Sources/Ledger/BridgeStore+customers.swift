@@ -66,13 +66,14 @@ extension BridgeStore {
                 let rows = try Row.fetchAll(
                     db,
                     sql: """
-                        SELECT transactionId, webOrderLineItemId, date, reason FROM revocation WHERE app = ?
+                        SELECT transactionId, webOrderLineItemId, date, reason, signedDate FROM revocation
+                        WHERE app = ?
                         ORDER BY date DESC LIMIT ?
                         """, arguments: [app[0] as Int64, limit])
                 found[LedgerScope(bundleId: bundleId, environment: environment)] = rows.map {
                     RevocationRow(
                         transactionId: $0[0], webOrderLineItemId: $0[1], date: Timestamp(milliseconds: $0[2]),
-                        reason: $0[3])
+                        reason: $0[3], signedDate: ($0[4] as Int64?).map(Timestamp.init(milliseconds:)))
                 }
             }
             return found

@@ -44,7 +44,8 @@ extension BridgeStore {
                     renewal TEXT, renewalClock INTEGER NOT NULL, UNIQUE (originalTransactionId, app));
                 CREATE TABLE revocation (
                     app INTEGER NOT NULL REFERENCES app (id), transactionId TEXT NOT NULL, webOrderLineItemId TEXT,
-                    date INTEGER NOT NULL, reason INTEGER, PRIMARY KEY (transactionId, app)) WITHOUT ROWID;
+                    date INTEGER NOT NULL, reason INTEGER, signedDate INTEGER,
+                    PRIMARY KEY (transactionId, app)) WITHOUT ROWID;
                 CREATE TABLE learntIdentifiers (
                     receipt BLOB PRIMARY KEY, learntAt INTEGER NOT NULL, originals TEXT NOT NULL, others TEXT NOT NULL
                 ) WITHOUT ROWID;

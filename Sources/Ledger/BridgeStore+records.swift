@@ -52,11 +52,11 @@ extension BridgeStore {
 
     static func keep(_ revocation: RevocationRow, app: Int64, in db: Database) throws {
         try db.cachedStatement(
-            sql: "INSERT OR REPLACE INTO revocation (app, transactionId, webOrderLineItemId, date, reason) "
-                + "VALUES (?, ?, ?, ?, ?)"
+            sql: "INSERT OR REPLACE INTO revocation (app, transactionId, webOrderLineItemId, date, reason, "
+                + "signedDate) VALUES (?, ?, ?, ?, ?, ?)"
         ).execute(arguments: [
             app, revocation.transactionId, revocation.webOrderLineItemId, revocation.date.milliseconds,
-            revocation.reason,
+            revocation.reason, revocation.signedDate?.milliseconds,
         ])
     }
 

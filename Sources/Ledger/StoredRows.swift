@@ -67,12 +67,18 @@ package struct RevocationRow: Sendable, Hashable {
     package let date: Timestamp
     /// 0 other, 1 an issue in the app.
     package let reason: Int64?
+    /// When the record that says so was signed; nil for what verifyReceipt told.
+    package let signedDate: Timestamp?
 
-    package init(transactionId: String, webOrderLineItemId: String?, date: Timestamp, reason: Int64?) {
+    package init(
+        transactionId: String, webOrderLineItemId: String?, date: Timestamp, reason: Int64?,
+        signedDate: Timestamp? = nil
+    ) {
         self.transactionId = transactionId
         self.webOrderLineItemId = webOrderLineItemId
         self.date = date
         self.reason = reason
+        self.signedDate = signedDate
     }
 }
 

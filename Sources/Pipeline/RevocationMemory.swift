@@ -23,7 +23,7 @@ final class RevocationMemory: Sendable {
 
     private let known = Mutex<[Key: KnownRevocations]>([:])
     /// When what was heard of last of a transaction was signed.
-    private let heard = BoundedMemory<Heard, Timestamp>(limit: 20_000)
+    private let heard = BoundedMemory<Heard, Timestamp>(limit: 200_000)
     private let keeper: RecordKeeper?
 
     /// - Parameter keeper: of what verifyReceipt tells; nil where nothing is remembered over a restart.
@@ -40,6 +40,7 @@ final class RevocationMemory: Sendable {
                     revocations.learn(
                         KnownRevocations.Revocation(date: row.date, reason: row.reason),
                         transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
+                    if let date = row.signedDate { hear(row.transactionId, in: scope.environment, signed: date) }
                 }
             }
         }
@@ -51,8 +52,26 @@ final class RevocationMemory: Sendable {
         guard let id = transaction.transactionId, let date = transaction.signedDate else { return }
         change(bundleId, environment) { revocations in
             guard isNews(transaction, in: environment) else { return }
-            heard.keep(date, for: Heard(environment: environment, transactionId: id), cost: 1)
+            hear(id, in: environment, signed: date)
             revocations.learn(transaction)
+        }
+    }
+
+    private func hear(_ transactionId: String, in environment: AppStoreEnvironment, signed date: Timestamp) {
+        heard.keep(date, for: Heard(environment: environment, transactionId: transactionId), cost: 1)
+    }
+
+    /// Takes in what the store holds of a customer. Another process may have put it there: a purchase whose newer record
+    /// is not revoked is so no more. What verifyReceipt told has no date to be compared with, and stays.
+    func compare(stored records: CustomerRecords, of bundleId: BundleIdentifier) {
+        change(bundleId, records.environment) { revocations in
+            for transaction in records.transactions {
+                guard let id = transaction.payload.transactionId, let date = transaction.payload.signedDate,
+                    let last = heard[Heard(environment: records.environment, transactionId: id)], date > last
+                else { continue }
+                hear(id, in: records.environment, signed: date)
+                revocations.learn(transaction.payload)
+            }
         }
     }
 
@@ -68,6 +87,11 @@ final class RevocationMemory: Sendable {
         change(bundleId, records.environment) { revocations in
             for transaction in records.transactions where isNews(transaction.payload, in: records.environment) {
                 revocations.learn(transaction.payload)
+                if transaction.payload.revocationDate != nil, let id = transaction.payload.transactionId,
+                    let date = transaction.payload.signedDate
+                {
+                    hear(id, in: records.environment, signed: date)
+                }
             }
         }
     }

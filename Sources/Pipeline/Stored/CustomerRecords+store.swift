@@ -120,7 +120,7 @@ extension RevocationRow {
         else { return nil }
         self.init(
             transactionId: id, webOrderLineItemId: payload.webOrderLineItemId, date: date,
-            reason: payload.revocationReason)
+            reason: payload.revocationReason, signedDate: payload.signedDate)
     }
 }
 

@@ -69,6 +69,7 @@ package struct StoredSource: Sendable {
             if lines.admits("damaged", at: now) { logger.error("the store holds what it was not given") }
             return nil
         }
+        revocations.compare(stored: records, of: scope.bundleId)
         let word = StoredWord(
             records: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup,
             serial: serials.value.wrappingAdd(1, ordering: .relaxed).newValue)

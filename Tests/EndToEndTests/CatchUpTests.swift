@@ -1,0 +1,176 @@
+import Foundation
+import FoundationNetworking
+import Simulator
+import TestSupport
+import Testing
+
+/// The store that notifications keep, after everything that can happen to them on the way.
+@Suite("Catching up")
+struct CatchUpTests {
+    private static var events: Int {
+        #if DEBUG
+            2_000
+        #else
+            10_000
+        #endif
+    }
+
+    private static let secret = SimulatedApp.first.sharedSecret
+
+    /// Requests of JSON over HTTP.
+    private struct Client {
+        let port: Int
+
+        func ask(_ path: String, _ body: [UInt8]? = nil) async throws -> (status: Int, source: String, body: [UInt8]) {
+            var request = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)\(path)")))
+            request.timeoutInterval = 300
+            if let body {
+                request.httpMethod = "POST"
+                request.httpBody = Data(body)
+            }
+            let (data, response) = try await URLSession.shared.data(for: request)
+            let http = try #require(response as? HTTPURLResponse)
+            return (http.statusCode, http.value(forHTTPHeaderField: "Receipt-Bridge-Source") ?? "", [UInt8](data))
+        }
+
+        func json(_ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
+            try JSONValue(reading: try await ask(path, body?.bytes).body)
+        }
+    }
+
+    /// A server of its own, on a port that stays the same when it is killed and started again.
+    private final class Server {
+        private let folder: Folder
+        private let arguments: [String]
+        private var running: Running
+        let port: Int
+
+        init(_ configuration: String, in folder: Folder) async throws {
+            self.folder = folder
+            let first = try Running(["serve", "--config", configuration, "--listen", "127.0.0.1:0"], in: folder)
+            port = try await first.port()
+            running = first
+            arguments = ["serve", "--config", configuration, "--listen", "127.0.0.1:\(port)"]
+        }
+
+        func killAndStart() async throws {
+            running.kill()
+            _ = await running.end()
+            running = try Running(arguments, in: folder)
+            _ = try await running.port()
+        }
+
+        func stop() async {
+            running.stop()
+            _ = await running.end()
+        }
+    }
+
+    @Test(
+        "events of which some are lost, doubled or late, and a server that is killed: stored answers equal fresh ones",
+        .timeLimit(.minutes(10)))
+    func everything() async throws {
+        let folder = try Folder()
+        let simulator = try Running(
+            ["simulate", "--listen", "127.0.0.1:0", "--state", "state", "--customers", "200", "--seed", "7"],
+            in: folder)
+        let store = Client(port: try await simulator.port())
+        let base = try String(contentsOf: folder.url.appending(path: "state/receipt-bridge.yaml"), encoding: .utf8)
+        func configuration(_ name: String, _ answer: String, _ store: String) throws -> String {
+            let lines = base.split(separator: "\n").filter { !$0.contains("answer:") && !$0.hasPrefix("operations") }
+            let text =
+                lines.joined(separator: "\n") + "\n    answer: [\(answer)]\n    cacheSeconds: 0\nstore: \(store)\n"
+            try folder.write("state/\(name).yaml", Array(text.utf8))
+            return "state/\(name).yaml"
+        }
+        let stored = try configuration("stored", "stored, api", "sqlite:bridge.sqlite")
+        let server = try await Server(stored, in: folder)
+        let receipts = try folder.lines("state/receipts.jsonl").filter {
+            $0["originalTransactionIds"]?.elements?.isEmpty == false
+        }
+        func answers(_ port: Int) async throws -> [(source: String, answer: [String: String])] {
+            var answers: [(String, [String: String])] = []
+            for receipt in receipts {
+                let body = Question.body(try #require(receipt["receipt"]?.text), password: Self.secret)
+                let answer = try await Client(port: port).ask("/verifyReceipt", body)
+                answers.append((answer.source, try Self.members(of: answer.body)))
+            }
+            return answers
+        }
+        // Every customer's whole history is looked up once.
+        #expect(try await answers(server.port).allSatisfy { ["api", "stored"].contains($0.source) })
+        _ = try await store.ask(
+            "/notifications/targets",
+            JSONValue.object(["url": .string("http://127.0.0.1:\(server.port)/v1/notifications")]).bytes)
+        let rounds = 5
+        for round in 1...rounds {
+            let wish =
+                JSONValue.object([
+                    "count": .number(Int64(Self.events / rounds)), "seed": .number(Int64(round)),
+                ]).bytes.dropLast() + Array(#","lost":0.05,"doubled":0.05,"shuffled":0.2,"speed":3600000}"#.utf8)
+            _ = try await store.ask("/events", Array(wish))
+            if round < rounds { try await server.killAndStart() }
+        }
+        let arrived = await eventually(within: .seconds(240)) {
+            (try? await store.json("/notifications/deliveries")["waiting"]?.integer) == 0
+        }
+        let deliveries = try await store.json("/notifications/deliveries")
+        #expect(arrived, "\(deliveries)")
+        print("deliveries: \(String(decoding: deliveries.bytes, as: UTF8.self))")
+        #expect((deliveries["lost"]?.integer ?? 0) > Self.events / 40)
+
+        for environment in ["production", "sandbox"] {
+            let replay = try await Binary.run(
+                Binary.url,
+                ["notifications", "history", "--replay", "--environment", environment, "--config", stored], in: folder)
+            #expect(replay.exit == 0, "\(replay.errors)")
+            print("\(environment): \(replay.errors)")
+        }
+        let fresh = try await Server(try configuration("fresh", "api", "none"), in: folder)
+        let expected = try await answers(fresh.port)
+        var first = try await answers(server.port)
+        let straight = first.count { $0.source == "stored" }
+        print("\(receipts.count) receipts, \(straight) answered from the store at once")
+        #expect(straight > receipts.count / 4)
+        // What the store passed on was looked up, and is stored now.
+        first = try await answers(server.port)
+        let again = try await answers(server.port)
+        var unequal: [String] = []
+        for (index, receipt) in receipts.enumerated() {
+            let id = receipt["id"]?.text ?? ""
+            for (name, answer) in [("first", first[index]), ("again", again[index])]
+            where answer.answer != expected[index].answer {
+                let fields = Set(answer.answer.keys).union(expected[index].answer.keys).filter {
+                    answer.answer[$0] != expected[index].answer[$0]
+                }
+                unequal.append("\(id) \(name) \(answer.source): \(fields.sorted())")
+                for field in fields {
+                    print(
+                        "\(id) \(name) \(field)\n  \(answer.answer[field] ?? "nothing")\n  \(expected[index].answer[field] ?? "nothing")"
+                    )
+                }
+            }
+        }
+        #expect(unequal == [], "\(unequal.count)")
+        await server.stop()
+        await fresh.stop()
+        simulator.stop()
+        _ = await simulator.end()
+    }
+
+    /// Members of an answer and of its receipt, but for the time at which it was given.
+    private static func members(of body: [UInt8]) throws -> [String: String] {
+        guard case .object(let members) = try JSONValue(reading: body) else { return [:] }
+        var values: [String: String] = [:]
+        for member in members {
+            guard member.key == "receipt", case .object(let inner) = member.value else {
+                values[member.key] = String(decoding: member.value.bytes, as: UTF8.self)
+                continue
+            }
+            for member in inner where !member.key.hasPrefix("request_date") {
+                values["receipt.\(member.key)"] = String(decoding: member.value.bytes, as: UTF8.self)
+            }
+        }
+        return values
+    }
+}
