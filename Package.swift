@@ -234,7 +234,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "OperationsTests", dependencies: ["Operations", "AppStore", "Ledger", "StoreTypes"],
+            name: "OperationsTests",
+            dependencies: [
+                "Operations", "AppStore", "Cryptography", "Ledger", "Simulator", "StoreTypes", "Transport",
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",

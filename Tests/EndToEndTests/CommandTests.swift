@@ -38,6 +38,13 @@ struct CommandTests {
         ["migrate", "nowhere.jsonl", "--to", "out.jsonl", "--with-api"],
         ["migrate", "nowhere.jsonl", "--to", "out.jsonl", "--with-api", "--offline"],
         ["migrate", "nowhere.jsonl", "--to", "out.jsonl", "--report", "report.pdf"],
+        ["orders", "lookup"], ["orders", "lookup", "M1"], ["refunds", "sweep"],
+        ["refunds", "sweep", "--bundle-id", "a"], ["refunds", "sweep", "--limit", "0"], ["renewals", "extend"],
+        ["renewals", "extend", "--original-transaction-id", "1"], ["renewals", "extend", "--mass", "--days", "1"],
+        ["renewals", "extend", "--status", "--product-id", "a"], ["consumption", "send", "1"],
+        ["consumption", "send", "1", "--customer-consented", "--delivery-status", "DELIVERED"],
+        ["notifications", "test"], ["notifications", "test", "--patience", "0"], ["notifications", "history"],
+        ["notifications", "history", "--environment", "moon"],
         ["decode", "nowhere.b64"], ["verify", "nowhere.b64"],
         ["mappings", "check", "nowhere"], ["mappings", "list", "--format", "xml"], ["mappings", "convert", "-"],
         ["mappings", "convert", "--to", "kebab", "-"], ["mappings", "convert", "--to", "camel", "nowhere"],
@@ -59,7 +66,10 @@ struct CommandTests {
 
     @Test(
         "explain themselves on request, on standard output",
-        arguments: ["", "decode", "verify", "serve", "simulate", "mappings"])
+        arguments: [
+            "", "decode", "verify", "serve", "simulate", "mappings", "orders", "refunds", "renewals", "consumption",
+            "notifications",
+        ])
     func help(command: String) async throws {
         let arguments = (command.isEmpty ? [] : [command]) + ["--help"]
         let outcome = try await Binary.run(Binary.url, arguments, in: Folder())

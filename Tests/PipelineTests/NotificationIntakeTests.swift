@@ -187,6 +187,26 @@ struct NotificationIntakeTests {
         }
     }
 
+    @Test("that another process stored is seen a minute later, in both directions")
+    func otherProcess() async throws {
+        let bridge = try StoringBridge()
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.learn(receipt))
+        let other = try StoringBridge(appStore: bridge.appStore, folder: bridge.folder)
+        for (minute, revoked) in [(1, StandIn.noon), (2, nil)] as [(Int64, Timestamp?)] {
+            bridge.appStore.tell { world in world.change(Self.feature) { $0.revoked = revoked } }
+            let type = revoked == nil ? "REFUND_REVERSED" : "REFUND"
+            let told = try bridge.appStore.notification(type, of: Self.feature)
+            // The refund comes to the one, its reversal to the other.
+            #expect(try await (revoked == nil ? other : bridge).take(told) == .stored(isNews: true))
+            bridge.now = StandIn.noon.advanced(byMilliseconds: minute * 61_000)
+            let reply = await bridge.ask(receipt)
+            let fresh = await bridge.askAPI(receipt).body
+            #expect(reply.source == .stored && reply.body == fresh)
+            #expect(reply.body.contains("cancellation_date") == (revoked != nil))
+        }
+    }
+
     @Test("of an old period does not touch where the subscription stands now")
     func lateOldPeriod() async throws {
         let bridge = try StoringBridge()

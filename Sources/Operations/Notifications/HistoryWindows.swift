@@ -27,6 +27,9 @@ package struct HistoryWindows: Sendable {
         self.length = max(length, Self.minimum)
     }
 
+    /// Whether the next piece is none of a longer one that was begun before.
+    package var isAtBorder: Bool { cut.isEmpty }
+
     /// Nil at the end.
     package mutating func next() -> Window? {
         if let window = cut.popLast() { return window }

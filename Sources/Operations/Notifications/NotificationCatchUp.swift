@@ -75,6 +75,8 @@ package struct NotificationCatchUp: Sendable {
                 }
                 continue
             }
+            // Of a piece that was cut, some of its later part was told already.
+            guard windows.isAtBorder else { continue }
             (before, seen) = (seen, [])
             guard try checkpoint(window.end, output.makeDurable()) else { return false }
         }

@@ -1,0 +1,22 @@
+import HTTPTestServer
+import Testing
+import Transport
+
+@Suite("A paced transport")
+struct PacedTransportTests {
+    @Test("sends no more requests a second than it may, however many want to")
+    func pace() async throws {
+        try await withServer({ _ in .respond() }) { server, transport in
+            let paced = PacedTransport(transport, perSecond: 20)
+            let request = try HTTPRequest(
+                method: .get, url: HTTPURL("http://127.0.0.1:\(server.port)/"), timeout: .seconds(5),
+                connectTimeout: .seconds(5), maximumResponseBytes: 1_000)
+            let begin = ContinuousClock.now
+            try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<7 { group.addTask { try await paced.send(request).status } }
+                for try await status in group { #expect(status == 200) }
+            }
+            #expect(begin.duration(to: .now) >= .milliseconds(300))
+        }
+    }
+}
