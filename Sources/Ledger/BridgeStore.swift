@@ -50,6 +50,7 @@ package final class BridgeStore: Sendable {
         var layout = DatabaseMigrator()
         layout.registerMigration("comparisons", migrate: addComparisons)
         layout.registerMigration("customers", migrate: addCustomers)
+        layout.registerMigration("forwarding", migrate: addForwarding)
         return layout
     }
 

@@ -12,7 +12,7 @@ struct Tool: AsyncParsableCommand {
         version: version,
         subcommands: [
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
-            ServeCommand.self, SimulateCommand.self, MappingsCommand.self, BenchCommand.self,
+            ServeCommand.self, SimulateCommand.self, MappingsCommand.self, BenchCommand.self, ForwardingCommand.self,
         ])
 
     /// Argument mistakes exit with 2, whatever the parser's own habit.
