@@ -240,7 +240,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "receipt-bridge", "Simulator", "StoreTypes", "TestSupport",
+                "receipt-bridge", "HTTPTestServer", "Simulator", "StoreTypes", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
