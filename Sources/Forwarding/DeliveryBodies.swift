@@ -35,9 +35,12 @@ struct DeliveryBodies: Sendable {
         else { return [] }
         let story = try await source.story(before: delivery)
         var circumstances = NotificationCircumstances(transaction, renewal, story)
-        // The decision may do without the customer; a body never does.
-        let isDecided = !(type == "SUBSCRIBED" && payload.subtype == "RESUBSCRIBE")
-        if isDecided, row(of: payload, target, circumstances)?.sends.isEmpty ?? true { return [] }
+        // The decision may do without the customer's history; a body never does.
+        if !tables.notifications.asksForHistory(type: type, subtype: payload.subtype),
+            row(of: payload, target, circumstances)?.sends.isEmpty ?? true
+        {
+            return []
+        }
         let history = FirstVersionHistory(
             try await source.records(of: original, in: delivery.scope), transaction: transaction, renewal: renewal)
         circumstances.isSameProduct = history.isSameProductAsBefore(transaction)

@@ -67,6 +67,7 @@ package final class Forwarder: Service {
     private func work() async {
         await withTaskGroup(of: Void.self) { group in
             for lane in lanes {
+                group.addTask { await lane.watch { Task.isShuttingDownGracefully } }
                 for _ in 0..<options.concurrency {
                     group.addTask { await lane.work { Task.isShuttingDownGracefully } }
                 }

@@ -35,6 +35,10 @@ final class ForwardingLane: Sendable {
     private let addressee: Addressee
     private let parts: Parts
     private let state = Mutex(State())
+    /// Wakes the workers.
+    private let call = Bell()
+    /// Where nobody woke them.
+    private static let patience = Duration.seconds(60)
 
     init(target: ForwardTarget, addressee: Addressee, parts: Parts) {
         self.target = target
@@ -42,10 +46,24 @@ final class ForwardingLane: Sendable {
         self.parts = parts
     }
 
+    /// Wakes the workers when something is due, until `isClosing`, or cancelled.
+    func watch(until isClosing: @Sendable () -> Bool) async {
+        while !Task.isCancelled, !isClosing() {
+            let rings = parts.bell.rings
+            do throws(LedgerError) {
+                if try await !due(limit: 1).isEmpty { call.ring() }
+            } catch {
+                complain("the store cannot be read", error.code.rawValue)
+            }
+            await parts.bell.wait(beyond: rings, atMost: parts.options.poll)
+        }
+        call.ring()
+    }
+
     /// One worker: until `isClosing`, or cancelled.
     func work(until isClosing: @Sendable () -> Bool) async {
         while !Task.isCancelled, !isClosing() {
-            let rings = parts.bell.rings
+            let rings = call.rings
             do throws(LedgerError) {
                 if let due = try await claim() {
                     defer { release(due) }
@@ -57,14 +75,14 @@ final class ForwardingLane: Sendable {
             } catch {
                 complain("the store cannot be read", error.code.rawValue)
             }
-            await parts.bell.wait(beyond: rings, atMost: parts.options.poll)
+            await call.wait(beyond: rings, atMost: Self.patience)
         }
     }
 
     // MARK: - Who does what
 
     private func claim() async throws(LedgerError) -> DueDelivery? {
-        let due = try await parts.source.store.dueDeliveries(to: addressee, at: parts.now(), limit: Self.window)
+        let due = try await due(limit: Self.window)
         return state.withLock { state in
             let subjects = Set(state.underWay.values.compactMap { $0 })
             let free = due.first { due in
@@ -79,13 +97,17 @@ final class ForwardingLane: Sendable {
         }
     }
 
+    private func due(limit: Int) async throws(LedgerError) -> [DueDelivery] {
+        try await parts.source.store.dueDeliveries(to: addressee, at: parts.now(), limit: limit)
+    }
+
     private func release(_ due: DueDelivery) {
         let somebodyWaits = state.withLock { state in
             state.underWay[due.id] = nil
             defer { state.hasPassedOver = false }
             return state.hasPassedOver
         }
-        if somebodyWaits { parts.bell.ring() }
+        if somebodyWaits { call.ring() }
     }
 
     // MARK: - One delivery
@@ -129,7 +151,12 @@ final class ForwardingLane: Sendable {
             afterFailures: delivery.attempts + 1, queuedAt: delivery.queuedAt, now: parts.now())
         guard let next else {
             parts.logger.error(
-                "a notification is given up", metadata: ["host": "\(target.url.host)", "reason": "\(failure.code)"])
+                "a notification is given up",
+                metadata: [
+                    "notificationUUID": "\(delivery.uuid)", "host": "\(target.url.host)",
+                    "as": "\(target.form.rawValue)",
+                    "reason": "\(failure.code)",
+                ])
             return .dead(code: failure.code, bodiesSent: sent)
         }
         complain("a notification was not forwarded", failure.code)

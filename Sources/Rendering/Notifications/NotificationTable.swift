@@ -34,6 +34,14 @@ package struct NotificationTable: Sendable {
         }
     }
 
+    /// Whether it takes the customer's history to choose among the rows of that type.
+    package func asksForHistory(type: String, subtype: String?) -> Bool {
+        rows.contains { row in
+            row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-")
+                && !Set(row.conditions).isDisjoint(with: [.sameProduct, .otherProduct])
+        }
+    }
+
     /// The first row that fits; nil for a type that nobody knew when the table was written.
     package func row(
         type: String, subtype: String?, profile: FirstVersionProfile, _ circumstances: NotificationCircumstances
@@ -84,7 +92,7 @@ package enum NotificationCondition: String, Sendable, Hashable, CaseIterable, De
     case otherProduct
     /// The renewal is off, and is not known to have been before.
     case turnedOff
-    /// A refund or an expiry was the last word on the renewal, and said the same.
+    /// The renewal is off, and a refund or an expiry was the last to say so.
     case announced
 }
 
@@ -112,7 +120,7 @@ package struct NotificationCircumstances: Sendable, Hashable {
         case .sameProduct: isSameProduct == true
         case .otherProduct: isSameProduct == false
         case .turnedOff: renews == false && renewedBefore != false
-        case .announced: wasToldByAnEnd && renews != nil && renews == renewedBefore
+        case .announced: wasToldByAnEnd && renews == false && renewedBefore == false
         }
     }
 }

@@ -197,6 +197,24 @@ struct FirstVersionForwardingTests {
         #expect(["0", "1"].contains(unified["pending_renewal_info"]?.elements?[0]["auto_renew_status"]?.text ?? ""))
     }
 
+    @Test("A refund and the switch beside it give one message of the renewal, whichever comes first")
+    func eitherOrder() async throws {
+        for refundFirst in [true, false] {
+            let bridge = try ForwardingBridge([ForwardingBridge.target(.v1)])
+            let appStore = bridge.bridge.appStore
+            try await bridge.bridge.take(try appStore.notification("DID_RENEW", of: "700000000000101"))
+            appStore.tell { world in world.change { $0.renews = 0 } }
+            // Signed in this order, and brought in either.
+            let off = try appStore.notification(Self.status, "AUTO_RENEW_DISABLED", of: "700000000000101")
+            let refund = try appStore.notification("REFUND", of: "700000000000101")
+            for body in refundFirst ? [refund, off] : [off, refund] { try await bridge.bridge.take(body) }
+            try await bridge.forwarding { #expect(await bridge.settled()) }
+            #expect(
+                bridge.targets.all.compactMap { $0.json?["notification_type"]?.text }
+                    == ["DID_RENEW"] + (refundFirst ? ["CANCEL", Self.status] : [Self.status, "CANCEL"]))
+        }
+    }
+
     @Test("A renewal, key by key")
     func renewal() async throws {
         let bridge = try ForwardingBridge([ForwardingBridge.target(.v1) { $0.password = SharedSecret("theirs") }])
