@@ -13,7 +13,7 @@ struct DeliveryBodies: Sendable {
     func bodies(of delivery: StoredDelivery, for target: ForwardTarget) async throws(ForwardingFailure) -> [[UInt8]] {
         switch target.form {
         case .raw:
-            return [delivery.unusualBody ?? NotificationBody.usual(delivery.text)]
+            return [delivery.unusualBody ?? UsualBody.version2(delivery.text)]
         case .camel:
             return [CamelNotificationRenderer().render(try source.verified(delivery), uuid: delivery.uuid)]
         case .v1:

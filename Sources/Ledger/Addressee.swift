@@ -56,7 +56,6 @@ package struct StoredDelivery: Sendable {
     package let text: String
     /// As it came, where that is not `{"signedPayload":"<text>"}`.
     package let unusualBody: [UInt8]?
-    package let subject: String?
     /// Attempts that failed, since it was queued last.
     package let attempts: Int
     /// Bodies of it that arrived already.

@@ -79,7 +79,7 @@ extension BridgeStore {
             let find = try db.cachedStatement(
                 sql: """
                     SELECT delivery.id, app.bundleId, app.environment, notification.id, uuid, text, body,
-                    originalTransactionId, attempts, bodiesSent, queuedAt
+                    attempts, bodiesSent, queuedAt
                     FROM delivery JOIN notification ON notification.id = delivery.notification
                     JOIN app ON app.id = notification.app
                     LEFT JOIN unusualBody ON unusualBody.notification = notification.id
@@ -91,8 +91,8 @@ extension BridgeStore {
             else { return nil }
             return StoredDelivery(
                 id: row[0], scope: LedgerScope(bundleId: bundleId, environment: environment), notification: row[3],
-                uuid: row[4], text: row[5], unusualBody: (row[6] as Data?).map { [UInt8]($0) }, subject: row[7],
-                attempts: row[8], bodiesSent: row[9], queuedAt: Timestamp(milliseconds: row[10]))
+                uuid: row[4], text: row[5], unusualBody: (row[6] as Data?).map { [UInt8]($0) }, attempts: row[7],
+                bodiesSent: row[8], queuedAt: Timestamp(milliseconds: row[9]))
         }
     }
 

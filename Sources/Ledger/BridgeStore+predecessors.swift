@@ -5,7 +5,6 @@ extension BridgeStore {
     /// A notification that came before another one.
     package struct Predecessor: Sendable, Hashable {
         package let type: String?
-        package let subtype: String?
         package let signedDate: Timestamp?
         /// The compact JWS.
         package let text: String
@@ -22,7 +21,7 @@ extension BridgeStore {
         try await read { db in
             let find = try db.cachedStatement(
                 sql: """
-                    SELECT old.type, old.subtype, old.signedDate, old.text FROM notification AS new
+                    SELECT old.type, old.signedDate, old.text FROM notification AS new
                     JOIN notification AS old ON old.originalTransactionId = new.originalTransactionId
                     AND old.app = new.app AND old.id < new.id AND old.version = 2
                     WHERE new.id = ?1 AND (?2 IS NULL OR old.type = ?2)
@@ -30,8 +29,7 @@ extension BridgeStore {
                     """)
             return try Row.fetchAll(find, arguments: [number, type, limit]).map {
                 Predecessor(
-                    type: $0[0], subtype: $0[1], signedDate: ($0[2] as Int64?).map(Timestamp.init(milliseconds:)),
-                    text: $0[3])
+                    type: $0[0], signedDate: ($0[1] as Int64?).map(Timestamp.init(milliseconds:)), text: $0[2])
             }
         }
     }

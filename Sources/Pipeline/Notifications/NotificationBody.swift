@@ -9,7 +9,7 @@ import StoreTypes
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv2
 /// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
-package enum NotificationBody {
+enum NotificationBody {
     /// The compact JWS.
     case version2(String)
     case version1(NotificationBodyV1)
@@ -35,13 +35,10 @@ package enum NotificationBody {
         }
         throw NotificationRefusal(.malformedNotification, "neither signedPayload nor notification_type is there")
     }
-
-    /// As the App Store posts a compact JWS.
-    package static func usual(_ text: String) -> [UInt8] { Array(#"{"signedPayload":"\#(text)"}"#.utf8) }
 }
 
 /// What counts in a body of version 1. Nothing in it is signed but the receipt.
-package struct NotificationBodyV1 {
+struct NotificationBodyV1 {
     let type: String
     let password: SharedSecret?
     let bundleId: String?

@@ -45,26 +45,11 @@ extension NotificationTable {
         var rows: [Row] = []
         for (index, entry) in document.rows.enumerated() {
             let place = "rows[\(index + 1)] \"\(entry.type) \(entry.subtype)\""
-            let conditions = entry.when?.map(NotificationCondition.init(rawValue:)) ?? []
-            guard !conditions.contains(nil) else {
-                throw error(.unknownConversion, place, "when names what is no condition")
-            }
-            let profile = entry.profile.map(FirstVersionProfile.init(rawValue:))
-            guard profile != .some(nil) else { throw error(.unknownModel, place, "profile is none that is known") }
-            let sends = entry.sends.map(FirstVersionType.init(rawValue:))
-            guard !sends.contains(nil) else { throw error(.badWire, place, "sends what version 1 does not have") }
-            guard ["true", "false", nil].contains(entry.says) else {
-                throw error(.malformed, place, "says neither true nor false")
-            }
-            guard NotificationType(rawValue: entry.type).isKnown else {
-                throw error(.unknownModel, place, "there is no such type in version 2")
-            }
-            let row = Row(
-                type: entry.type, subtype: entry.subtype, conditions: conditions.compactMap { $0 },
-                profile: profile.flatMap { $0 }, sends: sends.compactMap { $0 }, says: entry.says.map { $0 == "true" },
-                loss: entry.loss)
-            guard !row.sends.isEmpty || row.loss?.isEmpty == false else {
-                throw error(.missingKey, place, "sends nothing, and there is no loss")
+            let row: Row
+            do throws(Fault) {
+                row = try Row(entry)
+            } catch {
+                throw FieldTableError(code: error.code, file: file, row: place, reason: error.reason)
             }
             guard !rows.contains(where: { $0.hides(row) }) else {
                 throw error(.duplicateModel, place, "a row before it takes all that it is for")
@@ -77,6 +62,12 @@ extension NotificationTable {
                 throw error(.unmappedModel, "rows", "nothing is said of \(type) \(subtype) where no condition holds")
             }
         }
+    }
+
+    /// What is wrong with a row.
+    fileprivate struct Fault: Error {
+        let code: FieldTableError.Code
+        let reason: String
     }
 
     private struct UnknownKey: Error {
@@ -106,7 +97,7 @@ extension NotificationTable {
         }
     }
 
-    private struct Entry: Decodable {
+    fileprivate struct Entry: Decodable {
         let type: String
         let subtype: String
         let when: [String]?
@@ -141,6 +132,38 @@ extension NotificationTable {
 }
 
 extension NotificationTable.Row {
+    fileprivate init(_ entry: NotificationTable.Entry) throws(NotificationTable.Fault) {
+        /// Every word by its name; nil words are those that nobody knows.
+        func known<Word>(
+            _ words: [Word?], _ code: FieldTableError.Code, _ reason: String
+        ) throws(NotificationTable.Fault) -> [Word] {
+            guard words.allSatisfy({ $0 != nil }) else { throw NotificationTable.Fault(code: code, reason: reason) }
+            return words.compactMap { $0 }
+        }
+        guard NotificationType(rawValue: entry.type).isKnown else {
+            throw NotificationTable.Fault(code: .unknownModel, reason: "there is no such type in version 2")
+        }
+        guard ["true", "false", nil].contains(entry.says) else {
+            throw NotificationTable.Fault(code: .malformed, reason: "says neither true nor false")
+        }
+        type = entry.type
+        subtype = entry.subtype
+        conditions = try known(
+            (entry.when ?? []).map(NotificationCondition.init(rawValue:)), .unknownConversion,
+            "when names what is no condition")
+        profile = try known(
+            [entry.profile].compactMap { $0 }.map(FirstVersionProfile.init(rawValue:)), .unknownModel,
+            "profile is none that is known"
+        ).first
+        sends = try known(
+            entry.sends.map(FirstVersionType.init(rawValue:)), .badWire, "sends what version 1 does not have")
+        says = entry.says.map { $0 == "true" }
+        loss = entry.loss
+        guard !sends.isEmpty || loss?.isEmpty == false else {
+            throw NotificationTable.Fault(code: .missingKey, reason: "sends nothing, and there is no loss")
+        }
+    }
+
     /// Whether it fits wherever the other would.
     fileprivate func hides(_ other: Self) -> Bool {
         type == other.type && (subtype == "*" || subtype == other.subtype)

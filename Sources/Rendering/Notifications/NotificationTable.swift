@@ -1,5 +1,3 @@
-import Foundation
-
 /// Which notifications of version 1 one of version 2 becomes: `Mappings/notifications.json`.
 ///
 ///     { "type": "REFUND", "subtype": "-", "when": ["autoRenewable"], "sends": ["CANCEL"], "loss": "…" }
@@ -57,7 +55,7 @@ package struct NotificationTable: Sendable {
 /// Notifications of version 1.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/notification_type
-package enum FirstVersionType: String, Sendable, Hashable, CaseIterable, Decodable {
+package enum FirstVersionType: String, Sendable, Hashable, CaseIterable {
     case initialBuy = "INITIAL_BUY"
     case interactiveRenewal = "INTERACTIVE_RENEWAL"
     case didRenew = "DID_RENEW"
@@ -73,7 +71,7 @@ package enum FirstVersionType: String, Sendable, Hashable, CaseIterable, Decodab
 }
 
 /// Which time's version 1 a consumer was written for.
-package enum FirstVersionProfile: String, Sendable, Hashable, CaseIterable, Decodable {
+package enum FirstVersionProfile: String, Sendable, Hashable, CaseIterable {
     /// As the App Store sent it last.
     case current
     /// Upgrades also cancel the plan that they replace, as they did until the end of 2020.
@@ -81,7 +79,7 @@ package enum FirstVersionProfile: String, Sendable, Hashable, CaseIterable, Deco
 }
 
 /// What a row of ``NotificationTable`` may ask beyond type and subtype.
-package enum NotificationCondition: String, Sendable, Hashable, CaseIterable, Decodable {
+package enum NotificationCondition: String, Sendable, Hashable, CaseIterable {
     /// Its purchase came through the family.
     case familyShared
     case autoRenewable
