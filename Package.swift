@@ -11,7 +11,8 @@ let strict: [SwiftSetting] = [
 
 /// The field tables, embedded in the binary; `Mappings/` holds nothing else than these and its README.
 let mappings = [
-    "answer", "app-receipt", "flat-transaction", "in-app", "renewal", "transaction", "transaction-receipt",
+    "answer", "app-receipt", "flat-transaction", "in-app", "notifications", "renewal", "transaction",
+    "transaction-receipt",
 ]
 
 let package = Package(
@@ -89,7 +90,8 @@ let package = Package(
         .target(
             name: "Server",
             dependencies: [
-                "StoreTypes", "Cryptography", "Pipeline", "Rendering", "Ledger", "Comparison", "Shadowing",
+                "StoreTypes", "Cryptography", "Pipeline", "Rendering", "Ledger", "Comparison", "Forwarding",
+                "Shadowing",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -126,6 +128,14 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "Forwarding",
+            dependencies: [
+                "StoreTypes", "Cryptography", "AppStore", "Transport", "Rendering", "Ledger", "Pipeline",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "ComparisonRun",
             dependencies: [
                 "StoreTypes", "JSONReading", "AppStore", "ReceiptDecoding", "Transport", "Ledger", "Pipeline",
@@ -150,7 +160,7 @@ let package = Package(
             dependencies: [
                 "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
                 "Rendering", "Pipeline", "Ledger", "Migration", "Reports", "Server", "Simulator", "StoredRows",
-                "Comparison", "ComparisonRun", "Operations", "Shadowing",
+                "Comparison", "ComparisonRun", "Forwarding", "Operations", "Shadowing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -203,17 +213,19 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Pipeline", "AppStore", "Comparison", "Cryptography", "Ledger", "ReceiptDecoding", "Rendering",
-                "Simulator",
-                "StoreTypes", "Transport", "TestSupport", .product(name: "Logging", package: "swift-log"),
+                "Pipeline", "AppStore", "Comparison", "Cryptography", "Forwarding", "Ledger", "ReceiptDecoding",
+                "Rendering",
+                "Simulator", "StoreTypes", "Transport", "TestSupport",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Server", "AppStore", "Cryptography", "Ledger", "Pipeline", "Rendering", "Shadowing", "Simulator",
-                "StoreTypes", "Transport", "TestSupport",
+                "Server", "AppStore", "Cryptography", "Forwarding", "HTTPTestServer", "Ledger", "Pipeline", "Rendering",
+                "Shadowing", "Simulator", "StoreTypes", "Transport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -242,7 +254,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "receipt-bridge", "Simulator", "StoreTypes", "TestSupport",
+                "receipt-bridge", "HTTPTestServer", "Simulator", "StoreTypes", "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

@@ -33,14 +33,18 @@ extension BridgeStore {
     ///
     /// A record is replaced as a whole by one that was signed later; what was replaced, and what came too late, is kept
     /// as history. The same date again changes nothing.
+    ///
+    /// - Parameter addressees: whom it is to be forwarded to, where it is new.
     package func keep(
-        _ notification: NotificationRow, _ news: NotificationNews, of scope: LedgerScope
+        _ notification: NotificationRow, _ news: NotificationNews, of scope: LedgerScope,
+        for addressees: [Addressee] = []
     ) async throws(LedgerError) -> NotificationOutcome {
         try await write { db in
             let app = try Self.number(of: scope, in: db)
             guard try Self.insert(notification, about: news.originalTransactionId, app: app, in: db) else {
                 return .repeated
             }
+            try Self.address(notification, number: db.lastInsertedRowID, to: addressees, in: db)
             var isNews = false
             if let transaction = news.transaction {
                 isNews = try Self.keepTold(transaction, app: app, since: notification.clock, in: db)

@@ -52,6 +52,7 @@ package final class BridgeStore: Sendable {
         layout.registerMigration("customers", migrate: addCustomers)
         layout.registerMigration("extensions", migrate: addExtensions)
         layout.registerMigration("refunds", migrate: addRefunds)
+        layout.registerMigration("forwarding", migrate: addForwarding)
         return layout
     }
 

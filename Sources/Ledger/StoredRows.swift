@@ -16,10 +16,12 @@ package struct NotificationRow: Sendable, Hashable {
     package let receivedAt: Timestamp
     /// Version 2: the compact JWS. Version 1: the body without its password.
     package let text: String
+    /// Version 2, to be forwarded: the body as it came, where it is not `{"signedPayload":"<text>"}`.
+    package let unusualBody: [UInt8]?
 
     package init(
         uuid: String, version: Int, type: String?, subtype: String?, signedDate: Timestamp?, receivedAt: Timestamp,
-        text: String
+        text: String, unusualBody: [UInt8]? = nil
     ) {
         self.uuid = uuid
         self.version = version
@@ -28,6 +30,7 @@ package struct NotificationRow: Sendable, Hashable {
         self.signedDate = signedDate
         self.receivedAt = receivedAt
         self.text = text
+        self.unusualBody = unusualBody
     }
 }
 

@@ -67,10 +67,11 @@ package struct ServerAPISource: Sendable {
     }
 
     /// Asks in any case, when the budget of those who have time allows it: what comes back is kept.
-    func refresh(_ keys: LookupKeys, in scope: LedgerScope) async throws(ServerAPIError) {
-        guard let app = apps[scope.bundleId] else { return }
+    @discardableResult
+    func refresh(_ keys: LookupKeys, in scope: LedgerScope) async throws(ServerAPIError) -> CustomerRecords? {
+        guard let app = apps[scope.bundleId] else { return nil }
         let key = RecordCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
-        _ = try await ask(app, key, CallOptions(priority: .batch, timeLimit: .seconds(60)))
+        return try await ask(app, key, CallOptions(priority: .batch, timeLimit: .seconds(60)))
     }
 
     private func ask(

@@ -149,6 +149,8 @@ package struct AppSettings: Sendable {
     package var shadowSampling = 1.0
     /// What differences of a rule are to this app, in place of what they usually are.
     package var comparisonRules: [String: ComparisonContext.Override] = [:]
+    /// Whom the app's notifications are forwarded to.
+    package var forward: [ForwardTarget] = []
 
     package init(bundleId: BundleIdentifier?) {
         self.bundleId = bundleId

@@ -68,6 +68,7 @@ package enum SettingsFile {
         if settings.storePath == nil, settings.apps.contains(where: { $0.answer.contains(.stored) }) {
             root.file.note("store: an app answers from what is stored")
         }
+        checkForwarding(settings, file: root.file)
         settings.tokens = root.secrets("tokens")
         root.leaveUnused("tls")
         root.finish()
@@ -160,6 +161,7 @@ package enum SettingsFile {
             node.file.note("\(node.name("answer")): api needs serverAPI with issuerId, keyId and privateKey")
         }
         readShadow(node, into: &app)
+        app.forward = forwardTargets(of: node)
         node.finish()
         return app
     }

@@ -16,6 +16,8 @@ package struct Pipelines: Sendable {
     package let customerView: CustomerViewPipeline
     /// Of the App Store: what it tells by itself. Shares trust with the others, and what they keep.
     package let notifications: NotificationIntake
+    /// What is known around notifications that are forwarded; nil where nothing is remembered.
+    package let forwarding: ForwardingSource?
 
     /// The only place where parts are wired.
     ///
@@ -63,6 +65,9 @@ package struct Pipelines: Sendable {
         notifications = NotificationIntake(
             apps: apps, verifier: verifier, decoder: ReceiptDecoder(trust: decoder.trust, profile: .tolerant),
             store: store, serverAPI: serverAPI, revocations: revocations, changes: changes, now: now, logger: logger)
+        forwarding = store.map {
+            ForwardingSource(store: $0, verifier: verifier, apps: apps, serverAPI: serverAPI, now: now)
+        }
     }
 }
 

@@ -1,3 +1,4 @@
+package import Forwarding
 import Hummingbird
 import HummingbirdCore
 package import Ledger
@@ -14,21 +15,25 @@ package struct BridgeServer: Service {
     private let pipelines: Pipelines
     private let store: BridgeStore?
     private let shadow: Shadow?
+    private let forwarder: Forwarder?
     private let logger: Logger
     private let onListening: @Sendable (_ port: Int) async -> Void
 
     /// - Parameters:
     ///   - store: nil where nothing is remembered; everything is answered all the same.
     ///   - shadow: nil where nothing is compared.
+    ///   - forwarder: nil where nothing is forwarded.
     ///   - onListening: called with the public listener's port once all listeners take connections.
     package init(
-        settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, shadow: Shadow? = nil, logger: Logger,
+        settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, shadow: Shadow? = nil,
+        forwarder: Forwarder? = nil, logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void
     ) {
         self.settings = settings
         self.pipelines = pipelines
         self.store = store
         self.shadow = shadow
+        self.forwarder = forwarder
         self.logger = logger
         self.onListening = onListening
     }
@@ -50,6 +55,7 @@ package struct BridgeServer: Service {
         }
         // Stopped after the listeners, so that the last answers are still seen.
         if let shadow { services.insert(shadow, at: 0) }
+        if let forwarder { services.insert(forwarder, at: 0) }
         try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
     }
 

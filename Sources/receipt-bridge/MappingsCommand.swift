@@ -35,7 +35,7 @@ struct MappingsCommand: ParsableCommand {
         var format = TableListing.text
 
         func run() throws {
-            Terminal.result(Array(format.render(FieldTables.bundled.sheets).utf8))
+            Terminal.result(Array(FieldTables.bundled.listing(format).utf8))
         }
     }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Cryptography
+import Forwarding
 import Foundation
 import Ledger
 import Logging
@@ -53,8 +54,11 @@ struct ServeCommand: AsyncParsableCommand {
                 settings: settings, transport: transport, store: store, tables: .bundled, logger: logger)
             let shadow = Shadow(
                 settings: settings, pipeline: pipelines.verifyReceipt, store: store, logger: logger)
+            let forwarder = Forwarder(
+                settings: settings, pipelines: pipelines, transport: transport, tables: .bundled, logger: logger)
             server = BridgeServer(
-                settings: settings, pipelines: pipelines, store: store, shadow: shadow, logger: logger
+                settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
+                logger: logger
             ) { port in
                 var address = settings.listen
                 address.port = port

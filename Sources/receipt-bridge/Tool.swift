@@ -13,7 +13,8 @@ struct Tool: AsyncParsableCommand {
         subcommands: [
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
             ServeCommand.self, OrdersCommand.self, RefundsCommand.self, RenewalsCommand.self, ConsumptionCommand.self,
-            NotificationsCommand.self, SimulateCommand.self, MappingsCommand.self, BenchCommand.self,
+            NotificationsCommand.self, ForwardingCommand.self, SimulateCommand.self, MappingsCommand.self,
+            BenchCommand.self,
             BareRouteCommand.self,
         ])
 

@@ -68,7 +68,7 @@ struct CommandTests {
         "explain themselves on request, on standard output",
         arguments: [
             "", "decode", "verify", "serve", "simulate", "mappings", "orders", "refunds", "renewals", "consumption",
-            "notifications",
+            "notifications", "forwarding",
         ])
     func help(command: String) async throws {
         let arguments = (command.isEmpty ? [] : [command]) + ["--help"]
@@ -215,7 +215,7 @@ struct CommandTests {
         for arguments in [[], [mappings.path]] {
             let outcome = try await Binary.run(Binary.url, ["mappings", "check"] + arguments, in: Folder())
             #expect(outcome.exit == 0 && outcome.errors.isEmpty)
-            #expect(outcome.text.hasPrefix("answer.json: ok\n") && outcome.text.split(separator: "\n").count == 7)
+            #expect(outcome.text.hasPrefix("answer.json: ok\n") && outcome.text.split(separator: "\n").count == 8)
         }
         let folder = try Folder()
         for file in try FileManager.default.contentsOfDirectory(at: mappings, includingPropertiesForKeys: nil) {
@@ -224,7 +224,7 @@ struct CommandTests {
         let renewal = try String(contentsOf: mappings.appending(path: "renewal.json"), encoding: .utf8)
         try folder.write("renewal.json", renewal.replacing("flagAsDigit", with: "flagAsEmoji").utf8)
         let outcome = try await Binary.run("mappings", "check", ".", in: folder)
-        #expect(outcome.exit == 2 && outcome.text.split(separator: "\n").count == 6)
+        #expect(outcome.exit == 2 && outcome.text.split(separator: "\n").count == 7)
         #expect(
             outcome.errors.hasPrefix(
                 #"receipt-bridge: renewal.json, rows[3] "is_in_billing_retry_period": unknown conversion flagAsEmoji"#),

@@ -25,6 +25,7 @@ final class ScriptedAppStore: HTTPTransport {
         var download: String? = "704000000000000001"
         var group: String? = "21000001"
         var lineItem: String? = nil
+        var ownership = "PURCHASED"
     }
 
     /// How a subscription goes on.
@@ -152,7 +153,7 @@ final class ScriptedAppStore: HTTPTransport {
                 "purchaseDate": .number(purchase.purchased.milliseconds),
                 "originalPurchaseDate": .number(purchase.purchased.milliseconds),
                 "expiresDate": purchase.expires.map { .number($0.milliseconds) }, "quantity": .number(1),
-                "type": .string(purchase.type), "inAppOwnershipType": .string("PURCHASED"),
+                "type": .string(purchase.type), "inAppOwnershipType": .string(purchase.ownership),
                 "signedDate": .number(clock.milliseconds),
                 "revocationDate": purchase.revoked.map { .number($0.milliseconds) },
                 "revocationReason": purchase.revoked.map { _ in .number(0) },

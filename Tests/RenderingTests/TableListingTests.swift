@@ -26,8 +26,8 @@ struct TableListingTests {
     @Test("Every format names every table, key, property, conversion and reason", arguments: TableListing.allCases)
     func complete(format: TableListing) throws {
         let sheets = FieldTables.bundled.sheets
-        #expect(Set(sheets.map(\.file)) == Set(FieldTables.fileNames))
-        let text = format.render(sheets)
+        #expect(Set(sheets.map(\.file)) == Set(FieldTables.fileNames).subtracting(["notifications.json"]))
+        let text = FieldTables.bundled.listing(format)
         for sheet in sheets {
             #expect(text.contains(sheet.file) && text.contains(sheet.place))
             for row in sheet.rows {
@@ -36,9 +36,13 @@ struct TableListingTests {
             }
             for (model, because) in sheet.omitted { #expect(text.contains(model) && text.contains(because)) }
         }
+        for row in FieldTables.bundled.notifications.rows {
+            #expect(text.contains(row.type) && row.sends.allSatisfy { text.contains($0.rawValue) })
+            #expect(row.loss.map(text.contains) ?? true)
+        }
         if format == .json {
             let tables = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [[String: Any]]
-            #expect(tables?.count == sheets.count)
+            #expect(tables?.count == sheets.count + 1)
         }
     }
 

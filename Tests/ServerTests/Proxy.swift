@@ -1,5 +1,6 @@
 import AppStore
 import Cryptography
+import Forwarding
 import Foundation
 import Ledger
 import Logging
@@ -92,9 +93,17 @@ final class Proxy: Sendable {
         let shadow = Shadow(
             settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore, logger: logger,
             now: { StandIn.noon })
+        var options = Forwarder.Options()
+        options.timeout = .milliseconds(500)
+        options.poll = .milliseconds(50)
+        options.grace = .milliseconds(100)
+        let forwarder = Forwarder(
+            settings: settings, pipelines: pipelines, transport: transport, tables: .bundled, logger: logger,
+            options: options, now: { StandIn.noon })
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
         let server = BridgeServer(
-            settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, logger: logger
+            settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, forwarder: forwarder,
+            logger: logger
         ) {
             bound.yield($0)
         }

@@ -30,6 +30,8 @@ package struct NotificationIntake: Sendable {
     /// Told of whom something new is in the store.
     let changes: RecentChanges
     let hints: HintLookups
+    /// Rings when something new is to be forwarded.
+    package let arrivals = Bell()
     /// Since the start.
     package let counts = NotificationCounts()
     let now: @Sendable () -> Timestamp
@@ -65,7 +67,7 @@ package struct NotificationIntake: Sendable {
             defer { underWay.giveBack(body.count) }
             let outcome: NotificationOutcome
             switch try NotificationBody(body) {
-            case .version2(let text): outcome = try await take(signed: text, into: store)
+            case .version2(let text): outcome = try await take(signed: text, in: body, into: store)
             case .version1(let body): outcome = try await take(body, into: store)
             }
             counts.count { outcome == .repeated ? ($0.repeated += 1) : ($0.stored += 1) }
@@ -81,9 +83,9 @@ package struct NotificationIntake: Sendable {
         }
     }
 
-    private func take(signed text: String, into store: BridgeStore) async throws(NotificationRefusal)
-        -> NotificationOutcome
-    {
+    private func take(
+        signed text: String, in body: [UInt8], into store: BridgeStore
+    ) async throws(NotificationRefusal) -> NotificationOutcome {
         let verified = try verify(text)
         let payload = verified.notification.payload
         let scope = try scope(of: payload)
@@ -92,13 +94,16 @@ package struct NotificationIntake: Sendable {
             uuid: payload.notificationUUID.flatMap { $0.utf8.count <= Self.maximumNameBytes && $0 != "" ? $0 : nil }
                 ?? Self.name(of: text),
             version: 2, type: payload.notificationType, subtype: payload.subtype, signedDate: payload.signedDate,
-            receivedAt: now(), text: text)
+            receivedAt: now(), text: text,
+            unusualBody: body == UsualBody.version2(text) ? nil : body)
+        let addressees = apps.configured(scope.bundleId)?.addressees ?? []
         let outcome: NotificationOutcome
         do throws(LedgerError) {
-            outcome = try await store.keep(row, news, of: scope)
+            outcome = try await store.keep(row, news, of: scope, for: addressees)
         } catch {
             throw NotificationRefusal(error)
         }
+        if !addressees.isEmpty { arrivals.ring() }
         if case .stored(isNews: true) = outcome, let transaction = verified.transaction?.payload {
             revocations.remember(transaction, of: scope.bundleId, in: scope.environment)
         }

@@ -16,11 +16,13 @@ package struct FieldTables: Sendable {
     package let flatTransaction: FieldTable<FlatTransactionField>
     /// The flat objects of iOS 6.
     package let transactionReceipt: FieldTable<PurchaseInfoField>
+    /// Which notifications of version 1 one of version 2 becomes.
+    package let notifications: NotificationTable
 
     /// The files of a folder of tables; `Mappings/` holds these and a README.
     package static let fileNames = [
-        "answer.json", "app-receipt.json", "flat-transaction.json", "in-app.json", "renewal.json", "transaction.json",
-        "transaction-receipt.json",
+        "answer.json", "app-receipt.json", "flat-transaction.json", "in-app.json", "notifications.json", "renewal.json",
+        "transaction.json", "transaction-receipt.json",
     ]
 
     /// The tables in the binary. They are part of the program: a fault in them is a defect of ours and ends it.
@@ -46,6 +48,7 @@ package struct FieldTables: Sendable {
         renewal = try Self.table("renewal.json", contents)
         flatTransaction = try Self.table("flat-transaction.json", contents)
         transactionReceipt = try Self.table("transaction-receipt.json", contents)
+        notifications = try NotificationTable(json: try contents("notifications.json"), file: "notifications.json")
     }
 
     /// What is wrong with each table of a folder; see ``findings(contents:)``.
@@ -64,6 +67,7 @@ package struct FieldTables: Sendable {
         case "app-receipt.json": PackageResources.app_receipt_json
         case "flat-transaction.json": PackageResources.flat_transaction_json
         case "in-app.json": PackageResources.in_app_json
+        case "notifications.json": PackageResources.notifications_json
         case "renewal.json": PackageResources.renewal_json
         case "transaction.json": PackageResources.transaction_json
         default: PackageResources.transaction_receipt_json

@@ -71,6 +71,7 @@ extension FieldTables {
         case "app-receipt.json": _ = try FieldTable<AppReceiptField>(json: json, file: file)
         case "in-app.json": _ = try FieldTable<InAppField>(json: json, file: file)
         case "transaction.json": _ = try FieldTable<TransactionField>(json: json, file: file)
+        case "notifications.json": _ = try NotificationTable(json: json, file: file)
         case "renewal.json": _ = try FieldTable<RenewalField>(json: json, file: file)
         case "flat-transaction.json": _ = try FieldTable<FlatTransactionField>(json: json, file: file)
         default: _ = try FieldTable<PurchaseInfoField>(json: json, file: file)

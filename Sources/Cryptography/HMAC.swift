@@ -1,0 +1,22 @@
+import COpenSSL
+
+/// Message authentication: who knows the key can tell that the bytes come from somebody else who knows it.
+///
+/// https://www.rfc-editor.org/rfc/rfc2104
+package enum HMAC {
+    /// HMAC-SHA256 as 64 lower-case hexadecimal digits; empty only where this system's OpenSSL refuses the algorithm.
+    package static func hex(_ bytes: [UInt8], key: [UInt8]) -> String {
+        var result = [UInt8](repeating: 0, count: Int(EVP_MAX_MD_SIZE))
+        var length: UInt32 = 0
+        // An empty key is a key; OpenSSL takes a null pointer for "the one of before".
+        let padded = key.isEmpty ? [0] : key
+        guard
+            COpenSSL.HMAC(
+                EVP_sha256(), padded, Int32(key.count), bytes, bytes.count, &result, &length) != nil
+        else { return "" }
+        let digits = Array("0123456789abcdef".utf8)
+        return String(
+            decoding: result.prefix(Int(length)).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] },
+            as: UTF8.self)
+    }
+}

@@ -1,0 +1,81 @@
+import AppStore
+import Ledger
+import Pipeline
+import Rendering
+import StoreTypes
+
+/// Makes what is posted of a stored notification, at the time of posting: nothing is kept twice.
+struct DeliveryBodies: Sendable {
+    let source: ForwardingSource
+    let tables: FieldTables
+
+    /// In the order of posting; none where the form has no word for it.
+    func bodies(of delivery: StoredDelivery, for target: ForwardTarget) async throws(ForwardingFailure) -> [[UInt8]] {
+        switch target.form {
+        case .raw:
+            return [delivery.unusualBody ?? UsualBody.version2(delivery.text)]
+        case .camel:
+            return [CamelNotificationRenderer().render(try source.verified(delivery), uuid: delivery.uuid)]
+        case .v1:
+            return try await firstVersion(of: delivery, for: target)
+        }
+    }
+
+    private func firstVersion(
+        of delivery: StoredDelivery, for target: ForwardTarget
+    ) async throws(ForwardingFailure) -> [[UInt8]] {
+        let verified = try source.verified(delivery)
+        let payload = verified.notification.payload
+        let (transaction, renewal) = (verified.transaction?.payload, verified.renewal?.payload)
+        // Without a customer there is nothing that version 1 tells, and nothing to look up.
+        guard let type = payload.notificationType,
+            tables.notifications.maySend(type: type, subtype: payload.subtype),
+            let original = transaction?.originalTransactionId ?? transaction?.transactionId
+                ?? renewal?.originalTransactionId
+        else { return [] }
+        let story = try await source.story(before: delivery)
+        var circumstances = NotificationCircumstances(transaction, renewal, story)
+        // The decision may do without the customer's history; a body never does.
+        if !tables.notifications.asksForHistory(type: type, subtype: payload.subtype),
+            row(of: payload, target, circumstances)?.sends.isEmpty ?? true
+        {
+            return []
+        }
+        let history = FirstVersionHistory(
+            try await source.records(of: original, in: delivery.scope), transaction: transaction, renewal: renewal)
+        circumstances.isSameProduct = history.isSameProductAsBefore(transaction)
+        guard let row = row(of: payload, target, circumstances) else { return [] }
+        return row.sends.map { type in
+            var notification = FirstVersionNotification(
+                type: type, bundleId: delivery.scope.bundleId.rawValue, environment: delivery.scope.environment,
+                transactions: history.transactions, renewals: history.renewals)
+            notification.bundleVersion = payload.data?.bundleVersion
+            notification.password = target.password ?? source.app(delivery.scope.bundleId)?.sharedSecret
+            (notification.transaction, notification.renewal) = (transaction, renewal)
+            notification.renews = row.says
+            notification.statusChangedAt =
+                type == .didChangeRenewalStatus ? renewal?.signedDate ?? payload.signedDate : story.changedAt
+            return FirstVersionRenderer(tables: tables).render(notification)
+        }
+    }
+
+    private func row(
+        of payload: NotificationPayload, _ target: ForwardTarget, _ circumstances: NotificationCircumstances
+    ) -> NotificationTable.Row? {
+        payload.notificationType.flatMap {
+            tables.notifications.row(type: $0, subtype: payload.subtype, profile: target.profile, circumstances)
+        }
+    }
+}
+
+extension NotificationCircumstances {
+    init(_ transaction: TransactionPayload?, _ renewal: RenewalPayload?, _ story: ForwardingSource.RenewalStory) {
+        self.init()
+        isFamilyShared = transaction?.inAppOwnershipType == OwnershipType.familyShared.rawValue
+        isAutoRenewable = transaction?.isAutoRenewable ?? (renewal != nil)
+        isConsumable = transaction?.isConsumable ?? false
+        renews = renewal?.autoRenewStatus.map { $0 != 0 }
+        renewedBefore = story.renewed
+        wasToldByAnEnd = story.wasToldByAnEnd
+    }
+}

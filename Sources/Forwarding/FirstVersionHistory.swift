@@ -1,0 +1,49 @@
+import AppStore
+import Rendering
+import StoreTypes
+
+/// A customer's records with those of one notification among them: whoever was asked may not have heard of it yet.
+struct FirstVersionHistory {
+    let transactions: [TransactionPayload]
+    let renewals: [RenewalPayload]
+
+    init(_ records: CustomerRecords, transaction: TransactionPayload?, renewal: RenewalPayload?) {
+        var transactions = records.transactions.map(\.payload)
+        if let transaction {
+            if let place = transactions.firstIndex(where: { $0.transactionId == transaction.transactionId }) {
+                if Self.isNewer(transaction.signedDate, than: transactions[place].signedDate) {
+                    transactions[place] = transaction
+                }
+            } else {
+                transactions.append(transaction)
+            }
+        }
+        self.transactions = transactions
+        var renewals = records.subscriptions.compactMap { $0.renewal?.payload }
+        if let renewal {
+            let place = renewals.firstIndex { $0.originalTransactionId == renewal.originalTransactionId }
+            if let place {
+                if Self.isNewer(renewal.signedDate, than: renewals[place].signedDate) { renewals[place] = renewal }
+            } else {
+                renewals.append(renewal)
+            }
+        }
+        self.renewals = renewals
+    }
+
+    /// Nil where no period before is known.
+    func isSameProductAsBefore(_ transaction: TransactionPayload?) -> Bool? {
+        guard let transaction, let date = transaction.purchaseDate, let original = transaction.originalTransactionId
+        else { return nil }
+        let former = transactions.filter {
+            $0.originalTransactionId == original && $0.transactionId != transaction.transactionId
+                && $0.purchaseDate.map { $0 < date } ?? false
+        }.max { $0.purchaseDate ?? date < $1.purchaseDate ?? date }
+        return former.map { $0.productId == transaction.productId }
+    }
+
+    private static func isNewer(_ date: Timestamp?, than other: Timestamp?) -> Bool {
+        guard let date else { return false }
+        return other.map { date > $0 } ?? true
+    }
+}

@@ -1,0 +1,201 @@
+import Ledger
+import Logging
+import Pipeline
+import StoreTypes
+import Synchronization
+import Transport
+
+/// What is forwarded to one target: a few at a time, the one that waits longest first.
+///
+/// No lane waits for another, and nothing in a lane for what failed: that has its own time. Two deliveries about one
+/// purchase are never under way together, so that the second does not overtake the first.
+final class ForwardingLane: Sendable {
+    /// What all lanes have in common.
+    struct Parts: Sendable {
+        let source: ForwardingSource
+        let bodies: DeliveryBodies
+        let transport: any HTTPTransport
+        let bell: Bell
+        let options: Forwarder.Options
+        let now: @Sendable () -> Timestamp
+        let logger: Logger
+    }
+
+    private struct State {
+        var underWay: [Int64: String?] = [:]
+        /// Somebody found work that had to wait for what is under way.
+        var hasPassedOver = false
+        var lastComplaint: Timestamp?
+    }
+
+    /// Looked at to find one that may be sent.
+    private static let window = 64
+
+    private let target: ForwardTarget
+    private let addressee: Addressee
+    private let parts: Parts
+    private let state = Mutex(State())
+    /// Wakes the workers.
+    private let call = Bell()
+    /// Where nobody woke them.
+    private static let patience = Duration.seconds(60)
+
+    init(target: ForwardTarget, addressee: Addressee, parts: Parts) {
+        self.target = target
+        self.addressee = addressee
+        self.parts = parts
+    }
+
+    /// Wakes the workers when something is due, until `isClosing`, or cancelled.
+    func watch(until isClosing: @Sendable () -> Bool) async {
+        while !Task.isCancelled, !isClosing() {
+            let rings = parts.bell.rings
+            do throws(LedgerError) {
+                if try await !due(limit: 1).isEmpty { call.ring() }
+            } catch {
+                complain("the store cannot be read", error.code.rawValue)
+            }
+            await parts.bell.wait(beyond: rings, atMost: parts.options.poll)
+        }
+        call.ring()
+    }
+
+    /// One worker: until `isClosing`, or cancelled.
+    func work(until isClosing: @Sendable () -> Bool) async {
+        while !Task.isCancelled, !isClosing() {
+            let rings = call.rings
+            do throws(LedgerError) {
+                if let due = try await claim() {
+                    defer { release(due) }
+                    // Another worker may have tried it since the list was read.
+                    let delivery = try await parts.source.store.dueDelivery(due.id, at: parts.now())
+                    if let delivery { await deliver(delivery) }
+                    continue
+                }
+            } catch {
+                complain("the store cannot be read", error.code.rawValue)
+            }
+            await call.wait(beyond: rings, atMost: Self.patience)
+        }
+    }
+
+    // MARK: - Who does what
+
+    private func claim() async throws(LedgerError) -> DueDelivery? {
+        let due = try await due(limit: Self.window)
+        return state.withLock { state in
+            let subjects = Set(state.underWay.values.compactMap { $0 })
+            let free = due.first { due in
+                state.underWay[due.id] == nil && due.subject.map { !subjects.contains($0) } ?? true
+            }
+            if let free {
+                state.underWay[free.id] = .some(free.subject)
+            } else if !due.isEmpty {
+                state.hasPassedOver = true
+            }
+            return free
+        }
+    }
+
+    private func due(limit: Int) async throws(LedgerError) -> [DueDelivery] {
+        try await parts.source.store.dueDeliveries(to: addressee, at: parts.now(), limit: limit)
+    }
+
+    private func release(_ due: DueDelivery) {
+        let somebodyWaits = state.withLock { state in
+            state.underWay[due.id] = nil
+            defer { state.hasPassedOver = false }
+            return state.hasPassedOver
+        }
+        if somebodyWaits { call.ring() }
+    }
+
+    // MARK: - One delivery
+
+    private func deliver(_ delivery: StoredDelivery) async {
+        var sent = delivery.bodiesSent
+        let outcome: DeliveryOutcome
+        do throws(ForwardingFailure) {
+            let bodies = try await parts.bodies.bodies(of: delivery, for: target)
+            for (place, body) in bodies.enumerated().dropFirst(sent) {
+                try await post(body, part: place + 1, of: bodies.count, delivery)
+                sent = place + 1
+            }
+            outcome = bodies.isEmpty ? .nothing : .delivered(bodies: sent)
+        } catch {
+            // The end of the process is nobody's failure: the next one sends it.
+            if Task.isCancelled || error == .stopped { return }
+            outcome = failed(delivery, error, sent)
+        }
+        await settle(delivery, outcome)
+    }
+
+    private func post(
+        _ body: [UInt8], part: Int, of parts: Int, _ delivery: StoredDelivery
+    ) async throws(ForwardingFailure) {
+        let response: HTTPResponse
+        do throws(TransportError) {
+            let request = try DeliveryRequest.make(
+                body, part: part, of: parts, delivery: delivery, to: target, now: self.parts.now(),
+                timeout: self.parts.options.timeout)
+            response = try await self.parts.transport.send(request)
+        } catch {
+            throw [.shutDown, .cancelled].contains(error.code)
+                ? .stopped : ForwardingFailure("transport.\(error.code.rawValue)")
+        }
+        guard (200...299).contains(response.status) else { throw ForwardingFailure("http.\(response.status)") }
+    }
+
+    private func failed(_ delivery: StoredDelivery, _ failure: ForwardingFailure, _ sent: Int) -> DeliveryOutcome {
+        let next = parts.options.schedule.next(
+            afterFailures: delivery.attempts + 1, queuedAt: delivery.queuedAt, now: parts.now())
+        guard let next else {
+            parts.logger.error(
+                "a notification is given up",
+                metadata: [
+                    "notificationUUID": "\(delivery.uuid)", "host": "\(target.url.host)",
+                    "as": "\(target.form.rawValue)",
+                    "reason": "\(failure.code)",
+                ])
+            return .dead(code: failure.code, bodiesSent: sent)
+        }
+        complain("a notification was not forwarded", failure.code)
+        return .failed(code: failure.code, bodiesSent: sent, next: next)
+    }
+
+    /// Until it is written down: else it would be posted again and again while the disk is full.
+    private func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async {
+        while true {
+            do throws(LedgerError) {
+                return try await parts.source.store.settle(delivery, outcome)
+            } catch {
+                complain("what became of a notification cannot be written down", error.code.rawValue)
+            }
+            do { try await Task.sleep(for: parts.options.poll) } catch { return }
+        }
+    }
+
+    /// Once a minute.
+    private func complain(_ line: String, _ reason: String) {
+        let now = parts.now()
+        let isDue = state.withLock { state in
+            if let last = state.lastComplaint, last <= now, now.milliseconds - last.milliseconds < 60_000 {
+                return false
+            }
+            state.lastComplaint = now
+            return true
+        }
+        guard isDue else { return }
+        parts.logger.warning(
+            "\(line)",
+            metadata: [
+                "host": "\(target.url.host)", "as": "\(target.form.rawValue)", "bundleId": "\(addressee.bundleId)",
+                "reason": "\(reason)",
+            ])
+    }
+}
+
+extension ForwardingFailure {
+    /// This process ends.
+    fileprivate static let stopped = ForwardingFailure("stopped")
+}

@@ -1,0 +1,214 @@
+import Foundation
+import GRDB
+package import StoreTypes
+
+/// The outbox: a row for each notification and addressee, made in the transaction that stores the notification.
+extension BridgeStore {
+    static func addForwarding(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE addressee (
+                    id INTEGER PRIMARY KEY, bundleId TEXT NOT NULL, form TEXT NOT NULL, url TEXT NOT NULL,
+                    UNIQUE (bundleId, form, url));
+                CREATE TABLE delivery (
+                    id INTEGER PRIMARY KEY, addressee INTEGER NOT NULL REFERENCES addressee (id),
+                    notification INTEGER NOT NULL REFERENCES notification (id) ON DELETE CASCADE,
+                    state INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0,
+                    bodiesSent INTEGER NOT NULL DEFAULT 0, createdAt INTEGER NOT NULL, queuedAt INTEGER NOT NULL,
+                    nextAttempt INTEGER NOT NULL, lastFailure TEXT, UNIQUE (notification, addressee));
+                CREATE INDEX deliveryDue ON delivery (addressee, nextAttempt, id) WHERE state = 0;
+                CREATE INDEX deliveryDead ON delivery (id) WHERE state = 2;
+                CREATE TABLE unusualBody (
+                    notification INTEGER PRIMARY KEY REFERENCES notification (id) ON DELETE CASCADE,
+                    body BLOB NOT NULL);
+                """)
+    }
+
+    /// In the transaction that stores the notification.
+    static func address(
+        _ notification: NotificationRow, number: Int64, to addressees: [Addressee], in db: Database
+    ) throws {
+        for addressee in addressees {
+            try db.cachedStatement(
+                sql: """
+                    INSERT INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt)
+                    VALUES (?1, ?2, ?3, ?3, ?3)
+                    """
+            ).execute(arguments: [
+                try self.number(of: addressee, in: db), number, notification.receivedAt.milliseconds,
+            ])
+        }
+        guard !addressees.isEmpty, let body = notification.unusualBody else { return }
+        try db.cachedStatement(sql: "INSERT INTO unusualBody VALUES (?, ?)").execute(arguments: [number, Data(body)])
+    }
+
+    /// Made where there is none yet.
+    private static func number(of addressee: Addressee, in db: Database) throws -> Int64 {
+        let arguments: StatementArguments = [addressee.bundleId.rawValue, addressee.form, addressee.url]
+        let find = try db.cachedStatement(sql: "SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?")
+        if let id = try Int64.fetchOne(find, arguments: arguments) { return id }
+        try db.cachedStatement(sql: "INSERT INTO addressee (bundleId, form, url) VALUES (?, ?, ?)").execute(
+            arguments: arguments)
+        return db.lastInsertedRowID
+    }
+
+    /// Those whose time has come, the one that waits longest first.
+    package func dueDeliveries(
+        to addressee: Addressee, at now: Timestamp, limit: Int
+    ) async throws(LedgerError) -> [DueDelivery] {
+        try await read { db in
+            let find = try db.cachedStatement(
+                sql: """
+                    SELECT delivery.id, originalTransactionId FROM delivery
+                    JOIN notification ON notification.id = delivery.notification
+                    WHERE addressee = (SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?)
+                    AND state = 0 AND nextAttempt <= ? ORDER BY nextAttempt, delivery.id LIMIT ?
+                    """)
+            return try Row.fetchAll(
+                find,
+                arguments: [
+                    addressee.bundleId.rawValue, addressee.form, addressee.url, now.milliseconds, limit,
+                ]
+            ).map { DueDelivery(id: $0[0], subject: $0[1]) }
+        }
+    }
+
+    /// Nil where its time has not come any more: it was tried meanwhile, or its notification is gone.
+    package func dueDelivery(_ id: Int64, at now: Timestamp) async throws(LedgerError) -> StoredDelivery? {
+        try await read { db in
+            let find = try db.cachedStatement(
+                sql: """
+                    SELECT delivery.id, app.bundleId, app.environment, notification.id, uuid, text, body,
+                    attempts, bodiesSent, queuedAt
+                    FROM delivery JOIN notification ON notification.id = delivery.notification
+                    JOIN app ON app.id = notification.app
+                    LEFT JOIN unusualBody ON unusualBody.notification = notification.id
+                    WHERE delivery.id = ? AND state = 0 AND nextAttempt <= ?
+                    """)
+            guard let row = try Row.fetchOne(find, arguments: [id, now.milliseconds]),
+                let bundleId = BundleIdentifier(rawValue: row[1]),
+                let environment = AppStoreEnvironment(rawValue: row[2])
+            else { return nil }
+            return StoredDelivery(
+                id: row[0], scope: LedgerScope(bundleId: bundleId, environment: environment), notification: row[3],
+                uuid: row[4], text: row[5], unusualBody: (row[6] as Data?).map { [UInt8]($0) }, attempts: row[7],
+                bodiesSent: row[8], queuedAt: Timestamp(milliseconds: row[9]))
+        }
+    }
+
+    /// Writes down what became of it; nothing where it was queued anew meanwhile.
+    package func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(LedgerError) {
+        let state: DeliveryState
+        var (code, next): (String?, Int64?) = (nil, nil)
+        var (attempts, bodies) = (delivery.attempts, delivery.bodiesSent)
+        switch outcome {
+        case .delivered(let count): (state, bodies, attempts) = (.delivered, count, attempts + 1)
+        case .nothing: state = .nothing
+        case .failed(let why, let count, let then):
+            (state, code, bodies, next, attempts) = (.waiting, why, count, then.milliseconds, attempts + 1)
+        case .dead(let why, let count): (state, code, bodies, attempts) = (.dead, why, count, attempts + 1)
+        }
+        let arguments: StatementArguments = [
+            state.rawValue, attempts, bodies, code, next, delivery.id, delivery.queuedAt.milliseconds,
+        ]
+        try await write { db in
+            try db.cachedStatement(
+                sql: """
+                    UPDATE delivery SET state = ?, attempts = ?, bodiesSent = ?, lastFailure = ?,
+                    nextAttempt = coalesce(?, nextAttempt) WHERE id = ? AND state = 0 AND queuedAt = ?
+                    """
+            ).execute(arguments: arguments)
+        }
+    }
+
+    // MARK: - For people
+
+    /// In the order of arrival.
+    ///
+    /// - Parameters:
+    ///   - state: nil for all.
+    ///   - after: the last one of the page before.
+    package func deliveries(
+        in state: DeliveryState? = nil, after id: Int64 = 0, limit: Int = 500
+    ) async throws(LedgerError) -> [DeliverySummary] {
+        try await read { db in
+            try Row.fetchAll(
+                db,
+                sql: Self.summaries + " WHERE delivery.id > ? "
+                    // Spelled out, so that the index of the dead is used.
+                    + (state.map { "AND state = \($0.rawValue) " } ?? "") + "ORDER BY delivery.id LIMIT ?",
+                arguments: [id, limit]
+            ).compactMap(Self.summary)
+        }
+    }
+
+    /// Which deliveries are to be sent again.
+    package enum Replay: Sendable, Hashable {
+        /// All that were given up.
+        case allDead
+        /// One notification's, whatever became of them.
+        case notification(uuid: String)
+    }
+
+    /// Queues deliveries anew, with no attempt made; gives them as they are now.
+    ///
+    /// - Parameter url: those to this target only. A notification is also queued for such a target that it was never
+    ///   meant for, where that target is of the same app and has been sent to before.
+    package func replay(
+        _ replay: Replay, to url: String? = nil, at now: Timestamp
+    ) async throws(LedgerError) -> [DeliverySummary] {
+        try await write { db in
+            var chosen: [Int64]
+            let ofTarget = "AND (?1 IS NULL OR addressee IN (SELECT id FROM addressee WHERE url = ?1))"
+            switch replay {
+            case .allDead:
+                chosen = try Int64.fetchAll(
+                    db, sql: "SELECT id FROM delivery WHERE state = 2 \(ofTarget) ORDER BY id", arguments: [url])
+            case .notification(let uuid):
+                try db.execute(
+                    sql: """
+                        INSERT OR IGNORE INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt)
+                        SELECT addressee.id, notification.id, ?3, ?3, ?3 FROM notification
+                        JOIN app ON app.id = notification.app JOIN addressee ON addressee.bundleId = app.bundleId
+                        WHERE uuid = ?2 AND version = 2 AND addressee.url = ?1
+                        """, arguments: [url, uuid, now.milliseconds])
+                chosen = try Int64.fetchAll(
+                    db,
+                    sql: """
+                        SELECT delivery.id FROM delivery JOIN notification ON notification.id = delivery.notification
+                        WHERE uuid = ?2 \(ofTarget) ORDER BY delivery.id
+                        """, arguments: [url, uuid])
+            }
+            for id in chosen {
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE delivery SET state = 0, attempts = 0, bodiesSent = 0, lastFailure = NULL, queuedAt = ?1,
+                        nextAttempt = ?1 WHERE id = ?2
+                        """
+                ).execute(arguments: [now.milliseconds, id])
+            }
+            return try chosen.compactMap { id in
+                try Row.fetchOne(db, sql: Self.summaries + " WHERE delivery.id = ?", arguments: [id])
+                    .flatMap(Self.summary)
+            }
+        }
+    }
+
+    private static let summaries = """
+        SELECT delivery.id, uuid, type, subtype, environment, addressee.bundleId, form, url, state, attempts,
+        lastFailure, createdAt, nextAttempt
+        FROM delivery JOIN addressee ON addressee.id = delivery.addressee
+        JOIN notification ON notification.id = delivery.notification JOIN app ON app.id = notification.app
+        """
+
+    private static func summary(_ row: Row) -> DeliverySummary? {
+        guard let bundleId = BundleIdentifier(rawValue: row[5]), let state = DeliveryState(rawValue: row[8]) else {
+            return nil
+        }
+        return DeliverySummary(
+            id: row[0], uuid: row[1], type: row[2], subtype: row[3], environment: row[4],
+            addressee: Addressee(bundleId: bundleId, form: row[6], url: row[7]), state: state, attempts: row[9],
+            lastFailure: row[10], createdAt: Timestamp(milliseconds: row[11]),
+            nextAttempt: state == .waiting ? Timestamp(milliseconds: row[12]) : nil)
+    }
+}

@@ -1,0 +1,36 @@
+import GRDB
+package import StoreTypes
+
+extension BridgeStore {
+    /// A notification that came before another one.
+    package struct Predecessor: Sendable, Hashable {
+        package let type: String?
+        package let signedDate: Timestamp?
+        /// The compact JWS.
+        package let text: String
+    }
+
+    /// Genuine notifications about the same purchase that were stored before, the one that was signed last first.
+    ///
+    /// - Parameters:
+    ///   - number: of the notification, as ``StoredDelivery/notification``.
+    ///   - type: only those of this type; nil for all.
+    package func predecessors(
+        of number: Int64, type: String? = nil, limit: Int
+    ) async throws(LedgerError) -> [Predecessor] {
+        try await read { db in
+            let find = try db.cachedStatement(
+                sql: """
+                    SELECT old.type, old.signedDate, old.text FROM notification AS new
+                    JOIN notification AS old ON old.originalTransactionId = new.originalTransactionId
+                    AND old.app = new.app AND old.id < new.id AND old.version = 2
+                    WHERE new.id = ?1 AND (?2 IS NULL OR old.type = ?2)
+                    ORDER BY coalesce(old.signedDate, old.receivedAt) DESC, old.id DESC LIMIT ?3
+                    """)
+            return try Row.fetchAll(find, arguments: [number, type, limit]).map {
+                Predecessor(
+                    type: $0[0], signedDate: ($0[1] as Int64?).map(Timestamp.init(milliseconds:)), text: $0[2])
+            }
+        }
+    }
+}

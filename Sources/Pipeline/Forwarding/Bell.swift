@@ -1,0 +1,57 @@
+import Synchronization
+
+/// Wakes those who wait for something new, in this process.
+///
+/// Nothing is lost between looking and waiting: who waits says which ring it knew of when it looked.
+package final class Bell: Sendable {
+    private struct State {
+        var rings: UInt64 = 0
+        var nextWaiter: UInt64 = 0
+        var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    /// How often it rang.
+    package var rings: UInt64 { state.withLock { $0.rings } }
+
+    package func ring() {
+        let waiting = state.withLock { state in
+            state.rings += 1
+            defer { state.waiting = [:] }
+            return state.waiting.values
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// Until it rang more than so often, the time is over, or the task is cancelled.
+    package func wait(beyond rings: UInt64, atMost limit: Duration) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { try? await Task.sleep(for: limit) }
+            group.addTask { await self.rung(beyond: rings) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func rung(beyond rings: UInt64) async {
+        let waiter = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let waits = state.withLock { state in
+                    guard state.rings == rings, !Task.isCancelled else { return false }
+                    state.waiting[waiter] = continuation
+                    return true
+                }
+                if !waits { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: waiter) }?.resume()
+        }
+    }
+}

@@ -1,0 +1,68 @@
+package import AppStore
+import JSONReading
+import StoreTypes
+
+/// Writes a genuine notification as one camelCase event: Apple's names, dates as numbers of milliseconds, what was signed
+/// inside opened.
+///
+/// ```
+/// { notificationUUID, notificationType, subtype?, signedDate?, environment?, bundleId?, appAppleId?, bundleVersion?,
+///   status?, consumptionRequestReason?, transaction?: {…}, renewalInfo?: {…}, summary?: {…},
+///   externalPurchaseToken?: {…}, appData?: {…}, verified: true }
+/// ```
+///
+/// `transaction` and `renewalInfo` are the payloads as they were signed, the other objects as the notification has them, so
+/// that what nobody knows yet survives.
+package struct CamelNotificationRenderer: Sendable {
+    package init() {}
+
+    /// The JSON text.
+    ///
+    /// - Parameter uuid: by which the notification is known here, where it does not name itself.
+    package func render(_ verified: VerifiedNotification, uuid: String) -> [UInt8] {
+        let payload = verified.notification.payload
+        let (transaction, renewal) = (verified.transaction?.payload.claims, verified.renewal?.payload.claims)
+        var writer = JSONWriter(reserving: 1_024 + (transaction?.count ?? 0) + (renewal?.count ?? 0))
+        writer.beginObject()
+        writer.member("notificationUUID", payload.notificationUUID ?? uuid)
+        writer.member("notificationType", payload.notificationType)
+        writer.member("subtype", payload.subtype)
+        writer.member("signedDate", payload.signedDate?.milliseconds)
+        writer.member("environment", payload.claimedEnvironment)
+        writer.member("bundleId", payload.claimedBundleId)
+        writer.member("appAppleId", payload.claimedAppAppleId)
+        writer.member("bundleVersion", payload.data?.bundleVersion)
+        writer.member("status", payload.data?.status)
+        writer.member("consumptionRequestReason", payload.data?.consumptionRequestReason)
+        writer.member("transaction", json: transaction)
+        writer.member("renewalInfo", json: renewal)
+        let object = try? JSONObject(payload.claims)
+        writer.member("summary", json: object?.spelling("summary"))
+        writer.member("externalPurchaseToken", json: object?.spelling("externalPurchaseToken"))
+        writer.member("appData", json: object?.spelling("appData"))
+        writer.key("verified")
+        writer.value(true)
+        writer.endObject()
+        return writer.finish()
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func member(_ name: String, _ text: String?) {
+        guard let text else { return }
+        key(name)
+        value(text)
+    }
+
+    fileprivate mutating func member(_ name: String, _ number: Int64?) {
+        guard let number else { return }
+        key(name)
+        value(number)
+    }
+
+    fileprivate mutating func member(_ name: String, json: [UInt8]?) {
+        guard let json, !json.isEmpty else { return }
+        key(name)
+        values(json: json)
+    }
+}

@@ -1,0 +1,107 @@
+import AppStore
+import StoreTypes
+
+/// Writes bodies of version 1, as the App Store wrote them from March 2021 on.
+///
+/// ```
+/// { "notification_type", "password", "environment": "PROD" | "Sandbox", "bid", "bvrs",
+///   "auto_renew_product_id", "auto_renew_status": "true" | "false", "auto_renew_status_change_date" ×3,
+///   "expiration_intent": 1…5, "original_transaction_id": 123,
+///   "unified_receipt": { "status": 0, "environment": "Production" | "Sandbox", "latest_receipt_info": […],
+///                        "pending_renewal_info": […] } }
+/// ```
+///
+/// Never in it: `latest_receipt` (no receipts are kept), `auto_renew_adam_id` (nothing signed has it), `deprecation`.
+///
+/// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
+package struct FirstVersionRenderer: Sendable {
+    private static let statusChange = ColumnKey(wire: "auto_renew_status_change_date", conversion: .dateTriplet)
+
+    private let tables: FieldTables
+
+    package init(tables: FieldTables) {
+        self.tables = tables
+    }
+
+    /// The JSON text.
+    package func render(_ notification: FirstVersionNotification) -> [UInt8] {
+        let rows = FirstVersionRows.rows(of: notification.transactions, about: notification.transaction)
+        var writer = JSONWriter(reserving: 1_024 + rows.count * 1_200 + notification.renewals.count * 600)
+        writer.beginObject()
+        writer.key("notification_type")
+        writer.value(notification.type.rawValue)
+        if let password = notification.password {
+            writer.key("password")
+            writer.value(password.reveal())
+        }
+        writer.key("environment")
+        writer.value(notification.environment == .production ? "PROD" : notification.environment.rawValue)
+        writer.key("bid")
+        writer.value(notification.bundleId)
+        if let version = notification.bundleVersion {
+            writer.key("bvrs")
+            writer.value(version)
+        }
+        write(notification.renewal, of: notification, into: &writer)
+        if let identifier = notification.transaction?.originalTransactionId
+            ?? notification.renewal?.originalTransactionId, let number = Self.number(identifier)
+        {
+            writer.key("original_transaction_id")
+            writer.values(json: number)
+        }
+        writer.key("unified_receipt")
+        writer.beginObject()
+        writer.key("status")
+        writer.value(0)
+        writer.key("environment")
+        writer.value(notification.environment.rawValue)
+        writer.key("latest_receipt_info")
+        writer.beginArray()
+        for row in rows {
+            writer.beginObject()
+            for column in tables.transaction.columns { writer.member(column.field.value(of: row), as: column) }
+            writer.endObject()
+        }
+        writer.endArray()
+        if !notification.renewals.isEmpty {
+            writer.key("pending_renewal_info")
+            writer.beginArray()
+            for renewal in notification.renewals {
+                writer.beginObject()
+                for column in tables.renewal.columns { writer.member(column.field.value(of: renewal), as: column) }
+                writer.endObject()
+            }
+            writer.endArray()
+        }
+        writer.endObject()
+        writer.endObject()
+        return writer.finish()
+    }
+
+    private func write(
+        _ renewal: RenewalPayload?, of notification: FirstVersionNotification, into writer: inout JSONWriter
+    ) {
+        guard let renewal else { return }
+        if let product = renewal.autoRenewProductId ?? renewal.productId {
+            writer.key("auto_renew_product_id")
+            writer.value(product)
+        }
+        if let renews = notification.renews ?? renewal.autoRenewStatus.map({ $0 != 0 }) {
+            writer.key("auto_renew_status")
+            writer.value(renews ? "true" : "false")
+        }
+        if let date = notification.statusChangedAt {
+            writer.triplet(date, key: Self.statusChange)
+        }
+        if let intent = renewal.expirationIntent {
+            writer.key("expiration_intent")
+            writer.value(intent)
+        }
+    }
+
+    /// A JSON number, whatever its length: it goes beyond what a double holds.
+    private static func number(_ identifier: String) -> [UInt8]? {
+        guard let digits = TransactionIdentifier(rawValue: identifier)?.rawValue else { return nil }
+        return Array(digits.drop { $0 == "0" }.utf8)
+    }
+}

@@ -1,0 +1,95 @@
+extension FieldTables {
+    /// All tables, that of the notifications last.
+    package func listing(_ format: TableListing) -> String {
+        let (fields, types) = (format.render(sheets), notifications.listing(format))
+        return switch format {
+        case .text: fields + "\n" + types
+        case .markdown: fields + "\n### `notifications.json`: notification_type\n\n" + types
+        // One more element of the array.
+        case .json: String(fields.dropLast(2)) + "," + types + "]\n"
+        }
+    }
+}
+
+extension NotificationTable {
+    /// The table as people embed it in documents, as text, or as one JSON object.
+    package func listing(_ format: TableListing) -> String {
+        switch format {
+        case .text: text
+        case .markdown: markdown
+        case .json: json
+        }
+    }
+
+    private var text: String {
+        var text = "notifications.json: NotificationPayload, notification_type\n"
+        for row in rows {
+            text += "  \(row.name)\(row.circumstances.map { " (\($0))" } ?? ""): \(row.sent)"
+            text += row.loss.map { "; lost: \($0)" } ?? ""
+            text += "\n"
+        }
+        return text
+    }
+
+    private var markdown: String {
+        var text = "| version 2 | where | version 1 | lost |\n|---|---|---|---|\n"
+        for row in rows {
+            text += "| `\(row.name)` | \(row.circumstances ?? "") | \(row.sent) | "
+            text += "\((row.loss ?? "").replacing("|", with: "\\|")) |\n"
+        }
+        return text
+    }
+
+    private var json: String {
+        var writer = JSONWriter(reserving: 8_192)
+        writer.beginObject()
+        for (key, text) in [
+            ("file", "notifications.json"), ("model", "NotificationPayload"), ("place", "notification_type"),
+        ] {
+            writer.key(key)
+            writer.value(text)
+        }
+        writer.key("rows")
+        writer.beginArray()
+        for row in rows {
+            writer.beginObject()
+            for (key, text) in [("type", row.type), ("subtype", row.subtype)] {
+                writer.key(key)
+                writer.value(text)
+            }
+            for (key, texts) in [
+                ("when", row.conditions.map(\.rawValue)), ("sends", row.sends.map(\.rawValue)),
+            ] {
+                writer.key(key)
+                writer.beginArray()
+                for text in texts { writer.value(text) }
+                writer.endArray()
+            }
+            let optional = [
+                ("profile", row.profile?.rawValue), ("says", row.says.map { "\($0)" }), ("loss", row.loss),
+            ]
+            for case (let key, let text?) in optional {
+                writer.key(key)
+                writer.value(text)
+            }
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return String(decoding: writer.finish(), as: UTF8.self)
+    }
+}
+
+extension NotificationTable.Row {
+    fileprivate var name: String { subtype == "-" ? type : "\(type)/\(subtype)" }
+
+    fileprivate var sent: String {
+        guard !sends.isEmpty else { return "nothing" }
+        return sends.map(\.rawValue).joined(separator: ", ") + (says.map { " (\"\($0)\")" } ?? "")
+    }
+
+    fileprivate var circumstances: String? {
+        let all = (profile.map { ["profile \($0.rawValue)"] } ?? []) + conditions.map(\.rawValue)
+        return all.isEmpty ? nil : all.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,177 @@
+import AppStore
+import Foundation
+
+extension NotificationTable {
+    /// Types and subtypes of the documentation of 2026; `-` is none.
+    ///
+    /// https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
+    package static let documented: [(type: String, subtypes: [String])] = [
+        ("SUBSCRIBED", ["INITIAL_BUY", "RESUBSCRIBE"]),
+        ("OFFER_REDEEMED", ["-", "UPGRADE", "DOWNGRADE"]),
+        ("DID_CHANGE_RENEWAL_PREF", ["-", "UPGRADE", "DOWNGRADE"]),
+        ("DID_CHANGE_RENEWAL_STATUS", ["-", "AUTO_RENEW_ENABLED", "AUTO_RENEW_DISABLED"]),
+        ("DID_RENEW", ["-", "BILLING_RECOVERY"]),
+        ("DID_FAIL_TO_RENEW", ["-", "GRACE_PERIOD"]),
+        ("GRACE_PERIOD_EXPIRED", ["-"]),
+        ("EXPIRED", ["-", "VOLUNTARY", "BILLING_RETRY", "PRICE_INCREASE", "PRODUCT_NOT_FOR_SALE"]),
+        ("PRICE_INCREASE", ["PENDING", "ACCEPTED"]),
+        ("REFUND", ["-"]), ("REFUND_DECLINED", ["-"]), ("REFUND_REVERSED", ["-"]), ("CONSUMPTION_REQUEST", ["-"]),
+        ("REVOKE", ["-"]), ("RENEWAL_EXTENDED", ["-"]),
+        ("RENEWAL_EXTENSION", ["SUMMARY", "SUCCESS", "FAILURE"]),
+        ("ONE_TIME_CHARGE", ["-"]), ("TEST", ["-"]),
+        ("EXTERNAL_PURCHASE_TOKEN", ["UNREPORTED", "CREATED", "ACTIVE_TOKEN_REMINDER"]),
+        ("RESCIND_CONSENT", ["-"]), ("METADATA_UPDATE", ["-"]), ("MIGRATION", ["-"]), ("MIGRATE", ["-"]),
+        ("PRICE_CHANGE", ["-"]),
+    ]
+
+    /// Reads and checks a table: known keys and words only, nothing sent without a type of version 1, nothing lost without
+    /// a word, no row behind one that takes all, and every documented type and subtype decided in every profile.
+    package init(json: [UInt8], file: String) throws(FieldTableError) {
+        func error(_ code: FieldTableError.Code, _ place: String, _ reason: String) -> FieldTableError {
+            FieldTableError(code: code, file: file, row: place, reason: reason)
+        }
+        let document: Document
+        do {
+            document = try JSONDecoder().decode(Document.self, from: Data(json))
+        } catch let failure as UnknownKey {
+            throw error(.unknownKey, failure.place, "unknown key \(failure.key)")
+        } catch {
+            throw FieldTableError(
+                code: .malformed, file: file, row: "header", reason: "not an object of that shape: \(error)")
+        }
+        guard document.model == "NotificationPayload", document.place == "notification_type" else {
+            throw error(.wrongHeader, "header", "must be NotificationPayload, notification_type")
+        }
+        var rows: [Row] = []
+        for (index, entry) in document.rows.enumerated() {
+            let place = "rows[\(index + 1)] \"\(entry.type) \(entry.subtype)\""
+            let row: Row
+            do throws(Fault) {
+                row = try Row(entry)
+            } catch {
+                throw FieldTableError(code: error.code, file: file, row: place, reason: error.reason)
+            }
+            guard !rows.contains(where: { $0.hides(row) }) else {
+                throw error(.duplicateModel, place, "a row before it takes all that it is for")
+            }
+            rows.append(row)
+        }
+        self.rows = rows
+        for (type, subtypes) in Self.documented {
+            for subtype in subtypes where !rows.contains(where: { $0.decides(type, subtype) }) {
+                throw error(.unmappedModel, "rows", "nothing is said of \(type) \(subtype) where no condition holds")
+            }
+        }
+    }
+
+    /// What is wrong with a row.
+    fileprivate struct Fault: Error {
+        let code: FieldTableError.Code
+        let reason: String
+    }
+
+    private struct UnknownKey: Error {
+        let place: String
+        let key: String
+    }
+
+    private struct Document: Decodable {
+        let model: String
+        let place: String
+        let rows: [Entry]
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: AnyKey.self)
+            try Self.refuse(container, beyond: ["model", "place", "rows"], at: "header")
+            model = try container.decode(String.self, forKey: AnyKey("model"))
+            place = try container.decode(String.self, forKey: AnyKey("place"))
+            rows = try container.decode([Entry].self, forKey: AnyKey("rows"))
+        }
+
+        static func refuse(_ container: KeyedDecodingContainer<AnyKey>, beyond known: Set<String>, at place: String)
+            throws
+        {
+            for key in container.allKeys.map(\.stringValue).sorted() where !known.contains(key) {
+                throw UnknownKey(place: place, key: key)
+            }
+        }
+    }
+
+    fileprivate struct Entry: Decodable {
+        let type: String
+        let subtype: String
+        let when: [String]?
+        let profile: String?
+        let sends: [String]
+        let says: String?
+        let loss: String?
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: AnyKey.self)
+            let place = "rows[\((decoder.codingPath.last?.intValue ?? 0) + 1)]"
+            try Document.refuse(
+                container, beyond: ["type", "subtype", "when", "profile", "sends", "says", "loss"], at: place)
+            type = try container.decode(String.self, forKey: AnyKey("type"))
+            subtype = try container.decode(String.self, forKey: AnyKey("subtype"))
+            when = try container.decodeIfPresent([String].self, forKey: AnyKey("when"))
+            profile = try container.decodeIfPresent(String.self, forKey: AnyKey("profile"))
+            sends = try container.decode([String].self, forKey: AnyKey("sends"))
+            says = try container.decodeIfPresent(String.self, forKey: AnyKey("says"))
+            loss = try container.decodeIfPresent(String.self, forKey: AnyKey("loss"))
+        }
+    }
+
+    private struct AnyKey: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(_ text: String) { stringValue = text }
+        init?(stringValue: String) { self.init(stringValue) }
+        init?(intValue: Int) { nil }
+    }
+}
+
+extension NotificationTable.Row {
+    fileprivate init(_ entry: NotificationTable.Entry) throws(NotificationTable.Fault) {
+        /// Every word by its name; nil words are those that nobody knows.
+        func known<Word>(
+            _ words: [Word?], _ code: FieldTableError.Code, _ reason: String
+        ) throws(NotificationTable.Fault) -> [Word] {
+            guard words.allSatisfy({ $0 != nil }) else { throw NotificationTable.Fault(code: code, reason: reason) }
+            return words.compactMap { $0 }
+        }
+        guard NotificationType(rawValue: entry.type).isKnown else {
+            throw NotificationTable.Fault(code: .unknownModel, reason: "there is no such type in version 2")
+        }
+        guard ["true", "false", nil].contains(entry.says) else {
+            throw NotificationTable.Fault(code: .malformed, reason: "says neither true nor false")
+        }
+        type = entry.type
+        subtype = entry.subtype
+        conditions = try known(
+            (entry.when ?? []).map(NotificationCondition.init(rawValue:)), .unknownConversion,
+            "when names what is no condition")
+        profile = try known(
+            [entry.profile].compactMap { $0 }.map(FirstVersionProfile.init(rawValue:)), .unknownModel,
+            "profile is none that is known"
+        ).first
+        sends = try known(
+            entry.sends.map(FirstVersionType.init(rawValue:)), .badWire, "sends what version 1 does not have")
+        says = entry.says.map { $0 == "true" }
+        loss = entry.loss
+        guard !sends.isEmpty || loss?.isEmpty == false else {
+            throw NotificationTable.Fault(code: .missingKey, reason: "sends nothing, and there is no loss")
+        }
+    }
+
+    /// Whether it fits wherever the other would.
+    fileprivate func hides(_ other: Self) -> Bool {
+        type == other.type && (subtype == "*" || subtype == other.subtype)
+            && (profile == nil || profile == other.profile) && Set(conditions).isSubset(of: other.conditions)
+    }
+
+    /// Whether it fits whatever else is known.
+    fileprivate func decides(_ type: String, _ subtype: String) -> Bool {
+        self.type == type && (self.subtype == "*" || self.subtype == subtype) && profile == nil && conditions.isEmpty
+    }
+}

@@ -1,0 +1,125 @@
+import ArgumentParser
+import Foundation
+import Ledger
+import Pipeline
+import Rendering
+import StoreTypes
+
+/// `forwarding`: what became of notifications that are forwarded; beside a running server or without one.
+struct ForwardingCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forwarding",
+        abstract: "Shows forwarded notifications, and sends them again.",
+        subcommands: [List.self, Replay.self])
+
+    /// A line a delivery, in the order of arrival.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(abstract: "One line of JSON for each delivery.")
+
+        @OptionGroup var configuration: ConfigurationOptions
+        @Flag(help: "Only those that were given up.")
+        var dead = false
+
+        func run() async throws {
+            try await configuration.withStore { store throws(LedgerError) in
+                var last: Int64 = 0
+                while true {
+                    let page = try await store.deliveries(in: dead ? .dead : nil, after: last)
+                    guard let end = page.last else { return }
+                    for delivery in page { Terminal.line(delivery.line) }
+                    last = end.id
+                }
+            }
+        }
+    }
+
+    /// A line for each delivery that is queued anew; exit 1 where there is none.
+    struct Replay: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Queues deliveries anew; the server sends them.")
+
+        @OptionGroup var configuration: ConfigurationOptions
+        @Flag(help: "All that were given up.")
+        var allDead = false
+        @Option(help: ArgumentHelp("All of one notification, delivered or not.", valueName: "uuid"))
+        var notification: String?
+        @Option(help: ArgumentHelp("Those to this target only.", valueName: "url"))
+        var target: String?
+
+        func validate() throws {
+            guard allDead != (notification != nil) else {
+                throw ValidationError("name either --all-dead or --notification UUID")
+            }
+        }
+
+        func run() async throws {
+            let replay = notification.map { BridgeStore.Replay.notification(uuid: $0) } ?? .allDead
+            let count = try await configuration.withStore { store throws(LedgerError) in
+                let queued = try await store.replay(replay, to: target, at: .now)
+                for delivery in queued { Terminal.line(delivery.line) }
+                return queued.count
+            }
+            guard count > 0 else {
+                Terminal.say("nothing to send again")
+                throw ExitCode.someNotVerified
+            }
+        }
+    }
+}
+
+extension ConfigurationOptions {
+    /// The configured store, which must be there.
+    fileprivate func withStore<Value>(
+        _ work: (BridgeStore) async throws(LedgerError) -> Value
+    ) async throws -> Value {
+        let path: String
+        do throws(SettingsError) {
+            guard let store = try settings().storePath else {
+                throw SettingsError(["store: nothing is remembered; name a configuration with --config"])
+            }
+            path = store
+        } catch {
+            throw Self.report(error)
+        }
+        guard FileManager.default.fileExists(atPath: path) else {
+            Terminal.say("\(path): there is no such store")
+            throw ExitCode.usage
+        }
+        do throws(LedgerError) {
+            let store = try BridgeStore(path: path)
+            let value = try await work(store)
+            await store.close()
+            return value
+        } catch {
+            Terminal.say("\(error)")
+            throw ExitCode.usage
+        }
+    }
+}
+
+extension DeliverySummary {
+    /// Without a line break.
+    fileprivate var line: [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        let texts: [(String, String?)] = [
+            ("notificationUUID", uuid), ("notificationType", type), ("subtype", subtype), ("environment", environment),
+            ("bundleId", addressee.bundleId.rawValue), ("target", addressee.url), ("as", addressee.form),
+            ("state", state.name), ("lastFailure", lastFailure),
+        ]
+        for case (let key, let text?) in texts {
+            writer.key(key)
+            writer.value(text)
+        }
+        let numbers: [(String, Int64?)] = [
+            ("attempts", Int64(attempts)), ("createdAt", createdAt.milliseconds),
+            ("nextAttempt", nextAttempt?.milliseconds),
+        ]
+        for case (let key, let number?) in numbers {
+            writer.key(key)
+            writer.value(number)
+        }
+        writer.endObject()
+        return writer.finish()
+    }
+}

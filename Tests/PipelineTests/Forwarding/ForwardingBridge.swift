@@ -1,0 +1,111 @@
+import Forwarding
+import Ledger
+import Logging
+import Pipeline
+import Rendering
+import ServiceLifecycle
+import Simulator
+import StoreTypes
+import Synchronization
+import TestSupport
+import Transport
+
+/// Targets that take what is posted, or not, as a test wants it.
+final class PostedBodies: HTTPTransport {
+    struct Post: Sendable {
+        let url: String
+        let headers: HTTPHeaders
+        let body: [UInt8]
+
+        var json: JSONValue? { try? JSONValue(reading: body) }
+    }
+
+    private let posts = Mutex<[Post]>([])
+    private let reply = Mutex<@Sendable (Post) async -> Int>({ _ in 200 })
+
+    var all: [Post] { posts.withLock { $0 } }
+
+    func to(_ url: String) -> [Post] { all.filter { $0.url == url } }
+
+    /// 0 for no answer at all.
+    func answer(_ reply: @escaping @Sendable (Post) async -> Int) { self.reply.withLock { $0 = reply } }
+
+    func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        let post = Post(url: request.url.text, headers: request.headers, body: request.body)
+        posts.withLock { $0.append(post) }
+        let reply = reply.withLock { $0 }
+        let status = await reply(post)
+        guard status > 0 else { throw TransportError(.timedOut, at: request.url.host, "no complete answer in time") }
+        return HTTPResponse(status: status)
+    }
+
+    func shutDown(grace: Duration) async {}
+}
+
+/// A bridge that forwards, in front of a ``ScriptedAppStore``.
+final class ForwardingBridge: Sendable {
+    let bridge: StoringBridge
+    let targets = PostedBodies()
+    private let app: AppSettings
+    private let log: Logger
+
+    init(
+        _ forward: [ForwardTarget], appStore: ScriptedAppStore = ScriptedAppStore(), folder: TemporaryFolder? = nil,
+        maximumPages: Int? = nil
+    ) throws {
+        log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        var app: AppSettings?
+        bridge = try StoringBridge(appStore: appStore, folder: folder, maximumPages: maximumPages) {
+            $0.forward = forward
+            app = $0
+        }
+        guard let app else { throw StandIn.Missing(what: "an app") }
+        self.app = app
+    }
+
+    static func target(
+        _ form: ForwardTarget.Form, _ path: String = "a", change: (inout ForwardTarget) -> Void = { _ in }
+    ) throws -> ForwardTarget {
+        var target = ForwardTarget(url: try HTTPURL("https://consumer.example/\(path)"), form: form)
+        change(&target)
+        return target
+    }
+
+    static func url(_ path: String = "a") -> String { "https://consumer.example/\(path)" }
+
+    /// While a forwarder runs.
+    func forwarding<Value>(
+        schedule: DeliverySchedule = DeliverySchedule(), _ work: () async throws -> Value
+    ) async throws -> Value {
+        var settings = Settings()
+        settings.apps = [app]
+        var options = Forwarder.Options()
+        options.schedule = schedule
+        options.poll = .milliseconds(20)
+        options.grace = .milliseconds(50)
+        let bridge = bridge
+        guard
+            let forwarder = Forwarder(
+                settings: settings, pipelines: bridge.pipelines, transport: targets, tables: .bundled, logger: log,
+                options: options, now: { bridge.now })
+        else { throw StandIn.Missing(what: "a target") }
+        let group = ServiceGroup(configuration: .init(services: [forwarder], logger: log))
+        let running = Task { try await group.run() }
+        let result: Result<Value, any Error>
+        do { result = .success(try await work()) } catch { result = .failure(error) }
+        await group.triggerGracefulShutdown()
+        try await running.value
+        return try result.get()
+    }
+
+    /// Every delivery, by state.
+    func states() async throws -> [DeliveryState: Int] {
+        try await bridge.store.deliveries().reduce(into: [:]) { $0[$1.state, default: 0] += 1 }
+    }
+
+    /// Waits until nothing waits.
+    func settled() async -> Bool {
+        let store = bridge.store
+        return await eventually { (try? await store.deliveries(in: .waiting).isEmpty) ?? false }
+    }
+}

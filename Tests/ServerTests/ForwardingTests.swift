@@ -1,0 +1,134 @@
+import Forwarding
+import Foundation
+import HTTPTestServer
+import Ledger
+import Pipeline
+import Simulator
+import StoreTypes
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+
+@Suite("A server that forwards")
+struct ForwardingTests {
+    /// What a real listener got, and how it answers.
+    private final class Consumer: Sendable {
+        let server: TestServer
+        private let bodies: Bodies
+
+        private final class Bodies: Sendable {
+            let all = Mutex<[TestServer.Request]>([])
+        }
+
+        init(_ reply: @escaping @Sendable (Int) -> Reply = { _ in .respond() }) throws {
+            let bodies = Bodies()
+            self.bodies = bodies
+            server = try TestServer { request in
+                reply(
+                    bodies.all.withLock {
+                        $0.append(request)
+                        return $0.count
+                    })
+            }
+        }
+
+        deinit { server.stop() }
+
+        var requests: [TestServer.Request] { bodies.all.withLock { $0 } }
+
+        func target(_ form: ForwardTarget.Form = .raw) throws -> ForwardTarget {
+            ForwardTarget(url: try HTTPURL(server.url("/in?x=1")), form: form)
+        }
+    }
+
+    /// A test notification, as posted.
+    private func notification(_ proxy: Proxy, _ uuid: String) throws -> [UInt8] {
+        let payload = JSONValue.object([
+            "notificationType": .string("TEST"), "notificationUUID": .string(uuid), "version": .string("2.0"),
+            "signedDate": .number(StandIn.noon.milliseconds),
+            "data": .object([
+                "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Production"),
+            ]),
+        ])
+        return JSONValue.object(["signedPayload": .string(try proxy.store.pki.jwsSigner.jws(payload: payload))]).bytes
+    }
+
+    private func post(_ body: [UInt8], to proxy: Proxy) async throws -> Int? {
+        try await proxy.send(RawConnection.post("/v1/notifications", body, ["Host: a"]))?.status
+    }
+
+    private func serving<Value>(
+        _ path: String, _ forward: [ForwardTarget], _ work: (Proxy) async throws -> Value
+    ) async throws -> Value {
+        try await Proxy.serving(
+            { settings, app in
+                settings.storePath = path
+                app.forward = forward
+            }, work)
+    }
+
+    @Test("delivers after a restart what it could not deliver before it ended")
+    func restart() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        let isRepaired = Mutex(false)
+        let consumer = try Consumer { _ in isRepaired.withLock { $0 } ? .respond(status: 204) : .never }
+        let target = try consumer.target()
+        let body = try await serving(path, [target]) { proxy in
+            let body = try notification(proxy, "one")
+            #expect(try await post(body, to: proxy) == 200)
+            #expect(await eventually { consumer.requests.count == 1 })
+            return body
+        }
+        let store = try BridgeStore(path: path)
+        #expect(try await store.deliveries().map(\.state) == [.waiting])
+        // At once, however far it came.
+        _ = try await store.replay(.notification(uuid: "one"), at: StandIn.noon)
+        await store.close()
+        isRepaired.withLock { $0 = true }
+        try await serving(path, [target]) { _ in
+            #expect(await eventually { consumer.requests.count == 2 })
+        }
+        #expect(consumer.requests.map(\.body) == [body, body])
+        let later = try BridgeStore(path: path)
+        #expect(try await later.deliveries().map(\.state) == [.delivered])
+        await later.close()
+    }
+
+    @Test(
+        "is not held up by a consumer that hangs, lies, redirects or never ends, and keeps its secrets out of the log")
+    func badConsumers() async throws {
+        let folder = try TemporaryFolder()
+        let replies: [@Sendable (Int) -> Reply] = [
+            { _ in .never }, { _ in .truncated(announced: 100, body: [1]) }, { _ in .endless },
+            { _ in .respond(status: 302, headers: ["Location: http://127.0.0.1:9/"]) }, { _ in .hangUp },
+            { _ in .raw("nonsense\r\n\r\n") }, { _ in .respond(status: 500, body: Array("{}".utf8)) },
+        ]
+        let bad = try replies.map { try Consumer($0) }
+        let good = try Consumer()
+        var targets = try bad.map { try $0.target() } + [good.target(.camel)]
+        for place in targets.indices { targets[place].secret = Redacted("the-signing-secret") }
+        let path = folder.path("bridge.sqlite")
+        try await serving(path, targets) { proxy in
+            for number in 0..<5 { #expect(try await post(notification(proxy, "n\(number)"), to: proxy) == 200) }
+            #expect(await eventually { good.requests.count == 5 })
+            let store = try BridgeStore(path: path)
+            #expect(
+                await eventually {
+                    ((try? await store.deliveries()) ?? []).allSatisfy { $0.state == .delivered || $0.attempts == 1 }
+                })
+            let failures = Set(try await store.deliveries(in: .waiting).compactMap(\.lastFailure))
+            #expect(
+                failures.isSuperset(of: ["transport.timedOut", "transport.truncated", "http.302", "http.500"]),
+                "\(failures)")
+            await store.close()
+            #expect(!proxy.log.all.contains { $0.contains("eyJ") || $0.contains("the-signing-secret") })
+            #expect(proxy.log.all.contains { $0.contains("a notification was not forwarded") })
+        }
+        #expect(good.requests.allSatisfy { $0.header("Receipt-Bridge-Signature")?.hasPrefix("t=") == true })
+        #expect(
+            Set(good.requests.compactMap { $0.header("Receipt-Bridge-Delivery") }) == ["n0", "n1", "n2", "n3", "n4"])
+        #expect(good.requests.allSatisfy { $0.path == "/in?x=1" && $0.head[0].hasPrefix("POST ") })
+    }
+}
