@@ -2,6 +2,7 @@
 # make test      every test, in debug and in release, on a fresh machine too (at most 30 minutes on two cores)
 # make check     format, imports between targets, then make test
 # make bench     the table of measurements of this machine (what shadowing costs: needs Python and wrk)
+# make bench-http  what routes cost beside one that does next to nothing (needs Python and wrk)
 # make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
 # make build     the release binary, at .build/release/receipt-bridge
 # make test-browser  the page of a comparison in a browser, with pictures in .build/browser (needs Python and Chromium)
@@ -12,7 +13,7 @@ SWIFT ?= swift
 # Without it, every change of the plan rebuilds dependencies whose flags come out in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
 
-.PHONY: demo test test-browser check bench bench-migrate build receipts format set-up
+.PHONY: demo test test-browser check bench bench-http bench-migrate build receipts format set-up
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -37,6 +38,9 @@ check: set-up
 bench: build
 	.build/release/receipt-bridge bench
 	python3 Tests/shadowing.py --tool .build/release/receipt-bridge
+
+bench-http: build
+	python3 Tests/http_bench.py --tool .build/release/receipt-bridge
 
 ROWS ?= 100000
 PAIRS ?=

@@ -114,6 +114,12 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(
+            name: "Operations",
+            dependencies: [
+                "StoreTypes", "JSONReading", "Transport", "AppStore", "Rendering", "Ledger", "Pipeline", "StoredRows",
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Shadowing",
             dependencies: [
                 "StoreTypes", "Cryptography", "AppStore", "Rendering", "Ledger", "Pipeline", "Comparison",
@@ -154,8 +160,9 @@ let package = Package(
             dependencies: [
                 "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
                 "Rendering", "Pipeline", "Ledger", "Migration", "Reports", "Server", "Simulator", "StoredRows",
-                "Comparison", "ComparisonRun", "Forwarding", "Shadowing",
+                "Comparison", "ComparisonRun", "Forwarding", "Operations", "Shadowing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
@@ -206,8 +213,8 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Pipeline", "AppStore", "Cryptography", "Forwarding", "Ledger", "ReceiptDecoding", "Rendering",
-                "Simulator", "StoreTypes", "Transport", "TestSupport",
+                "Pipeline", "AppStore", "Comparison", "Cryptography", "Forwarding", "Ledger", "ReceiptDecoding",
+                "Rendering", "Simulator", "StoreTypes", "Transport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -236,6 +243,9 @@ let package = Package(
                 "TestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "OperationsTests", dependencies: ["Operations", "AppStore", "Ledger", "StoreTypes"],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",

@@ -3,8 +3,11 @@ import StoredRows
 import StoreTypes
 
 extension ComparisonRun {
-    /// Rows of a batch, and bytes of them.
-    private static let batch = (rows: 256, bytes: 16 << 20)
+    /// Bytes of a batch.
+    private static let batchBytes = 16 << 20
+
+    /// Rows of a batch: enough for all workers, and so few that there is something to be seen of it.
+    private var batchRows: Int { min(max(options.workers * 4, 16), 256) }
 
     /// Reads what is left of the source.
     ///
@@ -17,9 +20,9 @@ extension ComparisonRun {
                 try save()
                 return stop
             }
-            let room = options.rowLimit.map { Int(min($0 - taken, Int64(Self.batch.rows))) } ?? Self.batch.rows
+            let room = options.rowLimit.map { Int(min($0 - taken, Int64(batchRows))) } ?? batchRows
             let batch = try comparing {
-                try source.next(maximumRows: room, maximumBytes: Self.batch.bytes)
+                try source.next(maximumRows: room, maximumBytes: Self.batchBytes)
             }
             guard let batch else { break }
             taken += Int64(batch.rows.count)
@@ -69,7 +72,7 @@ extension ComparisonRun {
                 options.source, options: progress.options, limits: Self.limits, at: position)
             var rows: [SourceRow] = []
             while rows.count < numbers.count,
-                let batch = try source.next(maximumRows: Self.batch.rows, maximumBytes: Self.batch.bytes)
+                let batch = try source.next(maximumRows: batchRows, maximumBytes: Self.batchBytes)
             {
                 rows += batch.rows.filter { numbers.contains($0.number) }
                 if let last = batch.rows.last?.number, let end = numbers.max(), last >= end { break }

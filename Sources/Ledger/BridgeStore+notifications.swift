@@ -120,7 +120,7 @@ extension BridgeStore {
     }
 
     /// Whether it is the newest word on its purchase.
-    private static func keepTold(
+    static func keepTold(
         _ row: TransactionRow, app: Int64, since clock: Timestamp, in db: Database
     ) throws -> Bool {
         let find = try db.cachedStatement(

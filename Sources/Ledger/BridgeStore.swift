@@ -50,6 +50,8 @@ package final class BridgeStore: Sendable {
         var layout = DatabaseMigrator()
         layout.registerMigration("comparisons", migrate: addComparisons)
         layout.registerMigration("customers", migrate: addCustomers)
+        layout.registerMigration("extensions", migrate: addExtensions)
+        layout.registerMigration("refunds", migrate: addRefunds)
         layout.registerMigration("forwarding", migrate: addForwarding)
         return layout
     }

@@ -32,6 +32,9 @@ package struct AppRegistry: Sendable {
     /// The app of that name; nil where none is configured.
     package func configured(_ bundleId: BundleIdentifier) -> AppSettings? { apps[bundleId] }
 
+    /// Whether one of the configured apps is like that.
+    func contains(where isLike: (AppSettings) -> Bool) -> Bool { apps.values.contains(where: isLike) }
+
     /// Whether no app is configured at all.
     package var isEmpty: Bool { apps.isEmpty }
 

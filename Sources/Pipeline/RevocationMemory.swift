@@ -13,10 +13,17 @@ final class RevocationMemory: Sendable {
         let environment: AppStoreEnvironment
     }
 
+    private struct Heard: Hashable {
+        let environment: AppStoreEnvironment
+        let transactionId: String
+    }
+
     /// Ids of one app and environment; with their payload about 200 bytes each.
     private static let capacity = 100_000
 
     private let known = Mutex<[Key: KnownRevocations]>([:])
+    /// When what was heard of last of a transaction was signed.
+    private let heard = BoundedMemory<Heard, Timestamp>(limit: 20_000)
     private let keeper: RecordKeeper?
 
     /// - Parameter keeper: of what verifyReceipt tells; nil where nothing is remembered over a restart.
@@ -38,14 +45,30 @@ final class RevocationMemory: Sendable {
         }
     }
 
+    /// Takes in one of several that may come at the same time, and in any order: the newer signature counts.
     func remember(_ transaction: TransactionPayload, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment)
     {
-        change(bundleId, environment) { $0.learn(transaction) }
+        guard let id = transaction.transactionId, let date = transaction.signedDate else { return }
+        change(bundleId, environment) { revocations in
+            guard isNews(transaction, in: environment) else { return }
+            heard.keep(date, for: Heard(environment: environment, transactionId: id), cost: 1)
+            revocations.learn(transaction)
+        }
+    }
+
+    /// False where something that was signed later was heard: a look-up may have been under way for a while.
+    private func isNews(_ transaction: TransactionPayload, in environment: AppStoreEnvironment) -> Bool {
+        guard let id = transaction.transactionId, let date = transaction.signedDate,
+            let last = heard[Heard(environment: environment, transactionId: id)]
+        else { return true }
+        return date >= last
     }
 
     func remember(_ records: CustomerRecords, of bundleId: BundleIdentifier) {
         change(bundleId, records.environment) { revocations in
-            for transaction in records.transactions { revocations.learn(transaction.payload) }
+            for transaction in records.transactions where isNews(transaction.payload, in: records.environment) {
+                revocations.learn(transaction.payload)
+            }
         }
     }
 

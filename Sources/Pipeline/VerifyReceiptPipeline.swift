@@ -14,6 +14,8 @@ package struct VerifyReceiptPipeline: Sendable {
     private let serverAPI: ServerAPISource?
     private let stored: StoredSource?
     private let lessons: AppleLessons
+    /// Nil where no app is answered from the store first.
+    private let memory: AnswerMemory?
     private let renderer: AnswerRenderer
     private let now: @Sendable () -> Timestamp
     private let sleep: @Sendable (Duration) async -> Void
@@ -35,6 +37,7 @@ package struct VerifyReceiptPipeline: Sendable {
         self.apple = apple
         self.serverAPI = serverAPI
         self.stored = stored
+        memory = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? AnswerMemory() : nil
         self.lessons = lessons
         self.renderer = renderer
         self.now = now
@@ -70,6 +73,8 @@ package struct VerifyReceiptPipeline: Sendable {
     package func answer(
         body: [UInt8], route: AppleWalk.Route, manner: Manner = Manner()
     ) async -> PipelineReply {
+        let memoryKey = manner.sources == nil && memory != nil ? AnswerMemory.key(body, route) : nil
+        if let memoryKey, let reply = await remembered(memoryKey) { return reply }
         let request: VerifyReceiptRequest
         do throws(VerifyReceiptRequest.Failure) {
             request = try VerifyReceiptRequest(body: body, profile: decoder.profile)
@@ -89,11 +94,24 @@ package struct VerifyReceiptPipeline: Sendable {
         case .app(let app):
             var reply = await Visit(
                 request: request, route: route, sighting: sighting, app: app, manner: manner,
-                now: now(), pipeline: self
+                memoryKey: memoryKey, now: now(), pipeline: self
             ).answer()
             if case .authentic(let receipt) = sighting { reply.authenticApp = receipt.bundleId }
             return reply
         }
+    }
+
+    /// What the same request was answered with before, where the store still says the same.
+    private func remembered(_ key: [UInt8]) async -> PipelineReply? {
+        guard let entry = memory?[key] else { return nil }
+        let now = now()
+        guard let word = await stored?.word(on: entry.keys, in: entry.scope, at: now), word.serial == entry.serial,
+            word.isCurrent(at: now, maximumAge: entry.app.storedMaxAge * 1_000),
+            let answer = entry.answer.answer(requestDate: now)
+        else { return nil }
+        var reply = PipelineReply(answer, source: .stored, environment: entry.scope.environment)
+        reply.authenticApp = entry.scope.bundleId
+        return reply
     }
 
     /// What was seen in the text of a request.
@@ -158,6 +176,8 @@ extension VerifyReceiptPipeline {
         let sighting: Sighting
         let app: AppSettings
         let manner: Manner
+        /// Of the request, where its answer may be given again.
+        let memoryKey: [UInt8]?
         let now: Timestamp
         let pipeline: VerifyReceiptPipeline
 
@@ -270,7 +290,20 @@ extension VerifyReceiptPipeline {
             }
             let history = PurchaseHistory(
                 receipt: receipt, records: word.records, configuredAppAppleId: app.appAppleId)
-            return .verdict(answer(history, from: .stored))
+            let reply = answer(history, from: .stored)
+            if !isFallback { remember(reply, to: receipt, made: word, in: scope) }
+            return .verdict(reply)
+        }
+
+        /// Only what does not change with time alone: an iOS 6 answer may, and what Apple once named for a receipt.
+        private func remember(_ reply: PipelineReply, to receipt: Receipt, made word: StoredWord, in scope: LedgerScope)
+        {
+            let keys = receipt.contents.lookupKeys
+            guard let memoryKey, let serial = word.serial, app.answer.first == .stored, !keys.isEmpty,
+                let answer = DatedAnswer(reply.answer, requestDate: now)
+            else { return }
+            pipeline.memory?.keep(
+                .init(app: app, scope: scope, keys: keys, serial: serial, answer: answer), for: memoryKey)
         }
 
         private func askServerAPI(_ password: PasswordVerdict) async -> Word {

@@ -43,6 +43,20 @@ struct HourlyBudgetTests {
         #expect(left == 99)
     }
 
+    @Test("lets shadows have a fifth of it, nothing of the reserve, and no more for asking again and again")
+    func shadow() {
+        let budget = ServerAPIBudget(share: 0.01, reserve: 0.5)
+        #expect(budget.left(.history, .production, .live, at: .zero) == 1_800)
+        for _ in 0..<360 { #expect(budget.take(.history, .production, .shadow, at: .zero) == .granted) }
+        #expect(budget.take(.history, .production, .shadow, at: .zero) == .wait(.seconds(10)))
+        #expect(budget.left(.history, .production, .live, at: .zero) == 1_440)
+        // What live traffic left is the reserve: the shadow waits, and keeps what is its own.
+        for _ in 0..<600 { #expect(budget.take(.statuses, .production, .live, at: .zero) == .granted) }
+        for _ in 0..<300 { #expect(budget.take(.statuses, .production, .shadow, at: .zero) == .granted) }
+        for _ in 0..<100 { #expect(budget.take(.statuses, .production, .shadow, at: .zero) == .wait(.seconds(2))) }
+        #expect(budget.take(.statuses, .production, .shadow, at: .seconds(2)) == .granted)
+    }
+
     @Test("is an hour of Apple's limit, a tenth of it in the sandbox, and one for each endpoint")
     func limits() {
         let clock = ManualClock()

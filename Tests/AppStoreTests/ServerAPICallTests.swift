@@ -24,8 +24,8 @@ struct ServerAPICallTests {
         let empty = Reply.respond()
         let lines1 = try await requests(.respond(status: 202)) { client, id in
             let request = ConsumptionRequest(
-                sampleContentProvided: false, deliveryStatus: "DELIVERED", consumptionPercentage: 67932,
-                refundPreference: "GRANT_PRORATED")
+                sampleContentProvided: false, deliveryStatus: .delivered, consumptionPercentage: 67932,
+                refundPreference: .grantProrated)
             try await client.sendConsumption(id, request, in: .production)
         }
         #expect(
@@ -34,6 +34,24 @@ struct ServerAPICallTests {
                     + "{\"customerConsented\":true,\"sampleContentProvided\":false,\"deliveryStatus\":\"DELIVERED\","
                     + "\"consumptionPercentage\":67932,\"refundPreference\":\"GRANT_PRORATED\"}"
             ])
+        let linesV1 = try await requests(.respond(status: 202)) { client, id in
+            let numbers: [ConsumptionRequestV1.Field: Int64] = [
+                .consumptionStatus: 3, .userStatus: 1, .accountTenure: 7,
+            ]
+            let request = try #require(
+                ConsumptionRequestV1(appAccountToken: "", sampleContentProvided: true, numbers: numbers))
+            try await client.sendConsumption(id, request, in: .production)
+        }
+        #expect(
+            linesV1 == [
+                "PUT /production/inApps/v1/transactions/consumption/\(Self.id) "
+                    + "{\"customerConsented\":true,\"appAccountToken\":\"\",\"sampleContentProvided\":true,"
+                    + "\"accountTenure\":7,\"consumptionStatus\":3,\"deliveryStatus\":0,"
+                    + "\"lifetimeDollarsPurchased\":0,\"lifetimeDollarsRefunded\":0,\"platform\":0,\"playTime\":0,"
+                    + "\"userStatus\":1}"
+            ])
+        #expect(
+            ConsumptionRequestV1(appAccountToken: "", sampleContentProvided: true, numbers: [.platform: 3]) == nil)
         let lines2 = try await requests(empty) { try await $0.setAppAccountToken($1, "u-\"1\"", in: .sandbox) }
         #expect(
             lines2 == [

@@ -47,6 +47,8 @@ final class ScriptedAppStore: HTTPTransport {
         var clock = StandIn.noon
         var isDown = false
         var questions: [String] = []
+        /// What happens between the next question and its answer.
+        var meanwhile: (@Sendable () async -> Void)?
 
         /// Moves a row to the end, as a change does, and changes it.
         mutating func change(_ id: String, _ edit: (inout Purchase) -> Void) {
@@ -93,10 +95,11 @@ final class ScriptedAppStore: HTTPTransport {
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let path = request.url.text
-        let world = tell { world in
+        let (world, meanwhile) = tell { world in
             world.questions.append(path.contains("/history/") ? "history" : "statuses")
-            return world
+            return (world, world.meanwhile.take())
         }
+        await meanwhile?()
         if world.isDown { return HTTPResponse(status: 503) }
         guard world.purchases.contains(where: { path.contains($0.id) || path.contains($0.original) }) else {
             return HTTPResponse(

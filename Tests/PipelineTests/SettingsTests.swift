@@ -1,8 +1,9 @@
-import Foundation
 import AppStore
+import Comparison
+import Foundation
 import Pipeline
-import Simulator
 import Rendering
+import Simulator
 import StoreTypes
 import TestSupport
 import Testing
@@ -165,6 +166,47 @@ struct SettingsTests {
             #expect(found.contains("bridge.yaml: \(expected)"), "\(expected)")
         }
         #expect(!found.joined().contains("in-the-open"))
+    }
+
+    @Test("names the shadow of an app, how much of it, and what differences are to the app")
+    func shadow() throws {
+        let folder = try Folder()
+        try folder.write("k.p8", "key".utf8)
+        let key = "serverAPI: {issuerId: i, keyId: k, privateKey: {file: k.p8}}"
+        let app = try read(
+            """
+            apps:
+              - {bundleId: com.example.app, \(key), shadow: api, shadowSampling: 0.25, comparisonRules: {order: ignore, cancellation: expected}}
+              - {bundleId: com.example.other}
+            """, in: folder)
+        #expect(app.apps[0].shadow == .api && app.apps[0].shadowSampling == 0.25)
+        #expect(app.apps[0].comparisonRules == ["order": .ignore, "cancellation": .expected])
+        #expect(app.apps[1].shadow == nil && app.apps[1].comparisonRules.isEmpty)
+        for (yaml, expected) in [
+            ("shadow: api", "apps[0].shadow: api needs serverAPI with issuerId, keyId and privateKey"),
+            ("shadow: apple", "apps[0].shadow: apple answers already; the shadow is another source"),
+            ("shadow: receipt", "apps[0].shadow: receipt is none of none, apple, api"),
+            ("shadowSampling: 2", "apps[0].shadowSampling: expected 0 to 1"),
+            ("shadowSampling: half", "apps[0].shadowSampling: expected 0 to 1"),
+            ("comparisonRules: {ordr: ignore}", "apps[0].comparisonRules.ordr: unknown key"),
+            (
+                "comparisonRules: {order: maybe}",
+                "apps[0].comparisonRules.order: maybe is none of expected, unexpected, ignore"
+            ),
+        ] {
+            let found = try findings("apps: [{bundleId: com.example.app, \(yaml)}]")
+            #expect(found.contains("bridge.yaml: \(expected)"), "\(yaml): \(found)")
+        }
+    }
+
+    @Test("keeps its store beside the file, unless told otherwise")
+    func store() throws {
+        let folder = try Folder()
+        let usual = try #require(try read("listen: 127.0.0.1:1", in: folder).storePath)
+        #expect(usual.hasSuffix("/receipt-bridge.sqlite"))
+        #expect(try read("store: sqlite:/var/lib/b.sqlite", in: folder).storePath == "/var/lib/b.sqlite")
+        #expect(try read("store: none", in: folder).storePath == nil)
+        #expect(Settings().storePath == nil)
     }
 
     @Test(

@@ -1,5 +1,6 @@
 import Ledger
 import Pipeline
+import Rendering
 import Simulator
 import StoreTypes
 import TestSupport
@@ -131,6 +132,33 @@ struct StoredAnswerTests {
         #expect(after.body != before && after.body.contains("cancellation_date"))
     }
 
+    @Test("A look-up that was under way during a refund does not outlive it")
+    func underWay() async throws {
+        let bridge = try StoringBridge([.api])
+        let receipt = try bridge.appStore.receipt()
+        bridge.appStore.tell { world in
+            world.meanwhile = {
+                bridge.appStore.tell { world in
+                    world.change("700000000000500") { $0.revoked = StandIn.noon }
+                }
+                let refund = try? bridge.appStore.notification("REFUND", of: "700000000000500")
+                #expect(await bridge.refusal(refund ?? []) == nil)
+            }
+        }
+        // The question was older than the refund.
+        #expect(await bridge.ask(receipt).body.contains("cancellation_date") == false)
+        let bare = Question.body(receipt)
+        let alone = await bridge.pipelines.verifyReceipt.answer(body: bare, route: .auto, sources: [.receipt])
+        #expect(String(decoding: alone.answer.body, as: UTF8.self).contains("cancellation_date"))
+        let next = await bridge.ask(receipt)
+        #expect(next.source == .api && next.body.contains("cancellation_date"))
+        let isStored = await eventually {
+            let stored = await bridge.pipelines.verifyReceipt.answer(body: bare, route: .auto, sources: [.stored])
+            return stored.answer.body == Array(next.body.utf8)
+        }
+        #expect(isStored)
+    }
+
     @Test("pass on where the receipt knows a purchase that is not stored, and nobody was ever asked about")
     func unknown() async throws {
         let bridge = try StoringBridge([.stored])
@@ -143,6 +171,22 @@ struct StoredAnswerTests {
                 .init(id: "700000000000102", purchased: Self.end, expires: Self.end.advanced(byMilliseconds: 1_000)))
         }
         #expect(await learner.ask(try bridge.appStore.receipt(of: 4)).source == .api)
+    }
+
+    @Test("are the same as new ones when the same request comes again, with the time of the new one")
+    func again() async throws {
+        let bridge = try StoringBridge([.stored, .api])
+        let receipt = try bridge.appStore.receipt()
+        #expect(await bridge.learn(receipt))
+        for milliseconds in [0, 1, 1_001, 59_000, 61_000, 3_600_000] as [Int64] {
+            bridge.now = StandIn.noon.advanced(byMilliseconds: milliseconds)
+            for _ in 0..<2 {
+                let reply = await bridge.ask(receipt)
+                #expect(reply.source == .stored)
+                #expect(reply.body == (await bridge.askAPI(receipt)).body, "\(milliseconds)")
+            }
+        }
+        #expect(await bridge.ask(receipt, password: "another").status == 21004)
     }
 
     @Test("never say that a subscription ended because time went by")

@@ -9,13 +9,6 @@ struct JSONBody {
         end()
     }
 
-    mutating func add(_ name: StaticString, _ value: Int64?) {
-        guard let value else { return }
-        begin(name)
-        bytes += String(value).utf8
-        end()
-    }
-
     mutating func add(_ name: StaticString, _ value: Bool?) {
         guard let value else { return }
         begin(name)
@@ -35,10 +28,19 @@ struct JSONBody {
         end()
     }
 
-    private mutating func begin(_ name: StaticString) {
+    mutating func add(_ name: String, _ value: Int64?) {
+        guard let value else { return }
+        begin(name)
+        bytes += String(value).utf8
+        end()
+    }
+
+    private mutating func begin(_ name: StaticString) { begin(name.description) }
+
+    private mutating func begin(_ name: String) {
         bytes.removeLast()
         if bytes.count > 1 { bytes.append(UInt8(ascii: ",")) }
-        append(name.description)
+        append(name)
         bytes.append(UInt8(ascii: ":"))
     }
 

@@ -35,25 +35,35 @@ package final class ServerAPIBudget: Sendable {
         at now: Duration
     ) -> HourlyBudget.Verdict {
         if priority == .shadow {
-            let own = takeOfShadow(endpoint, environment, at: now)
-            guard case .granted = own else { return own }
+            // Asked without taking: a copy pays.
+            var own = shadow(endpoint, environment, at: now)
+            guard case .granted = own.take(.live, at: now) else { return own.take(.live, at: now) }
         }
         let verdict = change(endpoint, environment, now) { $0.take(priority, at: now) }
-        if case .granted = verdict { granted.add(1, ordering: .relaxed) }
+        guard case .granted = verdict else { return verdict }
+        granted.add(1, ordering: .relaxed)
+        if priority == .shadow { payOfShadow(endpoint, environment, at: now) }
         return verdict
     }
 
     /// The part of Apple's limits that shadows may use.
     package static let shadowShare = 0.2
 
-    private func takeOfShadow(
+    private func shadow(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
-    ) -> HourlyBudget.Verdict {
-        let full = HourlyBudget(
-            callsPerHour: Int64(Double(Self.limit(endpoint, environment)) * share * Self.shadowShare), reserve: 0,
-            now: now)
+    ) -> HourlyBudget {
+        let calls = Int64(Double(Self.limit(endpoint, environment)) * share * Self.shadowShare)
         let key = Key(endpoint: endpoint, environment: environment)
-        return shadows.withLock { $0[key, default: full].take(.live, at: now) }
+        return shadows.withLock { $0[key] } ?? HourlyBudget(callsPerHour: calls, reserve: 0, now: now)
+    }
+
+    private func payOfShadow(
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
+    ) {
+        let full = shadow(endpoint, environment, at: now)
+        shadows.withLock { shadows in
+            _ = shadows[Key(endpoint: endpoint, environment: environment), default: full].take(.live, at: now)
+        }
     }
 
     /// Calls an hour that Apple allows; the sandbox a tenth.

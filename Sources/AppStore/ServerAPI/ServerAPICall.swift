@@ -151,6 +151,13 @@ extension ServerAPICall {
             hasAnswer: false)
     }
 
+    /// https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information-v1
+    package static func consumption(_ id: TransactionIdentifier, _ request: ConsumptionRequestV1) -> Self {
+        Self(
+            .consumption, .put, "/inApps/v1/transactions/consumption/\(id)", body: request.body, success: 202,
+            hasAnswer: false)
+    }
+
     /// https://developer.apple.com/documentation/appstoreserverapi/set-app-account-token
     package static func setAppAccountToken(
         _ originalTransactionId: TransactionIdentifier, _ token: String

@@ -110,6 +110,14 @@ extension ServerAPIClient {
         _ = try await send(.consumption(id, request), to: environment, allowance(options))
     }
 
+    /// Answers a consumption request the older way.
+    package func sendConsumption(
+        _ id: TransactionIdentifier, _ request: ConsumptionRequestV1, in environment: AppStoreEnvironment,
+        _ options: CallOptions = CallOptions()
+    ) async throws(ServerAPIError) {
+        _ = try await send(.consumption(id, request), to: environment, allowance(options))
+    }
+
     /// Ties a purchase to an account of the app's; the first transaction of a subscription only.
     package func setAppAccountToken(
         _ originalTransactionId: TransactionIdentifier, _ token: String, in environment: AppStoreEnvironment,

@@ -75,41 +75,6 @@ package struct MassExtensionRequest: Sendable, Hashable {
     }
 }
 
-/// What helps Apple decide about a refund; only for customers who consented to its being sent.
-///
-/// https://developer.apple.com/documentation/appstoreserverapi/consumptionrequest
-package struct ConsumptionRequest: Sendable, Hashable {
-    /// Whether the customer could try it before buying.
-    package let sampleContentProvided: Bool
-    /// As `DELIVERED`.
-    package let deliveryStatus: String
-    /// Thousandths of a percent; never for auto-renewables.
-    package let consumptionPercentage: Int64?
-    /// As `DECLINE`, `GRANT_FULL`, `GRANT_PRORATED`.
-    package let refundPreference: String?
-
-    /// A request; making it vouches for the customer's consent.
-    package init(
-        sampleContentProvided: Bool, deliveryStatus: String, consumptionPercentage: Int64? = nil,
-        refundPreference: String? = nil
-    ) {
-        self.sampleContentProvided = sampleContentProvided
-        self.deliveryStatus = deliveryStatus
-        self.consumptionPercentage = consumptionPercentage
-        self.refundPreference = refundPreference
-    }
-
-    var body: [UInt8] {
-        var body = JSONBody()
-        body.add("customerConsented", true)
-        body.add("sampleContentProvided", sampleContentProvided)
-        body.add("deliveryStatus", deliveryStatus)
-        body.add("consumptionPercentage", consumptionPercentage)
-        body.add("refundPreference", refundPreference)
-        return body.bytes
-    }
-}
-
 /// Which notifications to tell; the same on every page.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryrequest

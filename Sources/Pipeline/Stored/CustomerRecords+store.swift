@@ -1,6 +1,6 @@
-import AppStore
-import Ledger
-import StoreTypes
+package import AppStore
+package import Ledger
+package import StoreTypes
 
 extension CustomerRecords {
     /// What a customer's changes are noted by: the first transaction of each purchase, and the download of the app.
@@ -102,7 +102,7 @@ extension TransactionRow {
     /// Nil for one without an id, or without a date at all.
     ///
     /// - Parameter date: of what it came in, where it has none itself.
-    init?(_ signed: Signed<TransactionPayload>, date: Timestamp? = nil) {
+    package init?(_ signed: Signed<TransactionPayload>, date: Timestamp? = nil) {
         let payload = signed.payload
         guard let id = payload.transactionId, let signedDate = payload.signedDate ?? date else { return nil }
         self.init(

@@ -8,6 +8,8 @@ struct StoredWord: Sendable {
     let askedAt: Timestamp
     /// Whether something happened since that only another look-up tells.
     let needsLookup: Bool
+    /// The same for the very same word, said again; nil for one that is not said twice.
+    var serial: UInt64?
 
     /// Before the end of a period, in milliseconds: a renewal may be done by then.
     private static let margin: Int64 = 120_000

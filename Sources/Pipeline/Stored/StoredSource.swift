@@ -3,6 +3,7 @@ import Ledger
 import Logging
 import Purchases
 import StoreTypes
+import Synchronization
 
 /// The store as a source: what look-ups and notifications told of a customer, without asking anybody.
 package struct StoredSource: Sendable {
@@ -29,6 +30,12 @@ package struct StoredSource: Sendable {
     private let memory = BoundedMemory<Key, Entry>(limit: capacity)
     private let lines = OncePerMinute<String>()
     private let changes: RecentChanges
+    private let serials = Serials()
+
+    /// Copies of a source count together.
+    private final class Serials: Sendable {
+        let value = Atomic<UInt64>(0)
+    }
 
     /// - Parameter changes: told of whom something new is in the store.
     init(store: BridgeStore, changes: RecentChanges, revocations: RevocationMemory, logger: Logger) {
@@ -62,7 +69,9 @@ package struct StoredSource: Sendable {
             if lines.admits("damaged", at: now) { logger.error("the store holds what it was not given") }
             return nil
         }
-        let word = StoredWord(records: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup)
+        let word = StoredWord(
+            records: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup,
+            serial: serials.value.wrappingAdd(1, ordering: .relaxed).newValue)
         let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
         memory.keep(
             Entry(word: word, watched: records.watchedIdentifiers, mark: mark, readAt: now), for: key, cost: size)

@@ -26,11 +26,16 @@ final class ClientPresence: Sendable {
         clients.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(channel)) }
     }
 
+    /// Work that asks nobody is done when this returns: a task that begins elsewhere costs as much as a small answer.
+    private static func begin<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Task<Value, Never> {
+        if #available(macOS 26, *) { Task.immediate(operation: work) } else { Task(operation: work) }
+    }
+
     /// Runs the work, and cancels it when the client goes away.
     func serving<Value: Sendable>(
         _ channel: any Channel, _ work: @escaping @Sendable () async -> Value
     ) async -> Value {
-        let task = Task(operation: work)
+        let task = Self.begin(work)
         let isGone = clients.withLock { clients in
             clients[ObjectIdentifier(channel)]?.whenGone = { task.cancel() }
             return clients[ObjectIdentifier(channel)]?.isGone ?? true

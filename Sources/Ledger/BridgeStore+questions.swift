@@ -1,0 +1,45 @@
+import GRDB
+package import StoreTypes
+
+/// Single questions about what is held.
+extension BridgeStore {
+    /// Whether a notification of that name came in.
+    package func holdsNotification(_ uuid: String) async throws(LedgerError) -> Bool {
+        try await read { db in
+            try Int.fetchOne(db, sql: "SELECT 1 FROM notification WHERE uuid = ?", arguments: [uuid]) != nil
+        }
+    }
+
+    /// The latest word on a transaction, a compact JWS; nil where none is held.
+    package func transaction(
+        _ id: TransactionIdentifier, in scope: LedgerScope
+    ) async throws(LedgerError) -> String? {
+        try await read { db in
+            try String.fetchOne(
+                db,
+                sql: """
+                    SELECT text FROM transactionRecord JOIN app ON app.id = transactionRecord.app
+                    WHERE transactionId = ? AND bundleId = ? AND environment = ?
+                    """, arguments: [id.rawValue, scope.bundleId.rawValue, scope.environment.rawValue])
+        }
+    }
+
+    /// Notifications of one type about a purchase, version 2, the latest first: the texts and when they came.
+    ///
+    /// - Parameter originalTransactionId: the purchase's first transaction.
+    package func notifications(
+        _ type: String, about originalTransactionId: String, in scope: LedgerScope
+    ) async throws(LedgerError) -> [(text: String, receivedAt: Timestamp)] {
+        try await read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT text, receivedAt FROM notification JOIN app ON app.id = notification.app
+                    WHERE type = ? AND originalTransactionId = ? AND bundleId = ? AND environment = ? AND version = 2
+                    ORDER BY coalesce(signedDate, receivedAt) DESC
+                    """,
+                arguments: [type, originalTransactionId, scope.bundleId.rawValue, scope.environment.rawValue])
+            return rows.map { ($0[0], Timestamp(milliseconds: $0[1])) }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import GRDB
+package import StoreTypes
+
+/// A customer whose refunds are to be asked for.
+package struct RefundTarget: Sendable, Hashable {
+    package let scope: LedgerScope
+    /// Any transaction of the customer's.
+    package let identifier: TransactionIdentifier
+    /// Of the last refund history; nil where none was read yet.
+    package let revision: String?
+
+    package init(scope: LedgerScope, identifier: TransactionIdentifier, revision: String?) {
+        self.scope = scope
+        self.identifier = identifier
+        self.revision = revision
+    }
+}
+
+/// A refund that was found.
+package struct RefundRow: Sendable, Hashable {
+    package let transaction: TransactionRow
+    /// When it was refunded.
+    package let date: Timestamp
+
+    package init(transaction: TransactionRow, date: Timestamp) {
+        self.transaction = transaction
+        self.date = date
+    }
+}
+
+/// A refund that nobody was told of yet.
+package struct UntoldRefund: Sendable, Hashable {
+    package let id: Int64
+    package let scope: LedgerScope
+    package let date: Timestamp
+    /// The compact JWS.
+    package let text: String
+}
+
+extension BridgeStore {
+    static func addRefunds(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE refundSweep (
+                    app INTEGER NOT NULL REFERENCES app (id), identifier TEXT NOT NULL, revision TEXT,
+                    sweptAt INTEGER NOT NULL, PRIMARY KEY (identifier, app)) WITHOUT ROWID;
+                CREATE TABLE refund (
+                    id INTEGER PRIMARY KEY, app INTEGER NOT NULL REFERENCES app (id), transactionId TEXT NOT NULL,
+                    date INTEGER NOT NULL, text TEXT NOT NULL, isTold INTEGER NOT NULL DEFAULT 0,
+                    UNIQUE (transactionId, app, date));
+                CREATE INDEX refundUntold ON refund (id) WHERE isTold = 0;
+                CREATE TABLE refundOutput (path TEXT PRIMARY KEY, size INTEGER NOT NULL) WITHOUT ROWID;
+                """)
+    }
+
+    /// Every customer by one transaction, without those who were swept at that time or later. Who is known by
+    /// notifications alone counts by the download of the app, or by subscription.
+    package func refundTargets(notSweptSince begin: Timestamp) async throws(LedgerError) -> [RefundTarget] {
+        try await read { db in
+            let rows = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT bundleId, environment, transactionId, revision FROM transactionRecord
+                    JOIN app ON app.id = transactionRecord.app
+                    LEFT JOIN refundSweep ON identifier = transactionId AND refundSweep.app = transactionRecord.app
+                    WHERE coalesce(sweptAt, -1) < ? AND transactionRecord.id IN (
+                        SELECT min(id) FROM transactionRecord
+                        GROUP BY app, coalesce('c' || customer, 'd' || appTransactionId, 'o' || originalTransactionId))
+                    ORDER BY transactionRecord.id
+                    """, arguments: [begin.milliseconds])
+            return rows.compactMap { row in
+                guard let scope = Self.scope(row[0], row[1]), let id = TransactionIdentifier(rawValue: row[2]) else {
+                    return nil
+                }
+                return RefundTarget(scope: scope, identifier: id, revision: row[3])
+            }
+        }
+    }
+
+    /// The one customer; nil when swept at that time or later.
+    package func refundTarget(
+        _ identifier: TransactionIdentifier, in scope: LedgerScope, notSweptSince begin: Timestamp
+    ) async throws(LedgerError) -> RefundTarget? {
+        try await read { db in
+            let row = try Row.fetchOne(
+                db.cachedStatement(
+                    sql: """
+                        SELECT revision, sweptAt FROM refundSweep JOIN app ON app.id = app
+                        WHERE identifier = ? AND bundleId = ? AND environment = ?
+                        """),
+                arguments: [identifier.rawValue, scope.bundleId.rawValue, scope.environment.rawValue])
+            guard let row else { return RefundTarget(scope: scope, identifier: identifier, revision: nil) }
+            guard (row[1] as Int64) < begin.milliseconds else { return nil }
+            return RefundTarget(scope: scope, identifier: identifier, revision: row[0])
+        }
+    }
+
+    /// Keeps what the refund history of a customer told: from now on no answer is without it. A subscription with a
+    /// refund that was not known waits for its next look-up, since the refund does not tell where it stands.
+    ///
+    /// - Parameter revision: asks for later ones; nil where there is no such history.
+    package func keep(
+        _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
+    ) async throws(LedgerError) {
+        try await write { db in
+            let app = try Self.number(of: target.scope, in: db)
+            for refund in refunds { try Self.keep(refund, app: app, in: db) }
+            try db.cachedStatement(sql: "INSERT OR REPLACE INTO refundSweep VALUES (?, ?, ?, ?)").execute(
+                arguments: [app, target.identifier.rawValue, revision, now.milliseconds])
+        }
+    }
+
+    private static func keep(_ refund: RefundRow, app: Int64, in db: Database) throws {
+        let row = refund.transaction
+        let known = try Int64.fetchOne(
+            db.cachedStatement(sql: "SELECT date FROM revocation WHERE transactionId = ? AND app = ?"),
+            arguments: [row.transactionId, app])
+        let isLatest = try keepTold(row, app: app, since: row.signedDate, in: db)
+        if isLatest, row.isSubscription, known != refund.date.milliseconds {
+            try markIncomplete(customersOf: [row.originalTransactionId], app: app, since: row.signedDate, in: db)
+        }
+        try db.cachedStatement(
+            sql: "INSERT OR IGNORE INTO refund (app, transactionId, date, text) VALUES (?, ?, ?, ?)"
+        ).execute(arguments: [app, row.transactionId, refund.date.milliseconds, row.text])
+    }
+
+    /// In the order in which they were found.
+    package func untoldRefunds(limit: Int) async throws(LedgerError) -> [UntoldRefund] {
+        try await read { db in
+            let rows = try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT refund.id, bundleId, environment, date, text FROM refund JOIN app ON app.id = refund.app
+                        WHERE isTold = 0 ORDER BY refund.id LIMIT ?
+                        """), arguments: [limit])
+            return rows.compactMap { row in
+                Self.scope(row[1], row[2]).map {
+                    UntoldRefund(id: row[0], scope: $0, date: Timestamp(milliseconds: row[3]), text: row[4])
+                }
+            }
+        }
+    }
+
+    /// These were told; where they were written to a file, that is so long now.
+    package func markTold(_ refunds: [UntoldRefund], in output: (path: String, size: Int64)?) async throws(LedgerError)
+    {
+        let ids = refunds.map(\.id)
+        try await write { db in
+            for id in ids {
+                try db.cachedStatement(sql: "UPDATE refund SET isTold = 1 WHERE id = ?").execute(arguments: [id])
+            }
+            if let output {
+                try db.execute(
+                    sql: "INSERT OR REPLACE INTO refundOutput VALUES (?, ?)", arguments: [output.path, output.size])
+            }
+        }
+    }
+
+    /// How long a file of refunds is; nil where none was written.
+    package func sizeOfRefundOutput(_ path: String) async throws(LedgerError) -> Int64? {
+        try await read { db in
+            try Int64.fetchOne(db, sql: "SELECT size FROM refundOutput WHERE path = ?", arguments: [path])
+        }
+    }
+
+    private static func scope(_ bundleId: String, _ environment: String) -> LedgerScope? {
+        guard let bundleId = BundleIdentifier(rawValue: bundleId),
+            let environment = AppStoreEnvironment(rawValue: environment)
+        else { return nil }
+        return LedgerScope(bundleId: bundleId, environment: environment)
+    }
+}

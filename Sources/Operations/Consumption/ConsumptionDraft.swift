@@ -1,0 +1,118 @@
+package import AppStore
+import Foundation
+
+/// What somebody wants to tell Apple of a purchase, in words and numbers as typed, until it is known whether it may be said.
+///
+/// Rules: https://developer.apple.com/documentation/appstoreserverapi/consumptionrequest
+package struct ConsumptionDraft: Sendable, Hashable {
+    package var sampleContentProvided: Bool
+    package var deliveryStatus: String?
+    /// Thousandths of a percent.
+    package var percentage: Int64?
+    package var refundPreference: String?
+
+    package init(
+        sampleContentProvided: Bool, deliveryStatus: String?, percentage: Int64?, refundPreference: String?
+    ) {
+        self.sampleContentProvided = sampleContentProvided
+        self.deliveryStatus = deliveryStatus
+        self.percentage = percentage
+        self.refundPreference = refundPreference
+    }
+
+    /// Whether what may be said depends on the kind of product.
+    package var dependsOnProduct: Bool {
+        percentage != nil || refundPreference == ConsumptionRequest.RefundPreference.grantProrated.rawValue
+    }
+
+    /// - Parameter type: of the product; nil where it is not known, then what depends on it is not looked at.
+    package func request(for type: ProductType?) throws(OperationRefusal) -> ConsumptionRequest {
+        guard let word = deliveryStatus else { throw OperationRefusal("--delivery-status is needed") }
+        let delivery: ConsumptionRequest.DeliveryStatus = try Self.value(word, "--delivery-status")
+        var preference: ConsumptionRequest.RefundPreference?
+        if let refundPreference { preference = try Self.value(refundPreference, "--refund-preference") }
+        if let percentage {
+            guard (0...100_000).contains(percentage) else {
+                throw OperationRefusal(
+                    "--consumption-percentage: 0 to 100000, not \(percentage)",
+                    hint: "thousandths of a percent: 40000 is 40 %")
+            }
+            guard delivery == .delivered || percentage == 0 else {
+                throw OperationRefusal("--consumption-percentage: only 0 of what was not delivered")
+            }
+        }
+        guard let type else {
+            return ConsumptionRequest(
+                sampleContentProvided: sampleContentProvided, deliveryStatus: delivery,
+                consumptionPercentage: percentage, refundPreference: preference)
+        }
+        if type == .autoRenewable {
+            guard percentage == nil else {
+                throw OperationRefusal(
+                    "--consumption-percentage: not of a subscription, of which Apple knows the time that was used")
+            }
+        } else if preference == .grantProrated {
+            guard let percentage, (1..<100_000).contains(percentage) else {
+                throw OperationRefusal(
+                    "GRANT_PRORATED of a one-time purchase needs --consumption-percentage between 0 and 100000",
+                    hint: "thousandths of a percent: 40000 is 40 %")
+            }
+        }
+        return ConsumptionRequest(
+            sampleContentProvided: sampleContentProvided, deliveryStatus: delivery, consumptionPercentage: percentage,
+            refundPreference: preference)
+    }
+
+    private static func value<Value: RawRepresentable<String> & CaseIterable>(
+        _ word: String, _ name: String
+    ) throws(OperationRefusal) -> Value {
+        if let value = Value(rawValue: word) { return value }
+        throw OperationRefusal(
+            "\(name): \(word) is none of \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
+    }
+}
+
+/// The same for the older form, whose fields are numbers.
+package struct ConsumptionDraftV1: Sendable, Hashable {
+    package var sampleContentProvided: Bool
+    package var appAccountToken: String
+    package var numbers: [ConsumptionRequestV1.Field: Int64]
+
+    package init(
+        sampleContentProvided: Bool, appAccountToken: String, numbers: [ConsumptionRequestV1.Field: Int64]
+    ) {
+        self.sampleContentProvided = sampleContentProvided
+        self.appAccountToken = appAccountToken
+        self.numbers = numbers
+    }
+
+    /// - Parameter type: of the product; nil where it is not known.
+    package func request(for type: ProductType?) throws(OperationRefusal) -> ConsumptionRequestV1 {
+        guard appAccountToken.isEmpty || UUID(uuidString: appAccountToken) != nil else {
+            throw OperationRefusal("--app-account-token: a UUID, or nothing")
+        }
+        guard numbers[.deliveryStatus] != nil else { throw OperationRefusal("--delivery-status is needed") }
+        for (field, number) in numbers.sorted(by: { $0.key.rawValue < $1.key.rawValue })
+        where !field.values.contains(number) {
+            throw OperationRefusal(
+                "\(field.option): \(field.values.lowerBound) to \(field.values.upperBound), not \(number)")
+        }
+        if let type, type != .consumable, type != .autoRenewable {
+            throw OperationRefusal(
+                "the older form takes consumables and auto-renewable subscriptions, not \(type.rawValue)",
+                hint: "leave --v1 out")
+        }
+        guard
+            let request = ConsumptionRequestV1(
+                appAccountToken: appAccountToken, sampleContentProvided: sampleContentProvided, numbers: numbers)
+        else { throw OperationRefusal("a number is none of its field's values") }
+        return request
+    }
+}
+
+extension ConsumptionRequestV1.Field {
+    /// `consumptionStatus` is `--consumption-status`.
+    package var option: String {
+        "--" + rawValue.map { $0.isUppercase ? "-\($0.lowercased())" : String($0) }.joined()
+    }
+}

@@ -1,0 +1,45 @@
+package import AppStore
+package import StoreTypes
+
+/// Which notifications are wanted: of a customer, or of a type.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/notificationhistoryrequest
+package struct HistoryFilter: Sendable, Hashable {
+    private let type: String?
+    private let subtype: String?
+    package let transactionId: TransactionIdentifier?
+    private let onlyFailures: Bool
+
+    package init(
+        type: String? = nil, subtype: String? = nil, transactionId: String? = nil, onlyFailures: Bool = false
+    ) throws(OperationRefusal) {
+        guard subtype == nil || type != nil else { throw OperationRefusal("--subtype needs --type") }
+        guard type == nil || transactionId == nil else {
+            throw OperationRefusal("--type and --transaction-id exclude each other")
+        }
+        self.type = type
+        self.subtype = subtype
+        self.onlyFailures = onlyFailures
+        self.transactionId = try transactionId.map { text throws(OperationRefusal) in
+            guard let id = TransactionIdentifier(rawValue: text) else {
+                throw OperationRefusal("--transaction-id: 1 to 20 digits, not all of them 0")
+            }
+            return id
+        }
+    }
+
+    package func query(_ window: HistoryWindows.Window) -> NotificationQuery {
+        var query = NotificationQuery(startDate: window.start, endDate: window.end)
+        query.notificationType = type
+        query.notificationSubtype = subtype
+        query.transactionId = transactionId
+        query.onlyFailures = onlyFailures ? true : nil
+        return query
+    }
+
+    /// The same for the same wishes.
+    package var name: String {
+        [type, subtype, transactionId?.rawValue, onlyFailures ? "failures" : nil].map { $0 ?? "-" }
+            .joined(separator: " ")
+    }
+}

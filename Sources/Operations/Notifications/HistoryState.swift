@@ -1,0 +1,37 @@
+package import Ledger
+package import StoreTypes
+
+/// How far the history is written to a file, beside it: `FILE.progress`. Who has it is the only one, until its process ends.
+package struct HistoryState {
+    private let ledger: MigrationLedger
+    /// All before this is in the file; nil where nothing is.
+    package private(set) var done: Timestamp?
+    /// Bytes of the file that hold it; nil where nothing does.
+    package private(set) var size: Int64?
+
+    /// - Parameter wish: what is asked for.
+    /// - Throws: `LedgerError`; ``OperationRefusal`` where the file is of something else.
+    package init(besideFile path: String, for wish: String) throws {
+        ledger = try MigrationLedger(path: path + ".progress")
+        if let kept = try text("wish"), kept != wish {
+            throw OperationRefusal(
+                "\(path) holds another history: other options were given for it", hint: "name another file")
+        }
+        done = try text("done").flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))
+        size = try text("size").flatMap { Int64($0) }
+        try ledger.keep(Array(wish.utf8), as: "wish")
+        try ledger.commit()
+    }
+
+    package mutating func keep(done: Timestamp, size: Int64) throws(LedgerError) {
+        try ledger.keep(Array(String(done.milliseconds).utf8), as: "done")
+        try ledger.keep(Array(String(size).utf8), as: "size")
+        try ledger.commit()
+        self.done = done
+        self.size = size
+    }
+
+    private func text(_ key: String) throws(LedgerError) -> String? {
+        try ledger.state(key).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

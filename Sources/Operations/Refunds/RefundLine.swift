@@ -1,0 +1,20 @@
+import AppStore
+import Ledger
+import Rendering
+import StoreTypes
+
+/// A refund that was found:
+///
+///     { "bundleId", "environment", "transaction": {…}, "signedTransaction": "eyJ…" }
+///
+/// The transaction is written as it was signed; its `revocationDate` is there.
+enum RefundLine {
+    static func line(_ refund: UntoldRefund) -> [UInt8] {
+        JSONWriter.object {
+            $0.member("bundleId", refund.scope.bundleId.rawValue)
+            $0.member("environment", refund.scope.environment.rawValue)
+            $0.member("transaction", json: Signed<TransactionPayload>(storedText: refund.text)?.payload.claims ?? [])
+            $0.member("signedTransaction", refund.text)
+        }
+    }
+}

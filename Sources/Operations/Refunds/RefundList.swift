@@ -1,0 +1,62 @@
+import JSONReading
+package import Ledger
+package import StoreTypes
+
+/// Customers to sweep, from a list: a transaction id a line, or a JSON object a line.
+///
+///     730000000000058
+///     {"originalTransactionIds": ["730000000000058"], "environment": "Production", "bundleId": "com.example.app"}
+///
+/// Of an object the first of `originalTransactionIds`, `originalTransactionId`, `transactionIds`, `transactionId` and `id`
+/// counts; a line of `migrate`'s result is one. Where `environment` and `bundleId` are missing the given scope counts; lines
+/// without any id, as of receipts without a purchase, are left out.
+package struct RefundList: Sendable {
+    package let entries: [(identifier: TransactionIdentifier, scope: LedgerScope)]
+    /// Lines that hold no id.
+    package let skipped: Int
+
+    /// - Throws: ``OperationRefusal`` for a line that is neither.
+    package init(_ bytes: [UInt8], scope: LedgerScope) throws(OperationRefusal) {
+        var entries: [(TransactionIdentifier, LedgerScope)] = []
+        var seen: Set<String> = []
+        var skipped = 0
+        for (number, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            let text = String(decoding: line, as: UTF8.self).trimmingPrefix(while: \.isWhitespace)
+            guard !text.isEmpty else { continue }
+            let found: (String?, LedgerScope)
+            if text.first == "{" {
+                guard let object = try? JSONObject(Array(line)), let pair = try? Self.read(object, scope) else {
+                    throw OperationRefusal("--ids: line \(number + 1) is no JSON object with an id")
+                }
+                found = pair
+            } else {
+                found = (String(text.prefix { !$0.isWhitespace }), scope)
+            }
+            guard let id = found.0 else {
+                skipped += 1
+                continue
+            }
+            guard let identifier = TransactionIdentifier(rawValue: id) else {
+                throw OperationRefusal("--ids: line \(number + 1) holds no transaction id of 1 to 20 digits")
+            }
+            if seen.insert("\(id) \(found.1.bundleId) \(found.1.environment.rawValue)").inserted {
+                entries.append((identifier, found.1))
+            }
+        }
+        self.entries = entries
+        self.skipped = skipped
+    }
+
+    private static func read(_ object: JSONObject, _ scope: LedgerScope) throws -> (String?, LedgerScope) {
+        let bundleId = try object.text("bundleId").flatMap(BundleIdentifier.init(rawValue:)) ?? scope.bundleId
+        let environment = try object.text("environment").flatMap(AppStoreEnvironment.init(rawValue:))
+        let id =
+            try object.texts("originalTransactionIds")?.first ?? object.text("originalTransactionId")
+            ?? object.texts("transactionIds")?.first ?? object.text("transactionId")
+        let isResult = object.has("originalTransactionIds")
+        return (
+            try id ?? (isResult ? nil : object.text("id")),
+            LedgerScope(bundleId: bundleId, environment: environment ?? scope.environment)
+        )
+    }
+}

@@ -1,0 +1,63 @@
+package import StoreTypes
+
+/// An answer to an App Receipt that can be given again: of all that is in it only the time of the request changes.
+package struct DatedAnswer: Sendable {
+    private let status: VerifyReceiptStatus
+    private let body: [UInt8]
+    /// Where the texts of `request_date`, `request_date_ms` and `request_date_pst` begin.
+    private let greenwich: Int
+    private let milliseconds: Int
+    private let losAngeles: Int
+
+    /// The receipt begins with its dates; so far they are looked for, in bytes.
+    private static let searched = 4_096
+
+    /// Nil where the answer does not say when it was asked for.
+    ///
+    /// - Parameter requestDate: when that was.
+    package init?(_ answer: VerifyReceiptAnswer, requestDate: Timestamp) {
+        let date = DateTriplet(requestDate)
+        let beginning = answer.body.prefix(Self.searched)
+        func place(_ key: String, _ value: String) -> Int? {
+            beginning.firstRange(of: Array("\"\(key)\":\"\(value)\"".utf8)).map { $0.lowerBound + key.utf8.count + 4 }
+        }
+        guard let greenwich = place("request_date", date.text),
+            let milliseconds = place("request_date_ms", "\(date.milliseconds)"),
+            let losAngeles = place("request_date_pst", date.losAngelesText),
+            Self.hasUsualLength(date.milliseconds)
+        else { return nil }
+        status = answer.status
+        body = answer.body
+        self.greenwich = greenwich
+        self.milliseconds = milliseconds
+        self.losAngeles = losAngeles
+    }
+
+    /// The bytes that it holds.
+    package var size: Int { body.count }
+
+    /// The answer to the same request at another time; nil for times of which the texts have another length.
+    package func answer(requestDate: Timestamp) -> VerifyReceiptAnswer? {
+        let date = DateTriplet(requestDate)
+        guard Self.hasUsualLength(date.milliseconds) else { return nil }
+        var body = body
+        body.withUnsafeMutableBufferPointer { bytes in
+            func write(_ time: CivilTime, at place: Int) {
+                time.write(into: UnsafeMutableBufferPointer(rebasing: bytes[place..<place + CivilTime.length]))
+            }
+            write(date.greenwich, at: greenwich)
+            write(date.losAngeles, at: losAngeles)
+            var rest = date.milliseconds
+            for place in stride(from: milliseconds + 12, through: milliseconds, by: -1) {
+                bytes[place] = 0x30 + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            }
+        }
+        return VerifyReceiptAnswer(status: status, body: body)
+    }
+
+    /// Thirteen digits: from 2001 to 2286.
+    private static func hasUsualLength(_ milliseconds: Int64) -> Bool {
+        (1_000_000_000_000...9_999_999_999_999).contains(milliseconds)
+    }
+}

@@ -1,0 +1,162 @@
+import AppStore
+import ArgumentParser
+import Ledger
+import Operations
+import Pipeline
+import StoreTypes
+
+/// `consumption`: what Apple wants to know before it decides about a refund.
+struct ConsumptionCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "consumption", abstract: "Answers Apple's questions about refunds.", subcommands: [Send.self])
+
+    struct Send: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "send",
+            abstract: "Tells Apple how far a purchase was delivered and used, for customers who consented.",
+            discussion: """
+                Without the customer's consent nothing is sent. Apple waits 12 hours after its CONSUMPTION_REQUEST; where \
+                the store holds that notification, a later answer is not sent without --late.
+
+                --v1 is the older form, for Advanced Commerce: its fields are numbers, 0 is undeclared.
+
+                Exit codes: 0 sent; 1 Apple did not take it; 2 usage, or refused here and nothing sent; 3 stopped by a limit.
+                """)
+
+        @OptionGroup var options: OperationOptions
+        @Argument(help: "The transaction that Apple asked about.")
+        var transactionId: String
+        @Flag(help: "The customer consented to telling Apple.")
+        var customerConsented = false
+        @Flag(help: "The customer could try it before buying.")
+        var sampleContentProvided = false
+        @Option(
+            help: """
+                DELIVERED, UNDELIVERED_QUALITY_ISSUE, UNDELIVERED_WRONG_ITEM, UNDELIVERED_SERVER_OUTAGE, \
+                UNDELIVERED_OTHER; with --v1 0 delivered, 1 quality, 2 wrong item, 3 outage, 4 game currency, 5 other.
+                """)
+        var deliveryStatus: String?
+        @Option(
+            help: "How much was used, in thousandths of a percent: 40000 is 40 %. Not of subscriptions; not with --v1.")
+        var consumptionPercentage: Int64?
+        @Option(help: "DECLINE, GRANT_FULL, GRANT_PRORATED; with --v1 1 grant, 2 decline, 3 none.")
+        var refundPreference: String?
+        @Flag(help: "More than 12 hours after Apple asked, too.")
+        var late = false
+        @Flag(help: "Says what would be sent, and sends nothing.")
+        var dryRun = false
+
+        @Flag(help: "The older form.")
+        var v1 = false
+        @Option(help: "With --v1: the app's UUID for the customer.")
+        var appAccountToken: String?
+        @Option(help: "With --v1: 1 not, 2 in part, 3 all of it.")
+        var consumptionStatus: Int64?
+        @Option(help: "With --v1: 1 Apple's, 2 another.")
+        var platform: Int64?
+        @Option(help: "With --v1: 1 to 7: up to 3, 10, 30, 90, 180, 365 days, more.")
+        var accountTenure: Int64?
+        @Option(help: "With --v1: 1 to 7: up to 5 minutes, 1, 6, 24 hours, 4, 16 days, more.")
+        var playTime: Int64?
+        @Option(help: "With --v1: 1 to 7: none, up to 49.99, 99.99, 499.99, 999.99, 1999.99 US dollars, more.")
+        var lifetimeDollarsRefunded: Int64?
+        @Option(help: "With --v1: the same.")
+        var lifetimeDollarsPurchased: Int64?
+        @Option(help: "With --v1: 1 active, 2 suspended, 3 terminated, 4 limited.")
+        var userStatus: Int64?
+
+        private var numbers: [ConsumptionRequestV1.Field: Int64] {
+            let given: [(ConsumptionRequestV1.Field, Int64?)] = [
+                (.consumptionStatus, consumptionStatus), (.platform, platform), (.accountTenure, accountTenure),
+                (.playTime, playTime), (.lifetimeDollarsRefunded, lifetimeDollarsRefunded),
+                (.lifetimeDollarsPurchased, lifetimeDollarsPurchased), (.userStatus, userStatus),
+                (.deliveryStatus, deliveryStatus.flatMap { Int64($0) }),
+                (.refundPreference, refundPreference.flatMap { Int64($0) }),
+            ]
+            return Dictionary(
+                given.compactMap { field, value in value.map { (field, $0) } }, uniquingKeysWith: { $1 })
+        }
+
+        func validate() throws {
+            if v1 {
+                guard consumptionPercentage == nil else {
+                    throw ValidationError("--consumption-percentage: not with --v1")
+                }
+                for (name, text) in [("delivery-status", deliveryStatus), ("refund-preference", refundPreference)] {
+                    guard text == nil || text.flatMap({ Int64($0) }) != nil else {
+                        throw ValidationError("--\(name): a number with --v1")
+                    }
+                }
+            } else {
+                let others = numbers.keys.filter { $0 != .deliveryStatus && $0 != .refundPreference }
+                guard others.isEmpty, appAccountToken == nil else {
+                    let names = others.map(\.option).sorted() + (appAccountToken == nil ? [] : ["--app-account-token"])
+                    throw ValidationError("\(names.joined(separator: ", ")): only with --v1")
+                }
+            }
+        }
+
+        func run() async throws {
+            guard customerConsented else {
+                Terminal.say(
+                    "without the customer's consent Apple wants no call at all; nothing was sent",
+                    hint: "--customer-consented says that the customer agreed")
+                throw ExitCode.usage
+            }
+            try await options.run { desk in
+                guard let id = TransactionIdentifier(rawValue: transactionId) else {
+                    throw OperationRefusal("a transaction id is 1 to 20 digits, not all of them 0")
+                }
+                if v1 { try await sendV1(id, desk) } else { try await send(id, desk) }
+            }
+        }
+
+        private func send(_ id: TransactionIdentifier, _ desk: OperationDesk) async throws {
+            let draft = ConsumptionDraft(
+                sampleContentProvided: sampleContentProvided, deliveryStatus: deliveryStatus,
+                percentage: consumptionPercentage, refundPreference: refundPreference)
+            _ = try draft.request(for: nil)
+            try await checkDeadline(of: id, desk)
+            let request = try draft.request(for: try await type(of: id, desk, matters: draft.dependsOnProduct))
+            guard !dryRun else { return try desk.preview(.consumption(id, request)) }
+            try await desk.client.sendConsumption(id, request, in: desk.scope.environment, OperationDesk.options)
+            say(id)
+        }
+
+        private func sendV1(_ id: TransactionIdentifier, _ desk: OperationDesk) async throws {
+            let draft = ConsumptionDraftV1(
+                sampleContentProvided: sampleContentProvided, appAccountToken: appAccountToken ?? "", numbers: numbers)
+            _ = try draft.request(for: nil)
+            try await checkDeadline(of: id, desk)
+            let request = try draft.request(for: try await type(of: id, desk, matters: false))
+            guard !dryRun else { return try desk.preview(.consumption(id, request)) }
+            try await desk.client.sendConsumption(id, request, in: desk.scope.environment, OperationDesk.options)
+            say(id)
+        }
+
+        private func say(_ id: TransactionIdentifier) { Terminal.line(ConsumptionAnswer.sent(id)) }
+
+        private func checkDeadline(of id: TransactionIdentifier, _ desk: OperationDesk) async throws {
+            guard !late, let store = desk.store else { return }
+            try await ConsumptionDeadline(of: id, in: desk.scope, held: store)?.check(at: .now)
+        }
+
+        /// As the store knows it; else, where it matters, Apple is asked.
+        private func type(
+            of id: TransactionIdentifier, _ desk: OperationDesk, matters: Bool
+        ) async throws -> ProductType? {
+            if let text = try await desk.store?.transaction(id, in: desk.scope),
+                let type = Signed<TransactionPayload>(storedText: text)?.payload.type
+            {
+                return ProductType(rawValue: type)
+            }
+            guard matters else { return nil }
+            guard !dryRun else {
+                Terminal.say("the kind of product is not known here: whether it goes with these options is not checked")
+                return nil
+            }
+            let transaction = try await desk.client.transaction(id, in: desk.scope.environment, OperationDesk.options)
+            return transaction.payload.type.map(ProductType.init(rawValue:))
+        }
+    }
+}

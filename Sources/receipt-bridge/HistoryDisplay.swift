@@ -1,0 +1,43 @@
+import Operations
+import StoreTypes
+
+/// What people see of a history while it is read, on standard error.
+final class HistoryDisplay {
+    private(set) var counts = NotificationCatchUp.Counts()
+    private let span: Range<Timestamp>
+    private let line = ProgressLine()
+    private var last = ContinuousClock.now
+    private var instant: Timestamp
+
+    init(span: Range<Timestamp>) {
+        self.span = span
+        instant = span.lowerBound
+    }
+
+    func show(_ counts: NotificationCatchUp.Counts) {
+        self.counts = counts
+        showNow()
+    }
+
+    /// Everything before is done.
+    func reached(_ instant: Timestamp) {
+        self.instant = instant
+        showNow()
+    }
+
+    private func showNow() {
+        guard last.duration(to: .now) >= line.pause else { return }
+        last = .now
+        line.show("\(counts.records) notifications, up to \(instant.instantText)")
+    }
+
+    func end(isReplay: Bool) {
+        line.clear()
+        var text =
+            "\(counts.records) notifications from \(span.lowerBound.instantText) to \(span.upperBound.instantText)"
+        if isReplay { text += ": \(counts.new) new, \(counts.known) known already" }
+        if counts.refused > 0 { text += ", \(counts.refused) not taken" }
+        if counts.notVerified > 0 { text += ", \(counts.notVerified) not verified" }
+        Terminal.say(text)
+    }
+}

@@ -1,0 +1,112 @@
+import ArgumentParser
+import Foundation
+import Ledger
+import Logging
+import Operations
+import Pipeline
+import Rendering
+import StoreTypes
+import StoredRows
+import UnixSignals
+
+/// `notifications history`: what was missed, from Apple's own memory.
+struct NotificationHistoryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "Prints the notifications of a span of time, and with --replay takes in those that were missed.",
+        discussion: """
+            A notification is a line of JSON, on standard output or at the end of --to FILE; with --to the same command goes \
+            on where it stopped, and later with what came since (FILE.progress). --replay stores each as if it came now; \
+            what is there already stays as it is, and a server may run on the same store.
+
+            Exit codes: 0 all well; 1 done, with some not verified or not taken; 2 usage, configuration; 3 stopped by a \
+            limit, or by something that passes.
+            """)
+
+    @OptionGroup var options: OperationOptions
+    @Option(help: "From then on, as 2026-11-21 or 2026-11-21T12:00:00Z (default: 180 days ago, in the sandbox 30).")
+    var start: String?
+    @Option(help: "Before then (default: now).")
+    var end: String?
+    @Flag(help: "Only those that were not delivered, yet or at all.")
+    var onlyFailures = false
+    @Option(help: "Only of this type, as REFUND.")
+    var type: String?
+    @Option(help: "Only of this subtype of the type.")
+    var subtype: String?
+    @Option(help: "Only of the customer of this transaction.")
+    var transactionId: String?
+    @Flag(help: "Takes them in, as if they came now.")
+    var replay = false
+    @Option(name: .customLong("to"), help: ArgumentHelp("Where the lines go, JSONL; it grows.", valueName: "file"))
+    var destination: String?
+
+    func validate() throws {
+        for (name, text) in [("start", start), ("end", end)] {
+            guard text.map({ Timestamp(instant: $0) != nil }) ?? true else {
+                throw ValidationError("--\(name): an instant as 2026-11-21 or 2026-11-21T12:00:00Z")
+            }
+        }
+    }
+
+    /// Of a piece that is done as a whole, in milliseconds: a day; a single customer has few.
+    private var windowLength: Int64 { transactionId == nil ? 86_400_000 : 200 * 86_400_000 }
+
+    func run() async throws {
+        try await options.run { desk in
+            let environment = desk.scope.environment
+            let filter = try HistoryFilter(
+                type: type, subtype: subtype, transactionId: transactionId, onlyFailures: onlyFailures)
+            let intake = replay ? try self.intake(desk) : nil
+            let span = try HistorySpan(
+                start: start.flatMap { Timestamp(instant: $0) }, end: end.flatMap { Timestamp(instant: $0) },
+                in: environment, now: .now)
+            if span.isClamped {
+                let days = HistorySpan.days(environment)
+                Terminal.say("Apple remembers \(days) days: this begins at \(span.start.instantText)")
+            }
+            var state = try destination.map { path in
+                try HistoryState(
+                    besideFile: path,
+                    for: "\(desk.scope.bundleId) \(environment.rawValue) \(filter.name) \(start ?? "-") \(replay)")
+            }
+            var output = try self.output(state)
+            let begin = max(span.start, state?.done ?? span.start)
+            let catchUp = NotificationCatchUp(
+                client: desk.client, environment: environment, filter: filter, intake: intake)
+            let watch = SweepWatch()
+            let signals = Task {
+                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { watch.stop() }
+            }
+            defer { signals.cancel() }
+            let display = HistoryDisplay(span: begin..<max(begin, span.end))
+            let isDone = try await catchUp.run(
+                over: HistoryWindows(from: begin, to: span.end, length: windowLength), to: &output,
+                counts: { display.show($0) }
+            ) { instant, size in
+                if let size { try state?.keep(done: instant, size: size) }
+                display.reached(instant)
+                return !watch.isStopped
+            }
+            display.end(isReplay: replay)
+            guard isDone else {
+                Terminal.say("stopped: a signal\(destination == nil ? "" : "; the same command goes on")")
+                throw ExitCode.limit
+            }
+            if display.counts.notVerified + display.counts.refused > 0 { throw ExitCode.someNotVerified }
+        }
+    }
+
+    private func intake(_ desk: OperationDesk) throws -> NotificationIntake {
+        let store = try desk.requiredStore(for: "--replay")
+        return try Pipelines(
+            settings: desk.settings, transport: desk.transport, store: store, tables: .bundled,
+            logger: .toStandardError(level: .error)
+        ).notifications
+    }
+
+    private func output(_ state: HistoryState?) throws -> LineOutput {
+        guard let destination else { return LineOutput { Terminal.result($0) } }
+        return LineOutput(file: try OutputFile(path: destination, cutAt: state?.size))
+    }
+}

@@ -1,0 +1,53 @@
+import AppStore
+import ArgumentParser
+import Ledger
+import Operations
+import StoreTypes
+
+/// `notifications`: what the App Store told, or tried to.
+struct NotificationsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "notifications", abstract: "Tests the way of notifications, and fetches those that were missed.",
+        subcommands: [Test.self, NotificationHistoryCommand.self])
+
+    struct Test: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "test",
+            abstract: "Has Apple send a test notification, and follows it.",
+            discussion: """
+                Prints {token, environment, notificationUUID, delivered, arrived, sendAttempts}; arrived says whether it is \
+                in the store of the configuration, null where there is none.
+
+                Exit codes: 0 delivered, and where there is a store, arrived; 1 not; 2 usage; 3 stopped by a limit.
+                """)
+
+        @OptionGroup var options: OperationOptions
+        @Option(help: "Seconds to wait for Apple's first attempt.")
+        var patience = 60
+        @Flag(help: "Says what would be sent, and sends nothing.")
+        var dryRun = false
+
+        func validate() throws {
+            guard (1...3_600).contains(patience) else { throw ValidationError("--patience: 1 to 3600") }
+        }
+
+        func run() async throws {
+            try await options.run { desk in
+                guard !dryRun else { return try desk.preview(.requestTestNotification()) }
+                let test = TestNotification(
+                    client: desk.client, environment: desk.scope.environment, store: desk.store)
+                let report = try await test.run(patience: .seconds(patience))
+                Terminal.line(report.line)
+                guard report.isDelivered else {
+                    let last = report.attempts.last?.sendAttemptResult
+                    Terminal.say(last.map { "Apple could not deliver it: \($0)" } ?? "Apple has not tried yet")
+                    throw ExitCode.someNotVerified
+                }
+                guard report.arrived ?? true else {
+                    Terminal.say("delivered, but not in this store: another server has the address, or another store")
+                    throw ExitCode.someNotVerified
+                }
+            }
+        }
+    }
+}

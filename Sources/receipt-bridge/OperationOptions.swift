@@ -1,0 +1,150 @@
+import AppStore
+import ArgumentParser
+import Cryptography
+import Foundation
+import Ledger
+import Logging
+import Operations
+import Pipeline
+import StoreTypes
+import StoredRows
+import Transport
+
+/// The environment of an endpoint that is there in both.
+enum EnvironmentName: String, ExpressibleByArgument, CaseIterable {
+    case production, sandbox
+
+    var environment: AppStoreEnvironment { self == .production ? .production : .sandbox }
+}
+
+/// What every command needs that asks the App Store Server API something of one app.
+struct OperationOptions: ParsableArguments {
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(help: "The app; not needed where exactly one is configured.")
+    var bundleId: String?
+    @Option(help: "Which part of the App Store.")
+    var environment = EnvironmentName.production
+
+    /// Opens what a command needs, runs it and closes it again; what it throws is said and becomes an exit code.
+    func run(_ body: (OperationDesk) async throws -> Void) async throws {
+        do {
+            let settings = try configuration.settingsWithRoots()
+            let transport = try CurlTransport(settings: settings)
+            let store: BridgeStore?
+            do {
+                store = try settings.storePath.map { path throws(LedgerError) in try BridgeStore(path: path) }
+            } catch {
+                await transport.shutDown()
+                throw error
+            }
+            let result: Result<Void, any Error>
+            do {
+                let desk = try OperationDesk(
+                    settings: settings, transport: transport, store: store, bundleId: bundleId,
+                    environment: environment.environment)
+                result = .success(try await body(desk))
+            } catch {
+                result = .failure(error)
+            }
+            await transport.shutDown()
+            await store?.close()
+            try result.get()
+        } catch {
+            throw OperationFailure.exit(for: error)
+        }
+    }
+}
+
+/// One app at the App Store, and what is known of it here.
+struct OperationDesk {
+    let settings: Settings
+    let transport: CurlTransport
+    /// Nil where nothing is remembered.
+    let store: BridgeStore?
+    let scope: LedgerScope
+    let client: ServerAPIClient
+
+    /// For a question that somebody waits for, but not as impatiently as an app.
+    static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
+
+    fileprivate init(
+        settings: Settings, transport: CurlTransport, store: BridgeStore?, bundleId: String?,
+        environment: AppStoreEnvironment
+    ) throws {
+        let apps = AppRegistry(settings: settings)
+        let wanted = try bundleId.map { text throws(OperationRefusal) in
+            guard let wanted = BundleIdentifier(rawValue: text), apps.configured(wanted) != nil else {
+                throw OperationRefusal("--bundle-id: \(text) is not configured")
+            }
+            return wanted
+        }
+        guard let app = wanted ?? apps.only?.bundleId else {
+            throw apps.isEmpty
+                ? OperationRefusal(
+                    "no app is configured", hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+                : OperationRefusal("several apps are configured", hint: "say which one with --bundle-id")
+        }
+        let clients = try AppStoreClients(
+            settings: settings, transport: transport, trust: try TrustStore(settings: settings))
+        guard let client = clients.client(for: app) else {
+            throw OperationRefusal("\(app) has no serverAPI in the configuration")
+        }
+        self.settings = settings
+        self.transport = transport
+        self.store = store
+        self.client = client
+        scope = LedgerScope(bundleId: app, environment: environment)
+    }
+
+    /// - Parameter command: that cannot do without.
+    func requiredStore(for command: String) throws(OperationRefusal) -> BridgeStore {
+        guard let store else {
+            throw OperationRefusal(
+                "\(command) needs a store", hint: "the configuration says store: none, or there is none")
+        }
+        return store
+    }
+
+    /// Prints what a call would send.
+    func preview(_ call: ServerAPICall) throws(ServerAPIError) {
+        Terminal.line(DryRun.line(try client.preview(call, in: scope.environment)))
+    }
+}
+
+/// What goes wrong in these commands, said, and as exit codes.
+enum OperationFailure {
+    static func exit(for error: any Error) -> any Error {
+        switch error {
+        case let error as OperationRefusal:
+            Terminal.say(error.reason, hint: error.hint)
+            return ExitCode.usage
+        case let error as ServerAPIError:
+            Terminal.say(error.errorNumber?.meaning.map { "\($0) (\(error))" } ?? "\(error)")
+            return error.exit
+        case let error as SignedPayloadError:
+            Terminal.say("\(error)")
+            return ExitCode.someNotVerified
+        case let error as LedgerError:
+            Terminal.say("\(error)")
+            return error.code == .full || error.code == .failed ? ExitCode.limit : ExitCode.usage
+        case let error as SinkError:
+            Terminal.say("\(error)")
+            return ExitCode.usage
+        case let error as NotificationRefusal:
+            Terminal.say("\(error)", hint: "the same command goes on")
+            return ExitCode.limit
+        case let error as ExitCode: return error
+        default: return ConfigurationOptions.report(error)
+        }
+    }
+}
+
+extension ServerAPIError {
+    fileprivate var exit: ExitCode {
+        switch code {
+        case .budgetSpent: .limit
+        case .invalidIdentifier, .privateKey, .noEndpoint: .usage
+        default: httpStatus == 429 ? .limit : .someNotVerified
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import AppStore
+import ArgumentParser
+import Ledger
+import Operations
+import StoreTypes
+
+/// `orders`: what customers say they bought.
+struct OrdersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "orders", abstract: "What an order holds.", subcommands: [Lookup.self])
+
+    struct Lookup: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "lookup",
+            abstract: "Prints the purchases of an order, by the id on the customer's invoice.",
+            discussion: "Exit codes: 0 found; 1 no order with a purchase of this app, or no answer; 2 usage.")
+
+        @OptionGroup var options: OperationOptions
+        @Argument(help: "As on the invoice.")
+        var orderId: String
+
+        func run() async throws {
+            try await options.run { desk in
+                guard desk.scope.environment == .production else {
+                    throw OperationRefusal("the sandbox has no orders: Apple looks them up in production only")
+                }
+                let order = try await desk.client.order(orderId, OperationDesk.options)
+                Terminal.line(OrderAnswer.line(order, orderId: orderId))
+                guard order.status == 0 else {
+                    let what =
+                        order.status == 1
+                        ? "no such order, or none with a purchase of this app"
+                        : "a status that is not documented, \(order.status): taken as no such order"
+                    Terminal.say(what)
+                    throw ExitCode.someNotVerified
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import AppStore
+import ArgumentParser
+import Cryptography
+import Foundation
+import Ledger
+import Operations
+import Pipeline
+import StoreTypes
+import StoredRows
+import Transport
+import UnixSignals
+
+/// `refunds`: what was given back.
+struct RefundsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "refunds", abstract: "Finds refunds.", subcommands: [Sweep.self])
+
+    struct Sweep: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "sweep",
+            abstract: "Asks for the refunds of every customer in the store, and prints those that are new.",
+            discussion: """
+                A refund is a line of JSON, on standard output or at the end of --to FILE, and is told once: a later sweep \
+                tells what came since. What is found is in the store at once. A sweep that was stopped, however, goes on \
+                where it was; one that came to its end begins anew, and asks for what is new only.
+
+                Exit codes: 0 all well; 1 done, but some customers are unknown to the App Store, of apps without a key, or \
+                could not be asked about; 2 usage, configuration; 3 stopped by a limit, or by something that passes.
+                """)
+
+        @OptionGroup var configuration: ConfigurationOptions
+        @Option(
+            name: .customLong("to"), help: ArgumentHelp("Where refunds go, JSONL; it grows.", valueName: "file.jsonl"))
+        var destination: String?
+        @Option(help: ArgumentHelp("These customers: a transaction id or a JSON object a line.", valueName: "file"))
+        var ids: String?
+        @Option(help: "With --ids: the app of lines that name none; not needed where exactly one is configured.")
+        var bundleId: String?
+        @Option(help: "With --ids: the environment of lines that name none.")
+        var environment = EnvironmentName.production
+        @Option(help: "Prints only refunds from this instant on, as 2026-11-21 or 2026-11-21T12:00:00Z.")
+        var since: String?
+        @Option(help: "The part of Apple's limits to use, 0.01 to 1; a running server uses the same limits.")
+        var budget = 0.5
+        @Option(help: "Customers to ask about in this run.")
+        var limit: Int?
+        @Option(help: "Hours to begin new work for.")
+        var maxHours: Double?
+
+        func validate() throws {
+            guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
+            guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
+            guard maxHours.map({ $0 > 0 && $0 <= 100_000 }) ?? true else {
+                throw ValidationError("--max-hours: more than 0, at most 100000")
+            }
+            guard since.map({ Timestamp(instant: $0) != nil }) ?? true else {
+                throw ValidationError("--since: an instant as 2026-11-21 or 2026-11-21T12:00:00Z")
+            }
+            guard bundleId == nil || ids != nil else { throw ValidationError("--bundle-id needs --ids") }
+        }
+
+        /// Apple's limit of this endpoint.
+        private static let requestsPerSecond = 10.0
+
+        func run() async throws {
+            do {
+                let settings = try configuration.settingsWithRoots()
+                guard let path = settings.storePath else {
+                    throw OperationRefusal(
+                        "refunds sweep needs a store", hint: "the configuration says store: none, or there is none")
+                }
+                let curl = try CurlTransport(settings: settings)
+                let result: Result<Void, any Error>
+                do {
+                    let clients = try AppStoreClients(
+                        settings: settings,
+                        transport: PacedTransport(curl, perSecond: Self.requestsPerSecond * budget),
+                        trust: TrustStore(settings: settings), share: budget)
+                    let store = try BridgeStore(path: path)
+                    result = .success(try await run(settings, clients, store))
+                    await store.close()
+                } catch {
+                    result = .failure(error)
+                }
+                await curl.shutDown()
+                try result.get()
+            } catch {
+                throw OperationFailure.exit(for: error)
+            }
+        }
+
+        private func run(_ settings: Settings, _ clients: AppStoreClients, _ store: BridgeStore) async throws {
+            guard clients.servesAnybody else {
+                throw OperationRefusal(
+                    "no app has serverAPI in the configuration",
+                    hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+            }
+            let state = try SweepState(besideStore: store.path)
+            let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"
+            let begin = try state.begin(name, at: .now)
+            let targets = try await targets(settings, store, since: begin)
+            let watch = SweepWatch()
+            let path = destination.map { URL(filePath: $0).standardizedFileURL.path }
+            var output = try await output(at: path, store)
+            let sweep = RefundSweep(
+                clients: clients, store: store,
+                limits: .init(customers: limit, time: maxHours.map { .seconds($0 * 3_600) }), watch: watch,
+                since: since.flatMap { Timestamp(instant: $0) })
+            let line = ProgressLine()
+            let shown = Task { await Self.show(watch, clients, on: line) }
+            let signals = Task {
+                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { watch.stop() }
+            }
+            defer {
+                shown.cancel()
+                signals.cancel()
+                line.clear()
+            }
+            let stop = try await sweep.run(targets, to: &output, at: path)
+            line.clear()
+            Terminal.say(Self.text(watch.now, clients.calls))
+            if let stop {
+                Terminal.say("stopped: \(stop.sentence); the same command goes on")
+                throw ExitCode.limit
+            }
+            let counts = watch.now
+            guard counts.failed == 0 else {
+                Terminal.say("the same command asks again about those who failed")
+                throw ExitCode.someNotVerified
+            }
+            try state.finish(name)
+            if counts.notFound + counts.withoutKey > 0 { throw ExitCode.someNotVerified }
+        }
+
+        private func targets(
+            _ settings: Settings, _ store: BridgeStore, since begin: Timestamp
+        ) async throws -> [RefundTarget] {
+            guard let ids else { return try await store.refundTargets(notSweptSince: begin) }
+            let apps = AppRegistry(settings: settings)
+            guard let app = bundleId.flatMap(BundleIdentifier.init(rawValue:)) ?? apps.only?.bundleId else {
+                throw OperationRefusal("several apps are configured", hint: "say which one with --bundle-id")
+            }
+            guard let bytes = Inputs.read(ids) else { throw OperationRefusal("--ids: cannot read \(ids)") }
+            let list = try RefundList(bytes, scope: LedgerScope(bundleId: app, environment: environment.environment))
+            if list.skipped > 0 { Terminal.say("\(list.skipped) lines hold no id") }
+            var targets: [RefundTarget] = []
+            for (identifier, scope) in list.entries {
+                let target = try await store.refundTarget(identifier, in: scope, notSweptSince: begin)
+                if let target { targets.append(target) }
+            }
+            return targets
+        }
+
+        private func output(at path: String?, _ store: BridgeStore) async throws -> LineOutput {
+            guard let path else { return LineOutput { Terminal.result($0) } }
+            let size = try await store.sizeOfRefundOutput(path)
+            let isThere = FileManager.default.fileExists(atPath: path)
+            return LineOutput(file: try OutputFile(path: path, cutAt: isThere ? size : nil))
+        }
+
+        private static func text(_ counts: SweepCounts, _ calls: Int64) -> String {
+            var text = "\(counts.swept) of \(counts.customers) customers, \(calls) calls: \(counts.told) new refunds"
+            for (count, words) in [
+                (counts.notFound, "unknown to the App Store"), (counts.failed, "failed"),
+                (counts.withoutKey, "of apps without a key"),
+            ] where count > 0 { text += ", \(count) \(words)" }
+            return text
+        }
+
+        private static func show(_ watch: SweepWatch, _ clients: AppStoreClients, on line: ProgressLine) async {
+            while (try? await Task.sleep(for: line.pause)) != nil { line.show(text(watch.now, clients.calls)) }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+import AppStore
+import ArgumentParser
+import Ledger
+import Operations
+import Pipeline
+import StoreTypes
+
+/// `renewals`: later renewal dates.
+struct RenewalsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "renewals", abstract: "Moves renewal dates of subscriptions.", subcommands: [Extend.self])
+
+    struct Extend: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "extend",
+            abstract: "Gives one subscription, or all of a product, more days before the next renewal.",
+            discussion: """
+                One subscription: --original-transaction-id, --days, --reason; at most twice in 365 days, which is counted \
+                where the configuration names a store. All active ones of a product: --mass --product-id, --days, --reason; \
+                Apple takes hours, and --status --product-id --request-id tells how far it is.
+
+                Exit codes: 0 extended, accepted, or told; 1 Apple did not do it; 2 usage, or refused here and nothing sent; \
+                3 stopped by a limit.
+                """)
+
+        @OptionGroup var options: OperationOptions
+        @Option(help: "The subscription, by its first transaction.")
+        var originalTransactionId: String?
+        @Flag(help: "All active subscriptions of a product.")
+        var mass = false
+        @Flag(help: "How far an extension of all is.")
+        var status = false
+        @Option(help: "The product, with --mass and --status.")
+        var productId: String?
+        @Option(help: ArgumentHelp("With --mass: only these countries, as USA,DEU.", valueName: "codes"))
+        var storefronts: String?
+        @Option(help: "1 to 90.")
+        var days: Int?
+        @Option(help: "0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage.")
+        var reason: Int64?
+        @Option(help: "Names the request; the same again is the same request (default: a new UUID).")
+        var requestId: String?
+        @Flag(help: "Says what would be sent, and sends nothing.")
+        var dryRun = false
+
+        func validate() throws {
+            guard [originalTransactionId != nil, mass, status].filter({ $0 }).count == 1 else {
+                throw ValidationError("one of --original-transaction-id, --mass and --status")
+            }
+            guard mass || storefronts == nil else { throw ValidationError("--storefronts needs --mass") }
+            guard (originalTransactionId != nil) == (productId == nil) else {
+                throw ValidationError("--product-id belongs to --mass and --status, and they to it")
+            }
+            guard !status || requestId != nil else { throw ValidationError("--status needs --request-id") }
+            guard !status || (days == nil && reason == nil && !dryRun) else {
+                throw ValidationError("--status only asks: no --days, --reason, --dry-run")
+            }
+            guard status || (days != nil && reason != nil) else {
+                throw ValidationError("--days and --reason are needed")
+            }
+        }
+
+        func run() async throws {
+            try await options.run { desk in
+                if status {
+                    try await tell(desk)
+                } else if mass {
+                    try await extendAll(desk)
+                } else {
+                    try await extendOne(desk)
+                }
+            }
+        }
+
+        private func tell(_ desk: OperationDesk) async throws {
+            let request = try RequestIdentifier(uuid: requestId ?? "")
+            let product = productId ?? ""
+            let status = try await desk.client.extensionStatus(
+                productId: product, requestIdentifier: request.text, in: desk.scope.environment, OperationDesk.options)
+            Terminal.line(ExtensionAnswers.status(status, request, productId: product))
+        }
+
+        private func extendAll(_ desk: OperationDesk) async throws {
+            let terms = try ExtensionTerms(days: days ?? 0, reason: reason ?? -1)
+            let identifier = try requestId.map { text throws(OperationRefusal) in try RequestIdentifier(uuid: text) }
+            let product = productId ?? ""
+            guard !product.isEmpty else { throw OperationRefusal("--product-id: empty") }
+            let request = MassExtensionRequest(
+                days: terms.days, reason: terms.reason, requestIdentifier: (identifier ?? RequestIdentifier()).text,
+                productId: product, storefrontCountryCodes: try Storefronts(storefronts).codes)
+            guard !dryRun else { return try desk.preview(.extendAll(request)) }
+            let accepted = try await naming(request.requestIdentifier) {
+                try await desk.client.extendAll(request, in: desk.scope.environment, OperationDesk.options)
+            }
+            Terminal.line(ExtensionAnswers.accepted(accepted, productId: product))
+        }
+
+        private func extendOne(_ desk: OperationDesk) async throws {
+            guard let id = originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) else {
+                throw OperationRefusal("--original-transaction-id: 1 to 20 digits, not all of them 0")
+            }
+            let terms = try ExtensionTerms(days: days ?? 0, reason: reason ?? -1)
+            let identifier =
+                try requestId.map { text throws(OperationRefusal) in try RequestIdentifier(text) }
+                ?? RequestIdentifier()
+            if let store = desk.store {
+                try ExtensionAllowance(try await store.extensions(of: id, in: desk.scope), for: identifier).check(
+                    at: .now)
+            } else {
+                Terminal.say("no store is configured: nobody counts how often this subscription is extended")
+            }
+            let request = ExtensionRequest(
+                days: terms.days, reason: terms.reason, requestIdentifier: identifier.text)
+            guard !dryRun else { return try desk.preview(.extend(id, request)) }
+            let result = try await naming(identifier.text) {
+                try await desk.client.extend(id, request, in: desk.scope.environment, OperationDesk.options)
+            }
+            Terminal.line(ExtensionAnswers.one(result, of: id, identifier))
+            guard result.success else {
+                Terminal.say("Apple did not extend it")
+                throw ExitCode.someNotVerified
+            }
+            try await desk.store?.keep(
+                ExtensionRow(
+                    originalTransactionId: id.rawValue, requestIdentifier: identifier.text, days: terms.days,
+                    reason: terms.reason.rawValue, extendedAt: .now, effectiveDate: result.effectiveDate),
+                of: desk.scope)
+        }
+
+        /// Where it is not known whether Apple did it, the same request may be sent again.
+        private func naming<Value>(_ identifier: String, _ body: () async throws -> Value) async throws -> Value {
+            do {
+                return try await body()
+            } catch let error as ServerAPIError where error.isTemporary {
+                Terminal.say("the request may have been done; --request-id \(identifier) sends the same one again")
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+import Foundation
+import GRDB
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("consumption send")
+struct ConsumptionTests {
+    private func transaction(_ stage: OperationStage, _ kind: SimulatedProduct.Kind) throws -> String {
+        try #require(
+            stage.customers().flatMap(\.transactions).first { $0.product.kind == kind && !$0.isFamilyShared }
+        ).transactionId
+    }
+
+    @Test("sends what the customer consented to, as Apple takes it for the product, and nothing else")
+    func second() async throws {
+        let stage = try await OperationStage()
+        let consumable = try transaction(stage, .consumable)
+        let subscription = try transaction(stage, .autoRenewable)
+        func words(_ id: String, _ more: String...) -> [String] {
+            ["consumption", "send", id, "--customer-consented", "--delivery-status", "DELIVERED"] + more
+        }
+        let preview = try await stage.preview(words(consumable, "--consumption-percentage", "67932"))
+        #expect(preview["url"]?.text?.hasSuffix("/inApps/v2/transactions/consumption/\(consumable)") == true)
+        #expect(
+            preview["body"]
+                == .object([
+                    "customerConsented": .bool(true), "sampleContentProvided": .bool(false),
+                    "deliveryStatus": .string("DELIVERED"), "consumptionPercentage": .number(67_932),
+                ]))
+        for arguments in [
+            words(consumable, "--consumption-percentage", "67932", "--refund-preference", "GRANT_PRORATED"),
+            words(subscription, "--refund-preference", "DECLINE", "--sample-content-provided"),
+        ] {
+            let sent = try await stage.run(arguments)
+            #expect(sent.exit == 0 && sent.lines.first?["sent"] == .bool(true), "\(sent.errors)")
+        }
+        #expect(stage.appStore.requests.count("consumption.production") == 2)
+        try await stage.expectRefusal(
+            words(consumable).filter { $0 != "--customer-consented" }, "without the customer's consent")
+        try await stage.expectRefusal(words(consumable, "--consumption-percentage", "100001"), "0 to 100000")
+        try await stage.expectRefusal(words(consumable, "--platform", "1"), "--platform: only with --v1")
+        try await stage.expectRefusal(words("0"), "1 to 20 digits")
+        // The product is not known here, so that Apple is asked what it is; what it does not take is not sent.
+        let percentage = try await stage.run(words(subscription, "--consumption-percentage", "1000"))
+        #expect(percentage.exit == 2 && percentage.errors.contains("not of a subscription"), "\(percentage.errors)")
+        #expect(stage.appStore.requests.count("consumption.production") == 2)
+        let unknown = try await stage.run(words("999999999999999"))
+        #expect(unknown.exit == 1 && unknown.errors.contains("no such transaction"), "\(unknown.errors)")
+        await stage.stop()
+    }
+
+    @Test("the older form sends numbers, undeclared where nothing is said")
+    func first() async throws {
+        let stage = try await OperationStage(store: nil)
+        let consumable = try transaction(stage, .consumable)
+        let words = [
+            "consumption", "send", consumable, "--v1", "--customer-consented", "--delivery-status", "0",
+            "--consumption-status", "3", "--account-tenure", "7", "--refund-preference", "2",
+        ]
+        let preview = try await stage.preview(words)
+        #expect(preview["url"]?.text?.hasSuffix("/inApps/v1/transactions/consumption/\(consumable)") == true)
+        #expect(preview["body"]?["appAccountToken"]?.text == "" && preview["body"]?["platform"]?.integer == 0)
+        let sent = try await stage.run(words)
+        #expect(sent.exit == 0 && stage.appStore.requests.count("consumptionV1.production") == 1, "\(sent.errors)")
+        for (more, reason) in [
+            (["--play-time", "8"], "--play-time: 0 to 7"), (["--app-account-token", "nobody"], "a UUID, or nothing"),
+            (["--consumption-percentage", "1"], "not with --v1"), (["--delivery-status", "DELIVERED"], "a number"),
+        ] { try await stage.expectRefusal(words + more, reason) }
+        await stage.stop()
+    }
+
+    @Test("a request of Apple's that is held here is answered within twelve hours, later only when asked for")
+    func late() async throws {
+        let stage = try await OperationStage()
+        let asked = try await stage.ask("POST", "/events", .object(["event": .string("consumptionRequest")]))
+        let event = try #require(asked["events"]?.elements?.first)
+        let environment = try #require(event["environment"]?.text).lowercased()
+        let id = try #require(event["notifications"]?.elements?.first?["transactionId"]?.text)
+        let history = try await stage.run(
+            "notifications", "history", "--replay", "--type", "CONSUMPTION_REQUEST", "--environment", environment)
+        #expect(history.exit == 0 && history.lines.contains { $0["transactionId"]?.text == id }, "\(history.errors)")
+        let words = [
+            "consumption", "send", id, "--customer-consented", "--delivery-status", "DELIVERED", "--environment",
+            environment,
+        ]
+        let sent = try await stage.run(words)
+        #expect(sent.exit == 0, "\(sent.errors)")
+        // What Apple signed 13 hours ago, as a store would hold it.
+        let text = try await stage.appStore.notification(of: id, hoursAgo: 13)
+        let queue = try DatabaseQueue(path: stage.folder.path("bridge.sqlite"))
+        try await queue.write { db in
+            try db.execute(
+                sql: "UPDATE notification SET text = ? WHERE type = 'CONSUMPTION_REQUEST'", arguments: [text])
+        }
+        try queue.close()
+        try await stage.expectRefusal(words, "Apple asked at 2")
+        try await stage.expectRefusal(words + ["--dry-run"], "and waited until")
+        let late = try await stage.run(words + ["--late"])
+        #expect(late.exit == 0, "\(late.errors)")
+        // Of the held transaction it is known here what it is.
+        let type = stage.appStore.world.customers.flatMap(\.transactions).first { $0.transactionId == id }?.product.kind
+        if type == .autoRenewable {
+            try await stage.expectRefusal(
+                words + ["--late", "--consumption-percentage", "1"], "not of a subscription")
+        }
+        await stage.stop()
+    }
+}
+
+extension SimulatedStore {
+    /// A consumption request about that transaction, unsigned but for its form.
+    fileprivate func notification(of id: String, hoursAgo hours: Int64) async throws -> String {
+        func text(_ payload: JSONValue) -> String {
+            "\(Base64.encodeURLSafe(Array("{}".utf8))).\(Base64.encodeURLSafe(payload.bytes)).AA"
+        }
+        let date = Int64(Date().timeIntervalSince1970 * 1_000) - hours * 3_600_000
+        return text(
+            .object([
+                "notificationType": .string("CONSUMPTION_REQUEST"), "signedDate": .number(date),
+                "data": .object(["signedTransactionInfo": .string(text(.object(["transactionId": .string(id)])))]),
+            ]))
+    }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+/// A simulated App Store in this process, and a folder with a configuration that points at it.
+final class OperationStage: Sendable {
+    let folder: Folder
+    let appStore: SimulatedStore
+    let port: Int
+
+    /// - Parameter store: the file that `receipt-bridge.yaml` names; nil for none.
+    init(customers: Int = 24, store: String? = "bridge.sqlite") async throws {
+        folder = try Folder()
+        appStore = try SimulatedStore(seed: 7, customers: customers, clock: .real, pki: try StandIn.pki)
+        port = try await appStore.start()
+        try StateDirectory(folder.url.path).write(appStore, host: "127.0.0.1", port: port)
+        try configure("receipt-bridge.yaml", store: store.map { "sqlite:\($0)" } ?? "none")
+    }
+
+    /// Another configuration of the same app.
+    func configure(_ name: String, store: String, answer: String = "[apple, receipt]") throws {
+        let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+            .filter { !$0.hasPrefix("store:") && !$0.hasPrefix("operations:") }
+            .joined(separator: "\n").replacing("answer: [apple, receipt]", with: "answer: \(answer)")
+        try folder.write(name, "store: \(store)\noperations: {listen: 127.0.0.1:0}\n\(yaml)".utf8)
+    }
+
+    private func arguments(_ words: [String]) -> [String] {
+        words.contains("--config") ? words : words + ["--config", "receipt-bridge.yaml"]
+    }
+
+    func run(_ words: String...) async throws -> Binary.Outcome { try await run(words) }
+
+    func run(_ words: [String]) async throws -> Binary.Outcome {
+        try await Binary.run(Binary.url, arguments(words), in: folder)
+    }
+
+    func start(_ words: String...) throws -> Running { try Running(arguments(words), in: folder) }
+
+    /// Asks the simulator itself.
+    @discardableResult
+    func ask(_ method: String, _ path: String, _ body: JSONValue? = nil) async throws -> JSONValue {
+        let bytes = body?.bytes ?? []
+        let connection = try RawConnection(port: port)
+        try await connection.send(
+            Array("\(method) \(path) HTTP/1.1\r\nHost: a\r\nContent-Length: \(bytes.count)\r\n\r\n".utf8) + bytes)
+        let answer = try #require(try await connection.answer())
+        #expect((200..<300).contains(answer.status), "\(method) \(path): \(answer.text)")
+        return answer.body.isEmpty ? .null : try JSONValue(reading: answer.body)
+    }
+
+    /// Calls that the simulated App Store got.
+    var calls: Int {
+        get async throws { Int(try await ask("GET", "/requests")["total"]?.integer ?? -1) }
+    }
+
+    /// An arrangement that Apple would not hear of.
+    func expectRefusal(_ words: [String], _ reason: String, exit: Int32 = 2) async throws {
+        let before = try await calls
+        let outcome = try await run(words)
+        #expect(outcome.exit == exit && outcome.errors.contains(reason), "\(words): \(outcome.exit) \(outcome.errors)")
+        #expect(outcome.output.isEmpty)
+        #expect(try await calls == before, "\(words)")
+    }
+
+    /// What would be sent; nothing is.
+    func preview(_ words: [String]) async throws -> JSONValue {
+        let before = try await calls
+        let outcome = try await run(words + ["--dry-run"])
+        #expect(outcome.exit == 0, "\(words): \(outcome.errors)")
+        #expect(try await calls == before, "\(words)")
+        let line = try #require(outcome.lines.first)
+        #expect(line["dryRun"] == .bool(true))
+        return line
+    }
+
+    func customers(_ environment: AppStoreEnvironment = .production) -> [SimulatedCustomer] {
+        appStore.world.customers.filter { $0.environment == environment }
+    }
+
+    /// Subscriptions that can be extended.
+    func extendable() -> [(customer: SimulatedCustomer, renewal: SimulatedRenewal)] {
+        customers().flatMap { customer in
+            customer.renewals.compactMap { renewal in
+                let rows = customer.transactions.filter {
+                    $0.originalTransactionId == renewal.originalTransactionId
+                }
+                guard renewal.status == .active, let last = rows.max(by: { $0.purchaseDate < $1.purchaseDate }),
+                    last.price > 0, !last.isFamilyShared
+                else { return nil }
+                return (customer, renewal)
+            }
+        }
+    }
+
+    func stop() async { await appStore.stop() }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("refunds sweep")
+struct RefundSweepTests {
+    /// Refunds, of customers whom the store knows.
+    private func refund(_ stage: OperationStage, _ count: Int) async throws {
+        for _ in 0..<count { try await stage.ask("POST", "/events", .object(["event": .string("refund")])) }
+        try await fill(stage)
+    }
+
+    /// Everybody whom notifications told of.
+    private func fill(_ stage: OperationStage, config: String = "receipt-bridge.yaml") async throws {
+        for environment in ["production", "sandbox"] {
+            let history = try await stage.run(
+                "notifications", "history", "--replay", "--environment", environment, "--config", config)
+            #expect(history.exit == 0, "\(history.errors)")
+        }
+    }
+
+    private func ids(_ lines: [JSONValue]) -> [String] {
+        lines.compactMap { line in line["transaction"]?["transactionId"]?.text }
+    }
+
+    @Test("tells each refund once, and later only what is new", .timeLimit(.minutes(5)))
+    func once() async throws {
+        let stage = try await OperationStage(customers: 12)
+        try await stage.expectRefusal(["refunds", "sweep", "--since", "yesterday"], "--since: an instant")
+        try await stage.expectRefusal(["refunds", "sweep", "--budget", "2"], "--budget")
+        try await refund(stage, 3)
+        let first = try await stage.run("refunds", "sweep", "--budget", "1")
+        #expect(first.exit == 0 && first.lines.count >= 3, "\(first.errors)")
+        for line in first.lines {
+            #expect(line.keys == ["bundleId", "environment", "transaction", "signedTransaction"])
+            #expect(line["transaction"]?["revocationDate"]?.integer != nil)
+        }
+        #expect(Set(ids(first.lines)).count == first.lines.count)
+        let second = try await stage.run("refunds", "sweep", "--budget", "1")
+        #expect(second.exit == 0 && second.output.isEmpty, "\(second.errors)")
+        try await refund(stage, 2)
+        let file = try await stage.run("refunds", "sweep", "--to", "new.jsonl", "--budget", "1")
+        #expect(file.exit == 0 && file.output.isEmpty, "\(file.errors)")
+        let new = ids(try stage.folder.lines("new.jsonl"))
+        #expect(new.count == 2 && Set(new).isDisjoint(with: ids(first.lines)))
+        // The file grows; a file of somebody else's is left alone.
+        try await refund(stage, 1)
+        let grown = try await stage.run("refunds", "sweep", "--to", "new.jsonl", "--budget", "1")
+        let lines = try stage.folder.lines("new.jsonl")
+        #expect(grown.exit == 0 && lines.count == 3 && Array(ids(lines).prefix(2)) == new)
+        try stage.folder.write("mine.txt", "mine\n".utf8)
+        try await stage.expectRefusal(["refunds", "sweep", "--to", "mine.txt"], "destinationExists")
+        let list = (new + ["{\"originalTransactionIds\":[],\"id\":\"r1\"}"]).joined(separator: "\n")
+        try stage.folder.write("ids.txt", list.utf8)
+        let listed = try await stage.run("refunds", "sweep", "--ids", "ids.txt", "--budget", "1")
+        #expect(listed.output.isEmpty && listed.errors.contains("1 lines hold no id"), "\(listed.errors)")
+        await stage.stop()
+    }
+
+    @Test("a list names customers that the store does not know", .timeLimit(.minutes(2)))
+    func listed() async throws {
+        let stage = try await OperationStage(customers: 36)
+        let refunded = stage.appStore.world.customers.compactMap { customer in
+            customer.transactions.first { $0.revocation != nil && $0.revocation?.type != "FAMILY_REVOKE" }
+                .map { (customer, $0) }
+        }
+        let (customer, transaction) = try #require(refunded.first)
+        let line = JSONValue.object([
+            "originalTransactionId": .string(customer.transactions[0].originalTransactionId),
+            "environment": .string(customer.environment.rawValue),
+        ])
+        try stage.folder.write("ids.jsonl", line.bytes + Array("\n999999999999999\n".utf8))
+        let outcome = try await stage.run("refunds", "sweep", "--ids", "ids.jsonl", "--budget", "1")
+        #expect(outcome.exit == 1 && outcome.errors.contains("1 unknown to the App Store"), "\(outcome.errors)")
+        #expect(ids(outcome.lines).contains(transaction.transactionId))
+        await stage.stop()
+    }
+
+    @Test("killed again and again, tells exactly what an undisturbed sweep tells", .timeLimit(.minutes(5)))
+    func killed() async throws {
+        let stage = try await OperationStage(customers: 30)
+        try stage.configure("whole.yaml", store: "sqlite:whole.sqlite")
+        try await refund(stage, 12)
+        try await fill(stage, config: "whole.yaml")
+        let whole = try await stage.run("refunds", "sweep", "--budget", "1", "--config", "whole.yaml")
+        #expect(whole.exit == 0 && whole.lines.count >= 12, "\(whole.errors)")
+        var generator = SeededGenerator("refunds sweep, killed")
+        var kills = 0
+        var exit = -SIGKILL
+        while exit == -SIGKILL {
+            let sweep = try stage.start("refunds", "sweep", "--to", "refunds.jsonl", "--budget", "1")
+            if kills < 6 {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 400...900, using: &generator)))
+                sweep.kill()
+            }
+            exit = await sweep.end()
+            if exit == -SIGKILL { kills += 1 }
+            #expect(exit == -SIGKILL || exit == 0, "\(sweep.errors)")
+        }
+        #expect(kills >= 2, "the sweep ended before it could be killed")
+        let told = ids(try stage.folder.lines("refunds.jsonl"))
+        #expect(Set(told).count == told.count)
+        #expect(Set(told) == Set(ids(whole.lines)))
+        // Nobody is asked twice within one sweep but those whose answer was lost.
+        let limited = try await stage.run("refunds", "sweep", "--limit", "1", "--budget", "1")
+        #expect(limited.exit == 3 && limited.errors.contains("stopped: --limit"), "\(limited.errors)")
+        await stage.stop()
+    }
+
+    @Test("a second sweep of the same store is refused")
+    func locked() async throws {
+        let stage = try await OperationStage(customers: 12)
+        try await fill(stage)
+        let sweep = try stage.start("refunds", "sweep", "--budget", "0.05")
+        #expect(await eventually { (try? await stage.calls).map { $0 > 60 } ?? false || !sweep.isRunning })
+        #expect(await eventually { FileManager.default.fileExists(atPath: stage.folder.path("bridge.sqlite.sweep")) })
+        let second = try await stage.run("refunds", "sweep", "--budget", "1")
+        #expect(second.exit == 2 && second.errors.contains("another sweep works on this store"), "\(second.errors)")
+        sweep.stop()
+        #expect(await sweep.end() == 3 && sweep.errors.contains("stopped: a signal"))
+        await stage.stop()
+    }
+}

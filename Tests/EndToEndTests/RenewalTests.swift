@@ -1,0 +1,99 @@
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("renewals extend")
+struct RenewalTests {
+    @Test("extends a subscription twice; the third is refused here, and the same request again is none")
+    func one() async throws {
+        let stage = try await OperationStage()
+        let subscription = try #require(stage.extendable().first).renewal.originalTransactionId
+        func words(_ request: String, days: String = "7") -> [String] {
+            [
+                "renewals", "extend", "--original-transaction-id", subscription, "--days", days, "--reason", "1",
+                "--request-id", request,
+            ]
+        }
+        let preview = try await stage.preview(words("first"))
+        #expect(preview["method"]?.text == "PUT")
+        #expect(
+            preview["url"]?.text
+                == "http://127.0.0.1:\(stage.port)/production/inApps/v1/subscriptions/extend/\(subscription)")
+        #expect(
+            preview["body"]
+                == .object([
+                    "extendByDays": .number(7), "extendReasonCode": .number(1), "requestIdentifier": .string("first"),
+                ]))
+        for request in ["first", "second"] {
+            let outcome = try await stage.run(words(request))
+            #expect(outcome.exit == 0 && outcome.errors.isEmpty, "\(outcome.errors)")
+            let line = try #require(outcome.lines.first)
+            #expect(line["success"] == .bool(true) && line["originalTransactionId"]?.text == subscription)
+            #expect(line["requestIdentifier"]?.text == request && line["effectiveDate"]?.integer != nil)
+        }
+        try await stage.expectRefusal(words("third"), "extended twice in 365 days; the next time is possible at 2")
+        try await stage.expectRefusal(words("third") + ["--dry-run"], "extended twice")
+        // Sent, since it is not one more here; this Apple counts it all the same.
+        let again = try await stage.run(words("second"))
+        #expect(again.exit == 1 && again.errors.contains("4030005"), "\(again.errors)")
+        for (arguments, reason) in [
+            (words("a", days: "0"), "--days: 1 to 90"), (words("a", days: "91"), "--days: 1 to 90"),
+            (words("a b"), "--request-id"), (words("a") + ["--reason", "4"], "--reason: 0 to 3"),
+            (words("a") + ["--storefronts", "USA"], "--storefronts needs --mass"),
+            (words("a") + ["--mass"], "one of --original-transaction-id, --mass and --status"),
+        ] { try await stage.expectRefusal(arguments, reason) }
+        await stage.stop()
+    }
+
+    @Test("Apple's own refusals, and 200 without success, are 1")
+    func refused() async throws {
+        let stage = try await OperationStage(store: nil)
+        let (customer, renewal) = try #require(stage.extendable().first)
+        let words = [
+            "renewals", "extend", "--original-transaction-id", renewal.originalTransactionId, "--days", "1", "--reason",
+            "0",
+        ]
+        try await stage.ask(
+            "POST", "/faults",
+            .object([
+                "kind": .string("body"), "endpoint": .string("extend"), "times": .number(1),
+                "body": .string(#"{"originalTransactionId":"1","success":false}"#),
+            ]))
+        let silent = try await stage.run(words)
+        #expect(silent.exit == 1 && silent.errors.contains("Apple did not extend it"), "\(silent.errors)")
+        #expect(silent.errors.contains("no store is configured") && silent.lines.first?["success"] == .bool(false))
+        let expired = try #require(
+            stage.customers().first { $0.id != customer.id && $0.renewals.first?.status == .expired })
+        let outcome = try await stage.run(
+            words.map { $0 == renewal.originalTransactionId ? expired.renewals[0].originalTransactionId : $0 })
+        #expect(outcome.exit == 1 && outcome.errors.contains("cannot be extended"), "\(outcome.errors)")
+        await stage.stop()
+    }
+
+    @Test("extends all of a product and says how far that is")
+    func mass() async throws {
+        let stage = try await OperationStage(store: nil)
+        let product = try #require(stage.extendable().first).renewal.productId
+        let id = "758883e8-151b-47b7-abd0-60c4d804c2f5"
+        let words = ["renewals", "extend", "--mass", "--product-id", product, "--days", "3", "--reason", "3"]
+        let preview = try await stage.preview(words + ["--storefronts", "USA,DEU", "--request-id", id])
+        #expect(preview["method"]?.text == "POST")
+        #expect(preview["url"]?.text?.hasSuffix("/production/inApps/v1/subscriptions/extend/mass") == true)
+        #expect(preview["body"]?["storefrontCountryCodes"] == .array([.string("USA"), .string("DEU")]))
+        let accepted = try await stage.run(words + ["--request-id", id])
+        #expect(accepted.exit == 0 && accepted.lines.first?["requestIdentifier"]?.text == id, "\(accepted.errors)")
+        let told = try await stage.run(
+            "renewals", "extend", "--status", "--product-id", product, "--request-id", id)
+        let status = try #require(told.lines.first)
+        #expect(told.exit == 0 && status["complete"] == .bool(true) && status["completeDate"]?.integer != nil)
+        #expect((status["succeededCount"]?.integer ?? 0) > 0)
+        let unknown = try await stage.run(
+            "renewals", "extend", "--status", "--product-id", "com.example.app.other", "--request-id", id)
+        #expect(unknown.exit == 1 && unknown.errors.contains("no such extension request"), "\(unknown.errors)")
+        for (more, reason) in [
+            (["--request-id", "ours"], "a UUID is wanted"), (["--storefronts", "usa"], "three capital letters"),
+            (["--storefronts", ""], "an empty name"), (["--storefronts", "US"], "three capital letters"),
+        ] { try await stage.expectRefusal(words + more, reason) }
+        await stage.stop()
+    }
+}

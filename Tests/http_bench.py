@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+"""What this server's routes cost beside one that does next to nothing, with the same bodies. Needs wrk.
+
+The bare route is Hummingbird's: it decodes the same JSON body and answers a small object. Server, load and, where somebody
+is asked, the stand-in App Store share this machine's cores, so only the ratios mean something.
+"""
+import argparse
+import http.server
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import socketserver
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start(arguments, marker):
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if marker in line:
+            threading.Thread(target=process.stderr.read, daemon=True).start()
+            return process, re.search(r"http://\S+", line).group(0)
+    sys.exit(f"{arguments} ended: {process.wait()}")
+
+
+def stop(process):
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+
+
+def post(url, body):
+    request = urllib.request.Request(url, data=body if isinstance(body, bytes) else json.dumps(body).encode())
+    with urllib.request.urlopen(request) as answer:
+        return answer.headers, json.loads(answer.read() or b"null")
+
+
+class Catcher(http.server.BaseHTTPRequestHandler):
+    """Keeps what the simulated App Store tells."""
+    bodies = []
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        self.bodies.append(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class Catching(socketserver.ThreadingMixIn, http.server.HTTPServer):
+    daemon_threads = True
+
+
+def notifications(simulator, count):
+    """Bodies of so many notifications, each another one."""
+    with Catching(("127.0.0.1", 0), Catcher) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        post(simulator + "/notifications/targets", {"url": f"http://127.0.0.1:{server.server_port}/"})
+        post(simulator + "/events", {"count": count, "seed": 1, "concurrency": 16})
+        while json.load(urllib.request.urlopen(simulator + "/notifications/deliveries"))["waiting"]:
+            time.sleep(0.2)
+        server.shutdown()
+    return Catcher.bodies
+
+
+def script(folder, path, bodies, name):
+    """One body again and again, or each once and then from the beginning."""
+    data = os.path.join(folder, name + ".bodies")
+    with open(data, "wb") as file:
+        for body in bodies:
+            file.write(body + b"\n")
+    lua = os.path.join(folder, name + ".lua")
+    with open(lua, "w") as file:
+        file.write(f"""local requests, next = {{}}, 0
+init = function(args)
+  for line in io.lines("{data}") do
+    requests[#requests + 1] = wrk.format("POST", "{path}", nil, line)
+  end
+end
+request = function()
+  next = next % #requests + 1
+  return requests[next]
+end
+""")
+    return lua
+
+
+def wrk(server, lua, seconds, connections=16):
+    """Requests, requests a second, microseconds of the server's CPU for each, and latencies."""
+    process, url = server
+    before = cpu_seconds(process.pid)
+    output = subprocess.run(
+        ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", lua, url],
+        check=True, capture_output=True, text=True).stdout
+    if "Non-2xx" in output or "Socket errors" in output:
+        print(output)
+        sys.exit("not all requests were answered with 200")
+    requests = int(re.search(r"(\d+) requests in", output).group(1))
+    rate = float(re.search(r"Requests/sec:\s+([\d.]+)", output).group(1))
+    cpu = (cpu_seconds(process.pid) - before) / requests * 1e6
+    return requests, rate, cpu, *re.search(r"50%\s+([\d.]+\S+)[\s\S]*99%\s+([\d.]+\S+)", output).groups()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--seconds", type=int, default=6)
+    parser.add_argument("--notifications", type=int, default=12_000)
+    arguments = parser.parse_args()
+    if shutil.which("wrk") is None:
+        sys.exit("wrk is missing (apt-get install wrk)")
+    tool, seconds = arguments.tool, arguments.seconds
+    running = []
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            simulator, store = start(
+                [tool, "simulate", "--listen", "127.0.0.1:0", "--state", folder, "--customers", "300", "--seed", "7"],
+                "simulated App Store at")
+            running.append(simulator)
+            base = re.sub(r"\n    answer:.*", "", open(os.path.join(folder, "receipt-bridge.yaml")).read())
+            base = re.sub(r"\noperations:.*", "", base)
+            secret = open(os.path.join(folder, "shared-secret.txt")).read().strip()
+
+            def serve(name, answer, more=""):
+                config = os.path.join(folder, name + ".yaml")
+                with open(config, "w") as file:
+                    file.write(f"{base.rstrip()}\n    answer: [{answer}]\n    cacheSeconds: 3600\n"
+                               f"operations: {{listen: 127.0.0.1:{free_port()}}}\n{more}\n")
+                process, url = start([tool, "serve", "--config", config, "--listen", "127.0.0.1:0"], "listening on")
+                running.append(process)
+                return process, url
+
+            bare_port = free_port()
+            running.append(subprocess.Popen([tool, "bare-route", "--port", str(bare_port)],
+                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+            bare = running[-1], f"http://127.0.0.1:{bare_port}"
+            stored = serve("stored", "stored, api", "store: sqlite:bench.sqlite")
+            api = serve("api", "api", "store: none")
+            receipt = serve("receipt", "receipt", "store: none")
+
+            # One customer of a few purchases, and one of a hundred and more.
+            samples = {}
+            for line in open(os.path.join(folder, "receipts.jsonl")):
+                row = json.loads(line)
+                body = json.dumps({"receipt-data": row["receipt"], "password": secret}).encode()
+                for _ in range(3):
+                    headers, answer = post(stored[1] + "/verifyReceipt", body)
+                    time.sleep(0.02)
+                rows = len(answer.get("latest_receipt_info", []))
+                if headers["Receipt-Bridge-Source"] == "stored" and row["style"] == "appReceipt":
+                    name = "100 transactions" if rows == 100 else "few transactions" if 3 <= rows <= 8 else None
+                    # The smallest receipt of its kind: what the receipt itself costs is in the row of its own.
+                    if name and (name not in samples or len(body) < len(samples[name][0])):
+                        samples[name] = body, rows
+            print(f"{'route':<44}{'requests/s':>11}{'of bare':>9}{'CPU µs':>9}{'of bare':>9}{'p50':>10}{'p99':>10}")
+
+            def row(name, figures, bare):
+                _, rate, cpu, p50, p99 = figures
+                print(f"{name:<44}{rate:>11,.0f}{rate / bare[1]:>9.2f}{cpu:>9,.1f}{bare[2] / cpu:>9.2f}"
+                      f"{p50:>10}{p99:>10}", flush=True)
+
+            for name, (body, rows) in samples.items():
+                lua = script(folder, "/bare", [body], "bare")
+                ask = script(folder, "/verifyReceipt", [body], "ask")
+                for url, script_path in ((bare, lua), (stored, ask), (api, ask), (receipt, ask)):
+                    wrk(url, script_path, 1)
+                measure = wrk(bare, lua, seconds)
+                row(f"bare, {name} ({len(body):,} bytes)", measure, measure)
+                for label, server in (("receipt", receipt), ("api, remembered", api), ("stored", stored)):
+                    row(f"{label}, {name}", wrk(server, ask, seconds), measure)
+            bodies = notifications(store, arguments.notifications)
+            lua = script(folder, "/bare", bodies, "bare")
+            measure = wrk(bare, lua, 4, 64)
+            row(f"bare, notifications ({sum(map(len, bodies)) // len(bodies):,} bytes)", measure, measure)
+            tell = script(folder, "/v1/notifications", bodies, "tell")
+            figures = wrk(stored, tell, 2, 64)
+            row("notifications stored", figures, measure)
+            if figures[0] > len(bodies):
+                print(f"  of these {figures[0] - len(bodies):,} were repetitions: ask for more --notifications")
+        finally:
+            for process in reversed(running):
+                stop(process)
+
+
+main()
