@@ -214,8 +214,7 @@ let package = Package(
             name: "PipelineTests",
             dependencies: [
                 "Pipeline", "AppStore", "Comparison", "Cryptography", "Forwarding", "Ledger", "ReceiptDecoding",
-                "Rendering",
-                "Simulator", "StoreTypes", "Transport", "TestSupport",
+                "Rendering", "Simulator", "StoreTypes", "Transport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

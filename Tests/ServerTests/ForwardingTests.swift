@@ -115,7 +115,7 @@ struct ForwardingTests {
             #expect(await eventually { good.requests.count == 5 })
             let store = try BridgeStore(path: path)
             #expect(
-                await eventually {
+                await eventually(within: .seconds(30)) {
                     ((try? await store.deliveries()) ?? []).allSatisfy { $0.state == .delivered || $0.attempts == 1 }
                 })
             let failures = Set(try await store.deliveries(in: .waiting).compactMap(\.lastFailure))

@@ -94,7 +94,7 @@ final class Proxy: Sendable {
             settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore, logger: logger,
             now: { StandIn.noon })
         var options = Forwarder.Options()
-        options.timeout = .milliseconds(500)
+        options.timeout = .seconds(2)
         options.poll = .milliseconds(50)
         options.grace = .milliseconds(100)
         let forwarder = Forwarder(
