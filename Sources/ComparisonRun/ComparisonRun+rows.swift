@@ -12,7 +12,7 @@ extension ComparisonRun {
     /// Reads what is left of the source.
     ///
     /// - Returns: why it ended before the source did.
-    mutating func compareRows() async throws(ComparisonRunError) -> Stop? {
+    mutating func compareRows() async throws(RunError) -> Stop? {
         var lastCheckpoint = ContinuousClock.now
         show(progress.findings)
         while true {
@@ -21,7 +21,7 @@ extension ComparisonRun {
                 return stop
             }
             let room = options.rowLimit.map { Int(min($0 - taken, Int64(batchRows))) } ?? batchRows
-            let batch = try comparing {
+            let batch = try running {
                 try source.next(maximumRows: room, maximumBytes: Self.batchBytes)
             }
             guard let batch else { break }
@@ -43,7 +43,7 @@ extension ComparisonRun {
     }
 
     /// Rows that failed for a while, once more each.
-    mutating func tryAgain() async throws(ComparisonRunError) -> Stop? {
+    mutating func tryAgain() async throws(RunError) -> Stop? {
         guard taken == 0, !progress.findings.retries.isEmpty else { return nil }
         var waiting = progress.findings.retries
         progress.findings.retries = []
@@ -66,8 +66,8 @@ extension ComparisonRun {
         return nil
     }
 
-    private func rows(_ numbers: Set<Int64>, at position: SourcePosition?) throws(ComparisonRunError) -> [SourceRow] {
-        try comparing {
+    private func rows(_ numbers: Set<Int64>, at position: SourcePosition?) throws(RunError) -> [SourceRow] {
+        try running {
             var source = try Sources.open(
                 options.source, options: progress.options, limits: Self.limits, at: position)
             var rows: [SourceRow] = []
@@ -86,7 +86,7 @@ extension ComparisonRun {
     /// - Parameter position: where the batch begins that they stand in.
     private mutating func compare(
         _ rows: [SourceRow], at position: SourcePosition?
-    ) async throws(ComparisonRunError) {
+    ) async throws(RunError) {
         let outcomes = await outcomes(of: rows)
         var findings = progress.findings
         for (row, outcome) in zip(rows, outcomes) {
@@ -102,7 +102,7 @@ extension ComparisonRun {
                     receipt: Self.id(of: row), limit: options.shownPairs)
                 var lines: [UInt8] = []
                 for difference in finding.differences { lines += difference.json + [0x0A] }
-                try comparing { try output.append(lines) }
+                try running { try output.append(lines) }
             case .failure(let failure):
                 findings.tally.addFailure(failure.code, of: outcome.scope)
                 guard failure.isTemporary else { continue }
@@ -140,8 +140,8 @@ extension ComparisonRun {
     private static func id(of row: SourceRow) -> String { row.id ?? "#\(row.number)" }
 
     /// Makes everything until here durable.
-    private mutating func save() throws(ComparisonRunError) {
-        try comparing {
+    private mutating func save() throws(RunError) {
+        try running {
             try output.makeDurable()
             if let ledger { try progress.keep(in: ledger) }
         }

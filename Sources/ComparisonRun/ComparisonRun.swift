@@ -3,7 +3,7 @@ import Ledger
 import Pipeline
 import Reports
 import StoreTypes
-import StoredRows
+package import StoredRows
 
 /// One run of `compare`: from where the last one stood to the end of the source, or as far as it may go.
 ///
@@ -66,19 +66,19 @@ package struct ComparisonRun {
     package init(
         _ options: ComparisonRunOptions, comparer: RowComparer, watch: ComparisonWatch,
         write: @escaping @Sendable ([UInt8]) -> Void
-    ) throws(ComparisonRunError) {
+    ) throws(RunError) {
         self.options = options
         self.comparer = comparer
         self.watch = watch
         self.write = write
         var rows = options.sourceOptions
         rows.wholeLineKeys = RecordedPair.keys
-        (ledger, source, progress, output) = try comparing {
+        (ledger, source, progress, output) = try running {
             for report in options.reports { try ReportFile.check(report, kinds: Self.kinds) }
             let ledger = try Self.ledger(options)
             if let ledger, let progress = try ComparisonProgress(in: ledger) {
                 guard progress.options == rows else {
-                    throw ComparisonRunError.notPossible(
+                    throw RunError.notPossible(
                         "--receipt-column, --id-column and --table must be as before. --fresh begins anew")
                 }
                 let source = try Sources.open(options.source, options: rows, limits: Self.limits, at: progress.position)
@@ -96,7 +96,7 @@ package struct ComparisonRun {
     private static func ledger(_ options: ComparisonRunOptions) throws -> MigrationLedger? {
         guard let destination = options.destination, let path = options.progressPath else { return nil }
         guard Files.exists(path) || Files.isEmptyOrMissing(destination) else {
-            throw ComparisonRunError.notPossible(
+            throw RunError.notPossible(
                 "\(destination) exists, and is not this comparison's: there is no \(path)")
         }
         let ledger = try MigrationLedger(path: path)
@@ -108,8 +108,8 @@ package struct ComparisonRun {
     }
 
     /// Runs to the end, or as far as it may, and writes the reports.
-    package consuming func run() async throws(ComparisonRunError) -> Ending {
-        let comparison = try comparing { try source.comparison(with: progress.identity) }
+    package consuming func run() async throws(RunError) -> Ending {
+        let comparison = try running { try source.comparison(with: progress.identity) }
         switch comparison {
         case .same: break
         case .grown:
@@ -127,7 +127,7 @@ package struct ComparisonRun {
         if !progress.isComplete { stop = try await compareRows() }
         if stop == nil { stop = try await tryAgain() }
         let ending = ending(progress.findings, stop)
-        try comparing { for path in options.reports { try ending.report.write(to: path) } }
+        try running { for path in options.reports { try ending.report.write(to: path) } }
         return ending
     }
 

@@ -29,7 +29,13 @@ package final class BridgeStore: Sendable {
         var configuration = Configuration()
         configuration.busyMode = .timeout(Self.patience)
         configuration.prepareDatabase { db in
-            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON")
+            // A checkpoint waits for the disk twice more and writes everything again: worth one of 32 MiB. Signed texts
+            // are long; 16 MiB hold some thousand pages of the indices.
+            try db.execute(
+                sql: """
+                    PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 8192;
+                    PRAGMA cache_size = -16384
+                    """)
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
         }
         let pool = try asLedgerError(at: path) {

@@ -148,7 +148,7 @@ struct CompareCommand: AsyncParsableCommand {
             line.clear()
         }
         let ending: ComparisonRun.Ending
-        do throws(ComparisonRunError) {
+        do throws(RunError) {
             let run = try ComparisonRun(options(asks: asks), comparer: comparer, watch: watch) { Terminal.result($0) }
             ending = try await run.run()
         } catch {

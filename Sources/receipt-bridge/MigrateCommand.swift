@@ -167,12 +167,12 @@ struct MigrateCommand: AsyncParsableCommand {
         let watch = MigrationWatch()
         let display = MigrationDisplay(watch: watch)
         let ending: Migration.Ending
-        do throws(MigrationError) {
+        do throws(RunError) {
             let migration = try Migration(
                 options(withAPI: directory != nil), reader: StoredReceiptReader(trust: trust), directory: directory,
                 watch: watch,
                 say: { display.say($0) })
-            ending = try await Self.whileWatching(display, watch) { () async throws(MigrationError) in
+            ending = try await Self.whileWatching(display, watch) { () async throws(RunError) in
                 try await migration.run()
             }
         } catch {
@@ -198,8 +198,8 @@ struct MigrateCommand: AsyncParsableCommand {
     /// Shows how it goes meanwhile, and lets a first Ctrl-C or SIGTERM end the run at its next checkpoint.
     private static func whileWatching(
         _ display: MigrationDisplay, _ watch: MigrationWatch,
-        _ work: () async throws(MigrationError) -> Migration.Ending
-    ) async throws(MigrationError) -> Migration.Ending {
+        _ work: () async throws(RunError) -> Migration.Ending
+    ) async throws(RunError) -> Migration.Ending {
         let shown = Task { await display.run() }
         let signals = Task {
             for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { watch.stop() }

@@ -63,7 +63,7 @@ struct MigrationRunTests {
         #expect(otherColumn?.description.contains("--receipt-column was the usual one and is receipt-data now") == true)
         try world.write(Array(world.rows.reversed()))
         let otherSource = await world.failure()
-        #expect(otherSource?.description.contains("is not the source that this migration began with") == true)
+        #expect(otherSource?.description.contains("is not the source that this run began with") == true)
         let ending = try await world.run { $0.isFresh = true }
         #expect(ending.counts.rows == Int64(world.rows.count))
     }
@@ -159,7 +159,7 @@ final class MigrationWorld: Sendable {
 
     func run(
         directory: (any CustomerDirectory)? = nil, _ change: (inout MigrationOptions) -> Void = { _ in }
-    ) async throws(MigrationError) -> Migration.Ending {
+    ) async throws(RunError) -> Migration.Ending {
         var options = MigrationOptions(source: source.path, destination: destination.path, workers: 2)
         change(&options)
         let migration = try Migration(
@@ -168,8 +168,8 @@ final class MigrationWorld: Sendable {
         return try await migration.run()
     }
 
-    func failure(_ change: (inout MigrationOptions) -> Void = { _ in }) async -> MigrationError? {
-        do throws(MigrationError) {
+    func failure(_ change: (inout MigrationOptions) -> Void = { _ in }) async -> RunError? {
+        do throws(RunError) {
             _ = try await run(change)
             return nil
         } catch {
@@ -177,7 +177,7 @@ final class MigrationWorld: Sendable {
         }
     }
 
-    private static func reader() throws(MigrationError) -> StoredReceiptReader {
+    private static func reader() throws(RunError) -> StoredReceiptReader {
         do {
             let pki = try StandIn.pki
             var settings = Settings()

@@ -14,7 +14,7 @@ extension MigrationReport {
             do throws(LedgerError) {
                 refusals = try ledger.refusals(after: last, limit: 512)
             } catch {
-                throw MigrationError(error)
+                throw RunError(error)
             }
             guard let end = refusals.last else { break }
             for refusal in refusals {

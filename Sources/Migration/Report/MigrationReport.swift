@@ -2,6 +2,7 @@ import Foundation
 package import Ledger
 import Reports
 import StoreTypes
+package import StoredRows
 
 /// What a migration came to, for people and for programs: counts, and every refused row. Never a receipt, and of this
 /// machine nothing but the names of the files.
@@ -20,7 +21,7 @@ package struct MigrationReport: Sendable {
     /// Writes it in the format that the name of the file says, in the place of an older one.
     ///
     /// - Parameter ledger: gives the refused rows, some at a time.
-    package func write(to path: String, refusals ledger: MigrationLedger) throws(MigrationError) {
+    package func write(to path: String, refusals ledger: MigrationLedger) throws(RunError) {
         try Self.check(path)
         try reporting {
             var file = try ReportFile(path: path)
@@ -39,15 +40,15 @@ package struct MigrationReport: Sendable {
     }
 
     /// Whether a report can be written there, asked before the work and not behind it.
-    static func check(_ path: String) throws(MigrationError) {
+    static func check(_ path: String) throws(RunError) {
         try reporting { try ReportFile.check(path, kinds: [.html, .json]) }
     }
 
-    private func firstRefusals(in ledger: MigrationLedger) throws(MigrationError) -> [Refusal] {
+    private func firstRefusals(in ledger: MigrationLedger) throws(RunError) -> [Refusal] {
         do throws(LedgerError) {
             return try ledger.refusals(after: 0, limit: Int(Self.shownRefusals))
         } catch {
-            throw MigrationError(error)
+            throw RunError(error)
         }
     }
 }

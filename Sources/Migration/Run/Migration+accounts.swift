@@ -3,16 +3,16 @@ import StoredRows
 
 extension Migration {
     /// Ties the accounts of the source's token column to their customers' purchases, or says what would be tied.
-    func linkAccounts(_ directory: any CustomerDirectory) async throws(MigrationError) -> Stop? {
+    func linkAccounts(_ directory: any CustomerDirectory) async throws(RunError) -> Stop? {
         guard options.lasting.source.accountTokenColumn != nil else { return nil }
         watch.show { $0.phase = .linking }
-        try migrating { try ledger.retryFailedTokens() }
+        try running { try ledger.retryFailedTokens() }
         var last: Int64 = 0
         var purchases = 0
         var customers = 0
         var failures: [String: Int] = [:]
         while true {
-            let batch = try migrating { try ledger.customersWithToken(after: last, limit: 100) }
+            let batch = try running { try ledger.customersWithToken(after: last, limit: 100) }
             guard !batch.isEmpty else { break }
             for customer in batch {
                 if let stop, stop != .rowLimit { return stop }
@@ -26,13 +26,13 @@ extension Migration {
                     failure = await directory.setAccountToken(token, of: identifier, customer: customer)
                 }
                 if let failure { failures[failure, default: 0] += 1 }
-                try migrating {
+                try running {
                     try ledger.note(tokenState: failure ?? "set", of: customer.key)
                     try ledger.commit()
                 }
             }
         }
-        let several = try migrating { try ledger.customersWithSeveralTokens() }
+        let several = try running { try ledger.customersWithSeveralTokens() }
         if several > 0 { say("\(several) customers have rows with different account tokens: theirs are not set") }
         say(
             options.accountTokens == .set

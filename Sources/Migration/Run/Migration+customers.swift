@@ -1,11 +1,12 @@
 import Ledger
+import StoredRows
 
 extension Migration {
     /// Rows are staged, customers asked about, and then the result is written.
-    mutating func runWithAPI() async throws(MigrationError) -> Ending {
+    mutating func runWithAPI() async throws(RunError) -> Ending {
         guard let directory else { throw .notPossible("--with-api needs a configuration with an app that has a key") }
         let ledger = ledger
-        try migrating {
+        try running {
             if options.isRefresh {
                 try ledger.refreshCustomers()
                 progress.isFinished = false
@@ -30,13 +31,13 @@ extension Migration {
         return try ending(stop: stop, writes: true)
     }
 
-    private mutating func ending(stop: Stop?, writes: Bool) throws(MigrationError) -> Ending {
-        let tally = try migrating { try ledger.tally() }
+    private mutating func ending(stop: Stop?, writes: Bool) throws(RunError) -> Ending {
+        let tally = try running { try ledger.tally() }
         var ending = ending(stop: stop)
         ending.customers = tally
         guard writes else { return ending }
         ending.counts = try writeResult()
-        try migrating {
+        try running {
             progress.isFinished = stop == nil && tally.waiting == 0 && tally.failed == 0
             if progress.whole != nil { progress.whole = ending.counts }
             try progress.keep(in: ledger)
@@ -79,7 +80,7 @@ extension Migration {
     }
 
     /// Each customer once, several at the same time; what became of them is durable every second.
-    private mutating func askAboutCustomers(_ directory: any CustomerDirectory) async throws(MigrationError) -> Stop? {
+    private mutating func askAboutCustomers(_ directory: any CustomerDirectory) async throws(RunError) -> Stop? {
         watch.show { $0.phase = .asking }
         do {
             return try await withThrowingTaskGroup(of: Event.self) { group in
@@ -133,7 +134,7 @@ extension Migration {
                 return stop
             }
         } catch {
-            try migrating { throw error }
+            try running { throw error }
             return nil
         }
     }

@@ -1,16 +1,18 @@
+import StoredRows
+
 extension Migration {
     /// Rows go into the result as they are read.
-    mutating func runOffline() async throws(MigrationError) -> Ending {
+    mutating func runOffline() async throws(RunError) -> Ending {
         guard !options.isPlan else {
             throw .notPossible("--plan is for --with-api: without it no calls are made")
         }
-        var sink = try migrating {
+        var sink = try running {
             try Sinks.open(
                 options.destination, withAPI: false, at: isDestinationOurs ? progress.checkpoint.sink : nil)
         }
         let stop = try await readRows(
             write: { try sink.write($0.result) }, checkpoint: { try sink.checkpoint() })
-        try migrating {
+        try running {
             try sink.close()
             progress.isFinished = stop == nil
             try progress.keep(in: ledger)

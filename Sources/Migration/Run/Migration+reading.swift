@@ -11,15 +11,15 @@ extension Migration {
     /// - Returns: why it ended before the source did.
     mutating func readRows(
         write: (DecodedRow) throws -> WriteResult, checkpoint: () throws -> SinkPosition
-    ) async throws(MigrationError) -> Stop? {
+    ) async throws(RunError) -> Stop? {
         guard progress.whole == nil else { return nil }
         do {
-            try migrating { try ledger.forgetRows(after: progress.checkpoint.counts.rows) }
+            try running { try ledger.forgetRows(after: progress.checkpoint.counts.rows) }
             return try await decodeAll(write: write, checkpoint: checkpoint)
-        } catch let error as MigrationError {
+        } catch let error as RunError {
             throw error
         } catch {
-            try migrating { throw error }
+            try running { throw error }
             return nil
         }
     }

@@ -3,9 +3,9 @@ import StoredRows
 
 extension Migration {
     /// The whole result anew, from the ledger, and in one step in the place of the old one.
-    func writeResult() throws(MigrationError) -> MigrationCounts {
+    func writeResult() throws(RunError) -> MigrationCounts {
         watch.show { $0.phase = .writing }
-        return try migrating {
+        return try running {
             let draft = Files.draft(of: options.destination)
             try Files.remove(draft)
             var sink = try Sinks.open(draft, withAPI: true, at: nil)

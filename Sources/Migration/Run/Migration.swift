@@ -1,7 +1,7 @@
 package import Ledger
 package import Pipeline
 import StoreTypes
-import StoredRows
+package import StoredRows
 
 /// One run of a migration: from where the last one stood to its end, or as far as it may go.
 ///
@@ -74,7 +74,7 @@ package struct Migration {
     package init(
         _ options: MigrationOptions, reader: StoredReceiptReader, directory: (any CustomerDirectory)?,
         watch: MigrationWatch, say: @escaping @Sendable (String) -> Void
-    ) throws(MigrationError) {
+    ) throws(RunError) {
         self.options = options
         self.reader = reader
         self.directory = directory
@@ -87,7 +87,7 @@ package struct Migration {
             throw .notPossible(
                 "\(options.destination) exists, and is not this migration's: there is no \(options.progressPath)")
         }
-        (ledger, source, progress) = try migrating {
+        (ledger, source, progress) = try running {
             let ledger = try MigrationLedger(path: options.progressPath)
             if options.isFresh {
                 try ledger.removeAll()
@@ -96,7 +96,7 @@ package struct Migration {
             if let progress = try MigrationProgress(in: ledger) {
                 let differences = options.lasting.differences(from: progress.options)
                 guard differences.isEmpty else {
-                    throw MigrationError.notPossible(
+                    throw RunError.notPossible(
                         "\(differences.joined(separator: "; ")). --fresh begins anew")
                 }
                 let source = try Sources.open(
@@ -110,9 +110,9 @@ package struct Migration {
     }
 
     /// Runs to the end, or as far as it may, and writes the reports.
-    package consuming func run() async throws(MigrationError) -> Ending {
+    package consuming func run() async throws(RunError) -> Ending {
         var ending = try await work()
-        if options.lasting.withAPI, ending.customers == nil { ending.customers = try migrating { try ledger.tally() } }
+        if options.lasting.withAPI, ending.customers == nil { ending.customers = try running { try ledger.tally() } }
         ending.history = progress.history
         ending.taken = taken
         ending.duration = begin.duration(to: clock.now)
@@ -121,8 +121,8 @@ package struct Migration {
         return ending
     }
 
-    private mutating func work() async throws(MigrationError) -> Ending {
-        let comparison = try migrating { try source.comparison(with: progress.identity) }
+    private mutating func work() async throws(RunError) -> Ending {
+        let comparison = try running { try source.comparison(with: progress.identity) }
         switch comparison {
         case .same:
             if progress.isFinished, !options.isRefresh, options.accountTokens == .dryRun {
@@ -140,7 +140,7 @@ package struct Migration {
         }
         progress.history.begin(at: .now)
         let ending = try await workOn()
-        try migrating {
+        try running {
             progress.history.end(at: .now)
             countCalls()
             try progress.keep(in: ledger)
@@ -148,7 +148,7 @@ package struct Migration {
         return ending
     }
 
-    private mutating func workOn() async throws(MigrationError) -> Ending {
+    private mutating func workOn() async throws(RunError) -> Ending {
         watch.show { [progress, source] in
             $0.fraction = source.fraction
             $0.earlierFraction = source.fraction ?? 0

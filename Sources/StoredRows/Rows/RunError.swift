@@ -1,8 +1,7 @@
 package import Ledger
-import StoredRows
 
-/// Why a migration ended before its end.
-package enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible {
+/// Why a run over stored rows ended before its end.
+package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
     /// It cannot begin, or go on, as it was told; nothing was lost.
     case notPossible(String)
     /// Something that passes stood in the way: a full disk, a locked database. The same command goes on.
@@ -14,11 +13,12 @@ package enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible 
         }
     }
 
-    static func anotherSource(_ path: String, reason: String) -> MigrationError {
-        .notPossible("\(path) is not the source that this migration began with: \(reason). --fresh begins anew")
+    /// The source is not the one that the run before this one read.
+    package static func anotherSource(_ path: String, reason: String) -> RunError {
+        .notPossible("\(path) is not the source that this run began with: \(reason). --fresh begins anew")
     }
 
-    init(_ error: SourceError) {
+    package init(_ error: SourceError) {
         switch error.code {
         case .locked, .notReadable: self = .interrupted("the source: \(error)")
         case .changed: self = .anotherSource(error.place, reason: error.reason)
@@ -26,7 +26,7 @@ package enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible 
         }
     }
 
-    init(_ error: SinkError) {
+    package init(_ error: SinkError) {
         switch error.code {
         case .full, .locked, .failed: self = .interrupted("the destination: \(error)")
         default: self = .notPossible("the destination: \(error)")
@@ -34,7 +34,7 @@ package enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible 
     }
 
     /// Of a report: the result is written all the same.
-    init(report error: SinkError) {
+    package init(report error: SinkError) {
         switch error.code {
         case .full, .locked, .failed: self = .interrupted("the report: \(error)")
         default: self = .notPossible("the report: \(error)")
@@ -49,28 +49,28 @@ package enum MigrationError: Error, Sendable, Hashable, CustomStringConvertible 
     }
 }
 
-/// Writes a report, with its errors as a migration's.
-func reporting<Result>(_ body: () throws -> Result) throws(MigrationError) -> Result {
+/// Writes a report, with its errors as a run's.
+package func reporting<Result>(_ body: () throws -> Result) throws(RunError) -> Result {
     do {
         return try body()
     } catch let error as SinkError {
-        throw MigrationError(report: error)
+        throw RunError(report: error)
     } catch {
-        return try migrating { throw error }
+        return try running { throw error }
     }
 }
 
-/// Calls of the three parts, with their errors as a migration's.
-func migrating<Result>(_ body: () throws -> Result) throws(MigrationError) -> Result {
+/// Calls of the parts of a run, with their errors as its own.
+package func running<Result>(_ body: () throws -> Result) throws(RunError) -> Result {
     do {
         return try body()
     } catch let error as SourceError {
-        throw MigrationError(error)
+        throw RunError(error)
     } catch let error as SinkError {
-        throw MigrationError(error)
+        throw RunError(error)
     } catch let error as LedgerError {
-        throw MigrationError(error)
-    } catch let error as MigrationError {
+        throw RunError(error)
+    } catch let error as RunError {
         throw error
     } catch {
         throw .notPossible("\(error)")
