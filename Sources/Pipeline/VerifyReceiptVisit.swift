@@ -1,0 +1,296 @@
+import AppStore
+import Ledger
+import Logging
+import Purchases
+import ReceiptDecoding
+import Rendering
+import StoreTypes
+
+extension VerifyReceiptPipeline {
+    /// One request on its way through the sources of its app.
+    struct Visit {
+        let request: VerifyReceiptRequest
+        let route: AppleWalk.Route
+        let sighting: Sighting
+        let app: AppSettings
+        let manner: Manner
+        /// Of the request, where its answer may be given again.
+        let memoryKey: [UInt8]?
+        let now: Timestamp
+        let pipeline: VerifyReceiptPipeline
+
+        /// A source's word: a verdict, or why the next one is asked.
+        enum Word {
+            case verdict(PipelineReply)
+            /// `spare` goes back if nothing else answers.
+            case pass(spare: PipelineReply)
+            /// Nothing is left behind: it was only looked whether the answer is at hand.
+            case passSilently
+            /// The same, and the receipt alone is not to answer.
+            case passToApple(spare: PipelineReply)
+        }
+
+        func answer() async -> PipelineReply {
+            if let refusal = refusal() { return refusal }
+            let password = PasswordVerdict(
+                request.password, for: app, hasAutoRenewable: authenticReceipt?.contents.hasAutoRenewable ?? false)
+            if case .missing = password {
+                // The other endpoint's receipt is sent there first, with a password or without.
+                if let elsewhere = authenticReceipt.flatMap(misroutedStatus) {
+                    return reply(.failure(elsewhere), from: .receipt)
+                }
+                return reply(.wrongSharedSecret(environment: environment), from: .receipt)
+            }
+            let sources = manner.sources ?? app.answer
+            var spare: PipelineReply?
+            var receiptMayAnswer = true
+            for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
+                let word: Word
+                switch source {
+                case .apple: word = await askApple(password)
+                case .api: word = await askServerAPI(password)
+                case .receipt: word = readReceipt(password, isFallback: index > 0)
+                case .stored:
+                    let asked = sources[..<index]
+                    word = await readStore(password, isFallback: asked.contains(.api) || asked.contains(.apple))
+                }
+                switch word {
+                case .verdict(let reply): return reply
+                case .pass(let reply): spare = spare ?? reply
+                case .passSilently: continue
+                case .passToApple(let reply):
+                    spare = spare ?? reply
+                    receiptMayAnswer = false
+                }
+            }
+            return spare ?? unavailable(from: sources.last ?? .receipt)
+        }
+
+        // MARK: - Sources
+
+        private func askApple(_ password: PasswordVerdict) async -> Word {
+            guard let apple = pipeline.apple else { return .pass(spare: unavailable(from: .apple)) }
+            var replacement: SharedSecret?
+            if case .fine(let secret) = password { replacement = secret }
+            let outcome = await apple.answer(
+                body: request.forwardedBody(password: replacement), route: route,
+                isVerifiedHere: authenticReceipt != nil)
+            switch outcome {
+            case .pass(let answer, let environment):
+                note(answer, from: environment)
+                if let authenticReceipt { pipeline.lessons.learn(from: answer, to: authenticReceipt) }
+                return .verdict(passed(answer, from: environment))
+            case .unavailable(let last, let environment, let reason):
+                pipeline.logger.warning(
+                    "Apple has no answer",
+                    metadata: [
+                        "bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment)",
+                        "reason": "\(reason)",
+                    ])
+                return .pass(spare: last.map { passed($0, from: environment) } ?? unavailable(from: .apple))
+            }
+        }
+
+        private func readReceipt(_ password: PasswordVerdict, isFallback: Bool) -> Word {
+            let receipt: Receipt
+            switch trusted(password, by: .receipt) {
+            case .success(let authentic): receipt = authentic
+            case .failure(let refusal): return refusal.word
+            }
+            return read(receipt, isFallback: isFallback)
+        }
+
+        private func read(_ receipt: Receipt, isFallback: Bool) -> Word {
+            let revocations = pipeline.lessons.revocations
+            let history = PurchaseHistory(
+                receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
+            if isFallback, app.staleSubscription == .retry, history.receipt.mayBeStale(at: now) {
+                return .pass(spare: unavailable(from: .receipt))
+            }
+            return .verdict(answer(history, from: .receipt))
+        }
+
+        /// What is kept, written as if the Server API had told it just now. Named before the sources that ask Apple it
+        /// answers what is as good as asking; named after them also what is older, where it cannot be stale.
+        private func readStore(_ password: PasswordVerdict, isFallback: Bool) async -> Word {
+            let receipt: Receipt
+            switch trusted(password, by: .stored) {
+            case .success(let authentic): receipt = authentic
+            case .failure(let refusal): return refusal.word
+            }
+            let keys = pipeline.lessons.lookupKeys(of: receipt)
+            guard !keys.isEmpty else { return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
+            let scope = LedgerScope(bundleId: receipt.bundleId, environment: receipt.environment)
+            guard let word = await pipeline.stored?.word(on: keys, in: scope, at: now) else { return .passSilently }
+            let isLastGood = isFallback && (app.staleSubscription == .answer || !word.mayBeStale(at: now))
+            guard word.isCurrent(at: now, maximumAge: app.storedMaxAge * 1_000) || isLastGood else {
+                return .passSilently
+            }
+            let history = PurchaseHistory(
+                receipt: receipt, records: word.records, configuredAppAppleId: app.appAppleId)
+            let reply = answer(history, from: .stored)
+            if !isFallback { remember(reply, to: receipt, made: word, in: scope) }
+            return .verdict(reply)
+        }
+
+        /// Only what does not change with time alone: an iOS 6 answer may, and what Apple once named for a receipt.
+        private func remember(_ reply: PipelineReply, to receipt: Receipt, made word: StoredWord, in scope: LedgerScope)
+        {
+            let keys = receipt.contents.lookupKeys
+            guard let memoryKey, let serial = word.serial, app.answer.first == .stored, !keys.isEmpty,
+                let answer = DatedAnswer(reply.answer, requestDate: now)
+            else { return }
+            pipeline.memory?.keep(
+                .init(app: app, scope: scope, keys: keys, serial: serial, answer: answer), for: memoryKey)
+        }
+
+        private func askServerAPI(_ password: PasswordVerdict) async -> Word {
+            let receipt: Receipt
+            switch trusted(password, by: .api) {
+            case .success(let authentic): receipt = authentic
+            case .failure(let refusal): return refusal.word
+            }
+            let keys = pipeline.lessons.lookupKeys(of: receipt)
+            // Nothing was ever bought that somebody could be asked about: the receipt knows it all.
+            guard !keys.isEmpty else { return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
+            do throws(ServerAPIError) {
+                guard let reply = try await reply(to: receipt, keys: keys, isFresh: manner.isFresh) else {
+                    return .pass(spare: unavailable(from: .api))
+                }
+                return .verdict(reply)
+            } catch {
+                pipeline.logger.warning(
+                    "the Server API has no answer",
+                    metadata: [
+                        "bundleId": "\(receipt.bundleId)", "environment": "\(receipt.environment)",
+                        "reason": "\(error)",
+                    ])
+                return error.isUnknownTransaction ? unknown(receipt) : .pass(spare: refusal(error, of: receipt))
+            }
+        }
+
+        /// Nil where the app has no key.
+        private func reply(
+            to receipt: Receipt, keys: LookupKeys, isFresh: Bool
+        ) async throws(ServerAPIError) -> PipelineReply? {
+            guard
+                let records = try await pipeline.serverAPI?.records(
+                    for: keys, bundleId: receipt.bundleId, environment: receipt.environment, isFresh: isFresh,
+                    priority: manner.priority)
+            else { return nil }
+            pipeline.lessons.revocations.remember(records, of: receipt.bundleId)
+            let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: app.appAppleId)
+            let reply = answer(history, from: .api)
+            guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: now) else {
+                return reply
+            }
+            // The news of a renewal can be minutes behind its due time: once more, before somebody is locked out.
+            await pipeline.sleep(.milliseconds(500))
+            return (try? await self.reply(to: receipt, keys: keys, isFresh: true)) ?? reply
+        }
+
+        /// Authentic, but the Server API does not know it.
+        private func unknown(_ receipt: Receipt) -> Word {
+            switch app.unknownTransaction {
+            case .accountNotFound: .passToApple(spare: reply(.accountNotFound(environment: environment), from: .api))
+            case .receipt:
+                switch read(receipt, isFallback: true) {
+                case .verdict(let reply), .pass(let reply), .passToApple(let reply): .pass(spare: reply)
+                case .passSilently: .passSilently
+                }
+            }
+        }
+
+        private func refusal(_ error: ServerAPIError, of receipt: Receipt) -> PipelineReply {
+            reply(error.answer(in: receipt.environment), from: .api)
+        }
+
+        /// What keeps a source of ours from answering.
+        private struct Refusal: Error {
+            let word: Word
+        }
+
+        /// The receipt, if it is authentic, came to its own endpoint, and with a password that is not wrong: what every
+        /// source but Apple's own endpoint needs.
+        private func trusted(_ password: PasswordVerdict, by source: AnswerSource) -> Result<Receipt, Refusal> {
+            let receipt: Receipt
+            switch sighting {
+            case .authentic(let authentic): receipt = authentic
+            case .rejected(let error, _):
+                guard let status = error.status else {
+                    return .failure(Refusal(word: .pass(spare: unavailable(from: source))))
+                }
+                return .failure(Refusal(word: .verdict(reply(.failure(status), from: .receipt))))
+            }
+            if let elsewhere = misroutedStatus(receipt) {
+                return .failure(Refusal(word: .verdict(reply(.failure(elsewhere), from: .receipt))))
+            }
+            if case .wrong = password {
+                let answer = VerifyReceiptAnswer.wrongSharedSecret(environment: receipt.environment)
+                return .failure(Refusal(word: .verdict(reply(answer, from: .receipt))))
+            }
+            return .success(receipt)
+        }
+
+        private func answer(_ history: PurchaseHistory, from source: AnswerSource) -> PipelineReply {
+            let options = AnswerOptions(
+                excludesOldTransactions: request.excludesOldTransactions,
+                latestReceiptInfoOrder: app.latestReceiptInfoOrder)
+            return reply(
+                pipeline.renderer.answer(history: history, requestDate: now, options: options), from: source)
+        }
+
+        // MARK: - Rules
+
+        private var authenticReceipt: Receipt? {
+            if case .authentic(let receipt) = sighting { receipt } else { nil }
+        }
+
+        private var environment: AppStoreEnvironment { sighting.environment(on: route) }
+
+        /// The app's own rules, before any source is asked.
+        private func refusal() -> PipelineReply? {
+            guard app.sandbox == .deny else { return nil }
+            let claimed: AppStoreEnvironment?
+            switch sighting {
+            case .authentic(let receipt): claimed = receipt.environment
+            case .rejected(_, let claims): claimed = claims.environment
+            }
+            guard claimed == .sandbox || route == .only(.sandbox) else { return nil }
+            return reply(.failure(.notAuthentic), from: .receipt)
+        }
+
+        /// 21007 and 21008, where the client named an endpoint.
+        private func misroutedStatus(_ receipt: Receipt) -> VerifyReceiptStatus? {
+            guard case .only(let environment) = route, environment != receipt.environment else { return nil }
+            return environment == .production ? .sandboxReceipt : .productionReceipt
+        }
+
+        // MARK: - Replies
+
+        private func reply(_ answer: VerifyReceiptAnswer, from source: AnswerSource) -> PipelineReply {
+            PipelineReply(answer, source: source, environment: environment)
+        }
+
+        private func passed(_ answer: AppleAnswer, from environment: AppStoreEnvironment) -> PipelineReply {
+            PipelineReply(
+                VerifyReceiptAnswer(status: answer.status, body: answer.body), source: .apple, environment: environment)
+        }
+
+        private func unavailable(from source: AnswerSource) -> PipelineReply {
+            reply(.temporarilyUnavailable(isRetryable: true), from: source)
+        }
+
+        /// Verdicts of Apple's that an operator wants to know of.
+        private func note(_ answer: AppleAnswer, from environment: AppStoreEnvironment) {
+            guard answer.status == .notAuthentic || answer.status == .accountNotFound else { return }
+            pipeline.logger.notice(
+                "Apple's verdict passed on",
+                metadata: [
+                    "status": "\(answer.status)", "bundleId": "\(app.bundleId?.rawValue ?? "-")",
+                    "environment": "\(environment)",
+                    "authenticHere": "\(authenticReceipt != nil)",
+                ])
+        }
+    }
+}
