@@ -131,7 +131,8 @@ struct CatchUpTests {
         var first = try await answers(server.port)
         let straight = first.count { $0.source == "stored" }
         print("\(receipts.count) receipts, \(straight) answered from the store at once")
-        #expect(straight > receipts.count / 4)
+        // The others had an upgrade, a new subscription or an end without a word: they are looked up first.
+        #expect(straight > receipts.count / 10)
         // What the store passed on was looked up, and is stored now.
         first = try await answers(server.port)
         let again = try await answers(server.port)
