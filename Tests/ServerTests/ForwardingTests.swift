@@ -130,5 +130,7 @@ struct ForwardingTests {
         #expect(
             Set(good.requests.compactMap { $0.header("Receipt-Bridge-Delivery") }) == ["n0", "n1", "n2", "n3", "n4"])
         #expect(good.requests.allSatisfy { $0.path == "/in?x=1" && $0.head[0].hasPrefix("POST ") })
+        // Until here: an optimiser would close their doors before anybody came.
+        withExtendedLifetime(bad) {}
     }
 }
