@@ -21,20 +21,36 @@ package struct VerifyReceiptClient: Sendable {
     }
 
     /// Posts the body as it is and returns before the timeout is over; a cancelled task gets the outage `cancelled`.
+    ///
+    /// - Parameter isRepetition: the same was asked before, for the same client.
     package func send(
-        body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration
+        body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRepetition: Bool = false
     ) async -> VerifyReceiptReply {
         guard let url = endpoints[environment] else {
             return .outage(UpstreamFailure(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)"))
         }
         do throws(TransportError) {
-            let request = try HTTPRequest(
+            var request = try HTTPRequest(
                 method: .post, url: url, headers: ["Content-Type": "application/json"], body: body, timeout: timeout,
                 connectTimeout: min(connectTimeout, timeout), maximumResponseBytes: maximumResponseBytes)
+            request.isRepetition = isRepetition
+            request.isUsable = Self.isUsable
             return Self.reply(to: try await transport.send(request), from: url.host)
         } catch {
             return .outage(UpstreamFailure(error))
         }
+    }
+
+    /// Longer answers are not read twice.
+    private static let longestFailure = 1_024
+
+    /// Whether a 200 is verifyReceipt's, and no page of whatever stands in its place. An answer with a receipt in it is
+    /// long, and only looked at: one cut off in its middle passes here.
+    private static func isUsable(_ response: HTTPResponse) -> Bool {
+        guard response.status == 200 else { return true }
+        guard let first = response.body.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") else { return false }
+        guard response.body.count <= longestFailure else { return true }
+        return (try? StatusScanner.scan(response.body))?.status != nil
     }
 
     /// What a response means: 200 with a status is a verdict, all else is an outage.

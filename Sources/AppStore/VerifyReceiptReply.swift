@@ -85,6 +85,9 @@ extension UpstreamFailure {
         self.init(Code(rawValue: error.code.rawValue), at: error.place, error.reason)
     }
 
+    /// Whether nothing was sent, to spare the service: asking again at once is no use.
+    package var isRefusal: Bool { TransportError.Code(rawValue: code.rawValue).isRefusal }
+
     /// True when the same request may succeed soon.
     package var isTemporary: Bool {
         switch code {

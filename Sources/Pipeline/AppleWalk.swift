@@ -31,6 +31,8 @@ package struct AppleWalk: Sendable {
     private var environment: AppStoreEnvironment
     private var repetitions = 0
     private var malformedAnswers = 0
+    /// Why there was no answer the last time.
+    private var failure: (last: AppleAnswer?, reason: String)?
 
     /// - Parameter isVerifiedHere: the receipt is authentic by our own check, so that Apple's 21002 cannot be meant.
     package init(route: Route, isVerifiedHere: Bool) {
@@ -48,6 +50,7 @@ package struct AppleWalk: Sendable {
     package mutating func received(_ reply: VerifyReceiptReply) -> Instruction {
         switch reply {
         case .answer(let answer): received(answer)
+        case .outage(let failure) where failure.isRefusal: refused(failure)
         case .outage(let failure): again(unless: !failure.isTemporary, last: nil, reason: "\(failure)")
         }
     }
@@ -85,11 +88,17 @@ package struct AppleWalk: Sendable {
         return again(unless: false, last: nil, reason: reason)
     }
 
+    /// That Apple is not asked now says less than what it failed of before.
+    private func refused(_ refusal: UpstreamFailure) -> Instruction {
+        .unavailable(last: failure?.last, from: environment, reason: failure?.reason ?? "\(refusal)")
+    }
+
     private mutating func again(unless isFinal: Bool, last: AppleAnswer?, reason: String) -> Instruction {
         guard !isFinal, repetitions < Self.pauses.count else {
             return .unavailable(last: last, from: environment, reason: reason)
         }
         repetitions += 1
+        failure = (last, reason)
         return .ask(environment, afterMilliseconds: Self.pauses[repetitions - 1])
     }
 }

@@ -29,7 +29,8 @@ package struct BatchVerifyReceipt: Sendable {
         }
         writer.endObject()
         let outcome = await source.answer(
-            body: writer.finish(), route: .auto, isVerifiedHere: receipt.isVerified)
+            body: writer.finish(), route: .auto, isVerifiedHere: receipt.isVerified,
+            within: RequestDeadline.usual)
         switch outcome {
         case .pass(let answer, _): return answer
         case .unavailable: return nil

@@ -13,16 +13,18 @@ package struct CustomerViewPipeline: Sendable {
     private let serverAPI: ServerAPISource?
     private let revocations: RevocationMemory
     private let renderer: CustomerViewRenderer
+    private let deadline: Duration
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
 
     /// - Parameters:
     ///   - serverAPI: nil where nobody may be asked.
     ///   - revocations: shared with whoever else learns of some.
+    ///   - deadline: for one request.
     init(
         decoder: ReceiptDecoder, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
-        revocations: RevocationMemory, renderer: CustomerViewRenderer, now: @escaping @Sendable () -> Timestamp,
-        logger: Logger
+        revocations: RevocationMemory, renderer: CustomerViewRenderer, deadline: Duration,
+        now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
         self.decoder = decoder
         self.verifier = verifier
@@ -30,6 +32,7 @@ package struct CustomerViewPipeline: Sendable {
         self.serverAPI = serverAPI
         self.revocations = revocations
         self.renderer = renderer
+        self.deadline = deadline
         self.now = now
         self.logger = logger
     }
@@ -154,7 +157,10 @@ package struct CustomerViewPipeline: Sendable {
         for keys: LookupKeys, of app: ConfiguredApp, in environment: AppStoreEnvironment?
     ) async throws(CustomerViewError) -> CustomerRecords {
         do throws(ServerAPIError) {
-            if let records = try await serverAPI?.records(for: keys, bundleId: app.bundleId, environment: environment) {
+            if let records = try await serverAPI?.records(
+                for: keys, bundleId: app.bundleId, environment: environment,
+                within: RequestDeadline(deadline).share(before: 0))
+            {
                 revocations.remember(records, of: app.bundleId)
                 return records
             }

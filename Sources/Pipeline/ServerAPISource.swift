@@ -56,14 +56,16 @@ package struct ServerAPISource: Sendable {
     ///   - environment: nil asks production, then the sandbox.
     ///   - isFresh: asks in any case, though not for long: there is an answer already.
     ///   - priority: who asks.
+    ///   - limit: for all calls, pauses and waiting together.
     func records(
         for keys: LookupKeys, bundleId: BundleIdentifier, environment: AppStoreEnvironment?, isFresh: Bool = false,
-        priority: HourlyBudget.Priority = .live
+        priority: HourlyBudget.Priority = .live, within limit: Duration
     ) async throws(ServerAPIError) -> CustomerRecords? {
         guard let app = apps[bundleId] else { return nil }
         let key = RecordCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
         if !isFresh, let records = cache.records(for: key, at: now()) { return records }
-        return try await ask(app, key, CallOptions(priority: priority, timeLimit: isFresh ? .seconds(3) : .seconds(9)))
+        let limit = isFresh ? min(limit, .seconds(3)) : limit
+        return try await ask(app, key, CallOptions(priority: priority, timeLimit: limit))
     }
 
     /// Asks in any case, when the budget of those who have time allows it: what comes back is kept.

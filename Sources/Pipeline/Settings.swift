@@ -81,6 +81,8 @@ package struct Settings: Sendable {
     /// Stands in for the secret of every configured app that has none of its own.
     package var sharedSecret: SharedSecret?
     package var unknownApps = UnknownApps.pass
+    /// From a request to its answer, whatever the App Store does.
+    package var deadline = RequestDeadline.usual
     /// Any of them opens `/v1/*` on the public listener; without one it is closed there.
     package var tokens: [Redacted<String>] = []
     package var apps: [AppSettings] = []
@@ -167,4 +169,7 @@ package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
     case stored
     /// The authenticated receipt alone.
     case receipt
+
+    /// Whether somebody outside is asked.
+    var asks: Bool { self == .apple || self == .api }
 }

@@ -52,6 +52,7 @@ package enum SettingsFile {
         settings.usesTolerantProfile = root.choice("profile", of: Profile.self) == .tolerant
         readTrust(root, into: &settings)
         readUpstream(root, into: &settings)
+        readDeadline(root, into: &settings)
         settings.sharedSecret = root.secret("sharedSecret")
         if let unknownApps = root.choice("unknownApps", of: Settings.UnknownApps.self) {
             settings.unknownApps = unknownApps
@@ -86,6 +87,12 @@ package enum SettingsFile {
         } else {
             root.file.note("store: expected sqlite:PATH, or none")
         }
+    }
+
+    private static func readDeadline(_ root: SettingsNode, into settings: inout Settings) {
+        guard let seconds = root.number("deadlineSeconds") else { return }
+        settings.deadline = .seconds(seconds)
+        if !(1...30).contains(seconds) { root.file.note("deadlineSeconds: expected 1 to 30") }
     }
 
     private static func readTrust(_ root: SettingsNode, into settings: inout Settings) {

@@ -58,10 +58,11 @@ package struct Pipelines: Sendable {
             stored: store.map {
                 StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
             },
-            lessons: lessons, renderer: AnswerRenderer(tables: tables), now: now, sleep: sleep, logger: logger)
+            lessons: lessons, renderer: AnswerRenderer(tables: tables), deadline: settings.deadline, now: now,
+            sleep: sleep, logger: logger)
         customerView = CustomerViewPipeline(
             decoder: decoder, verifier: verifier, apps: apps, serverAPI: serverAPI, revocations: revocations,
-            renderer: CustomerViewRenderer(tables: tables), now: now, logger: logger)
+            renderer: CustomerViewRenderer(tables: tables), deadline: settings.deadline, now: now, logger: logger)
         notifications = NotificationIntake(
             apps: apps, verifier: verifier, decoder: ReceiptDecoder(trust: decoder.trust, profile: .tolerant),
             store: store, serverAPI: serverAPI, revocations: revocations, changes: changes, now: now, logger: logger)

@@ -17,6 +17,8 @@ package struct VerifyReceiptPipeline: Sendable {
     /// Nil where no app is answered from the store first.
     let memory: AnswerMemory?
     let renderer: AnswerRenderer
+    /// From a request to its answer.
+    let deadline: Duration
     let now: @Sendable () -> Timestamp
     let sleep: @Sendable (Duration) async -> Void
     let logger: Logger
@@ -26,10 +28,11 @@ package struct VerifyReceiptPipeline: Sendable {
     ///   - serverAPI: the same.
     ///   - stored: nil where nothing is remembered; then that source is passed over.
     ///   - lessons: its revocations are shared with whoever else learns of some.
+    ///   - deadline: from a request to its answer.
     ///   - sleep: passes the time before a renewal that is due is asked for once more.
     init(
         decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, serverAPI: ServerAPISource?,
-        stored: StoredSource?, lessons: AppleLessons, renderer: AnswerRenderer,
+        stored: StoredSource?, lessons: AppleLessons, renderer: AnswerRenderer, deadline: Duration,
         now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async -> Void, logger: Logger
     ) {
         self.decoder = decoder
@@ -40,6 +43,7 @@ package struct VerifyReceiptPipeline: Sendable {
         memory = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? AnswerMemory() : nil
         self.lessons = lessons
         self.renderer = renderer
+        self.deadline = deadline
         self.now = now
         self.sleep = sleep
         self.logger = logger
@@ -94,7 +98,7 @@ package struct VerifyReceiptPipeline: Sendable {
         case .app(let app):
             var reply = await Visit(
                 request: request, route: route, sighting: sighting, app: app, manner: manner,
-                memoryKey: memoryKey, now: now(), pipeline: self
+                memoryKey: memoryKey, now: now(), deadline: RequestDeadline(deadline), pipeline: self
             ).answer()
             if case .authentic(let receipt) = sighting { reply.authenticApp = receipt.bundleId }
             return reply
@@ -105,7 +109,10 @@ package struct VerifyReceiptPipeline: Sendable {
     private func remembered(_ key: [UInt8]) async -> PipelineReply? {
         guard let entry = memory?[key] else { return nil }
         let now = now()
-        guard let word = await stored?.word(on: entry.keys, in: entry.scope, at: now), word.serial == entry.serial,
+        guard
+            let word = await stored?.word(
+                on: entry.keys, in: entry.scope, at: now, within: RequestDeadline(deadline).reading(before: 1)),
+            word.serial == entry.serial,
             word.isCurrent(at: now, maximumAge: entry.app.storedMaxAge * 1_000),
             let answer = entry.answer.answer(requestDate: now)
         else { return nil }

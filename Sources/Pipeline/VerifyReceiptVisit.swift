@@ -17,6 +17,7 @@ extension VerifyReceiptPipeline {
         /// Of the request, where its answer may be given again.
         let memoryKey: [UInt8]?
         let now: Timestamp
+        let deadline: RequestDeadline
         let pipeline: VerifyReceiptPipeline
 
         /// A source's word: a verdict, or why the next one is asked.
@@ -45,14 +46,17 @@ extension VerifyReceiptPipeline {
             var spare: PipelineReply?
             var receiptMayAnswer = true
             for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
+                // Nobody waits for the answer of a client that went away.
+                if source.asks, Task.isCancelled { break }
                 let word: Word
                 switch source {
-                case .apple: word = await askApple(password)
-                case .api: word = await askServerAPI(password)
+                case .apple: word = await askApple(password, within: share(before: sources[(index + 1)...]))
+                case .api: word = await askServerAPI(password, within: share(before: sources[(index + 1)...]))
                 case .receipt: word = readReceipt(password, isFallback: index > 0)
                 case .stored:
-                    let asked = sources[..<index]
-                    word = await readStore(password, isFallback: asked.contains(.api) || asked.contains(.apple))
+                    word = await readStore(
+                        password, isFallback: sources[..<index].contains(where: \.asks),
+                        within: deadline.reading(before: sources[(index + 1)...].count(where: \.asks)))
                 }
                 switch word {
                 case .verdict(let reply): return reply
@@ -66,23 +70,29 @@ extension VerifyReceiptPipeline {
             return spare ?? unavailable(from: sources.last ?? .receipt)
         }
 
+        /// The time of a source that asks.
+        private func share(before others: ArraySlice<AnswerSource>) -> Duration {
+            deadline.share(before: others.count(where: \.asks))
+        }
+
         // MARK: - Sources
 
-        private func askApple(_ password: PasswordVerdict) async -> Word {
+        private func askApple(_ password: PasswordVerdict, within limit: Duration) async -> Word {
             guard let apple = pipeline.apple else { return .pass(spare: unavailable(from: .apple)) }
             var replacement: SharedSecret?
             if case .fine(let secret) = password { replacement = secret }
             let outcome = await apple.answer(
                 body: request.forwardedBody(password: replacement), route: route,
-                isVerifiedHere: authenticReceipt != nil)
+                isVerifiedHere: authenticReceipt != nil, within: limit)
             switch outcome {
             case .pass(let answer, let environment):
                 note(answer, from: environment)
                 if let authenticReceipt { pipeline.lessons.learn(from: answer, to: authenticReceipt) }
                 return .verdict(passed(answer, from: environment))
-            case .unavailable(let last, let environment, let reason):
-                pipeline.logger.warning(
-                    "Apple has no answer",
+            case .unavailable(let last, let environment, let reason, let wasAsked):
+                // Of a host that is left alone its breaker tells, once.
+                pipeline.logger.log(
+                    level: wasAsked ? .warning : .debug, "Apple has no answer",
                     metadata: [
                         "bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment)",
                         "reason": "\(reason)",
@@ -112,7 +122,9 @@ extension VerifyReceiptPipeline {
 
         /// What is kept, written as if the Server API had told it just now. Named before the sources that ask Apple it
         /// answers what is as good as asking; named after them also what is older, where it cannot be stale.
-        private func readStore(_ password: PasswordVerdict, isFallback: Bool) async -> Word {
+        private func readStore(
+            _ password: PasswordVerdict, isFallback: Bool, within limit: Duration
+        ) async -> Word {
             let receipt: Receipt
             switch trusted(password, by: .stored) {
             case .success(let authentic): receipt = authentic
@@ -121,7 +133,9 @@ extension VerifyReceiptPipeline {
             let keys = pipeline.lessons.lookupKeys(of: receipt)
             guard !keys.isEmpty else { return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             let scope = LedgerScope(bundleId: receipt.bundleId, environment: receipt.environment)
-            guard let word = await pipeline.stored?.word(on: keys, in: scope, at: now) else { return .passSilently }
+            guard let word = await pipeline.stored?.word(on: keys, in: scope, at: now, within: limit) else {
+                return .passSilently
+            }
             let isLastGood = isFallback && (app.staleSubscription == .answer || !word.mayBeStale(at: now))
             guard word.isCurrent(at: now, maximumAge: app.storedMaxAge * 1_000) || isLastGood else {
                 return .passSilently
@@ -144,7 +158,7 @@ extension VerifyReceiptPipeline {
                 .init(app: app, scope: scope, keys: keys, serial: serial, answer: answer), for: memoryKey)
         }
 
-        private func askServerAPI(_ password: PasswordVerdict) async -> Word {
+        private func askServerAPI(_ password: PasswordVerdict, within limit: Duration) async -> Word {
             let receipt: Receipt
             switch trusted(password, by: .api) {
             case .success(let authentic): receipt = authentic
@@ -154,13 +168,16 @@ extension VerifyReceiptPipeline {
             // Nothing was ever bought that somebody could be asked about: the receipt knows it all.
             guard !keys.isEmpty else { return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             do throws(ServerAPIError) {
-                guard let reply = try await reply(to: receipt, keys: keys, isFresh: manner.isFresh) else {
+                guard
+                    let reply = try await reply(
+                        to: receipt, keys: keys, isFresh: manner.isFresh, until: ContinuousClock.now + limit)
+                else {
                     return .pass(spare: unavailable(from: .api))
                 }
                 return .verdict(reply)
             } catch {
-                pipeline.logger.warning(
-                    "the Server API has no answer",
+                pipeline.logger.log(
+                    level: error.isRefusal ? .debug : .warning, "the Server API has no answer",
                     metadata: [
                         "bundleId": "\(receipt.bundleId)", "environment": "\(receipt.environment)",
                         "reason": "\(error)",
@@ -169,24 +186,27 @@ extension VerifyReceiptPipeline {
             }
         }
 
+        /// Before a renewal that is due is asked for once more.
+        private static let renewalPause = Duration.milliseconds(500)
+
         /// Nil where the app has no key.
         private func reply(
-            to receipt: Receipt, keys: LookupKeys, isFresh: Bool
+            to receipt: Receipt, keys: LookupKeys, isFresh: Bool, until end: ContinuousClock.Instant
         ) async throws(ServerAPIError) -> PipelineReply? {
             guard
                 let records = try await pipeline.serverAPI?.records(
                     for: keys, bundleId: receipt.bundleId, environment: receipt.environment, isFresh: isFresh,
-                    priority: manner.priority)
+                    priority: manner.priority, within: end - .now)
             else { return nil }
             pipeline.lessons.revocations.remember(records, of: receipt.bundleId)
             let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: app.appAppleId)
             let reply = answer(history, from: .api)
-            guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: now) else {
-                return reply
-            }
+            guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: now),
+                end - .now > Self.renewalPause
+            else { return reply }
             // The news of a renewal can be minutes behind its due time: once more, before somebody is locked out.
-            await pipeline.sleep(.milliseconds(500))
-            return (try? await self.reply(to: receipt, keys: keys, isFresh: true)) ?? reply
+            await pipeline.sleep(Self.renewalPause)
+            return (try? await self.reply(to: receipt, keys: keys, isFresh: true, until: end)) ?? reply
         }
 
         /// Authentic, but the Server API does not know it.

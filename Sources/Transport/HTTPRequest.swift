@@ -24,6 +24,10 @@ package struct HTTPRequest: Sendable {
     package let connectTimeout: Duration
     /// A longer body ends the exchange with `responseTooLarge`.
     package let maximumResponseBytes: Int
+    /// The same was asked before, for the same purpose: see ``GuardedTransport``.
+    package var isRepetition = false
+    /// Whether a response is one of the service that was asked. One that is not counts as a failure of its host.
+    package var isUsable: @Sendable (HTTPResponse) -> Bool = { _ in true }
 
     /// Throws `invalidRequest` for header names that are no tokens, header values with line breaks or control
     /// characters, headers that frame the message, a body on a GET, limits that are not positive, and timeouts over a day.

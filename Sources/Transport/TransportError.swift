@@ -62,6 +62,10 @@ extension TransportError.Code {
     package static let cancelled = Self(rawValue: "cancelled")
     /// As many requests are waiting as may wait.
     package static let queueFull = Self(rawValue: "queueFull")
+    /// The host failed too often; it is left alone for a while.
+    package static let circuitOpen = Self(rawValue: "circuitOpen")
+    /// As much was asked again as may be.
+    package static let tooManyRepetitions = Self(rawValue: "tooManyRepetitions")
     /// The transport was shut down.
     package static let shutDown = Self(rawValue: "shutDown")
     /// libcurl failed in a way that says nothing about the other side.
@@ -69,8 +73,13 @@ extension TransportError.Code {
 
     private static let temporary: Set<Self> = [
         .nameNotResolved, .connectFailed, .tlsFailed, .timedOut, .connectionReset, .emptyReply, .truncated,
-        .protocolError, .queueFull, .internalFault,
+        .protocolError, .queueFull, .circuitOpen, .tooManyRepetitions, .internalFault,
     ]
+
+    private static let refusals: Set<Self> = [.queueFull, .circuitOpen, .tooManyRepetitions]
+
+    /// True where nothing was sent, to spare the other side and us: the same request at once would fare no better.
+    package var isRefusal: Bool { Self.refusals.contains(self) }
 
     /// True when the same request may succeed later; false for what is wrong with the request, and for the ends we
     /// chose ourselves.

@@ -50,8 +50,9 @@ struct ServeCommand: AsyncParsableCommand {
             }
             transport = try CurlTransport(settings: settings)
             store = openStore(settings, logger)
+            let upstream = GuardedTransport(transport) { logger.note($0) }
             let pipelines = try Pipelines(
-                settings: settings, transport: transport, store: store, tables: .bundled, logger: logger)
+                settings: settings, transport: upstream, store: store, tables: .bundled, logger: logger)
             let shadow = Shadow(
                 settings: settings, pipeline: pipelines.verifyReceipt, store: store, logger: logger)
             let forwarder = Forwarder(
@@ -101,5 +102,18 @@ extension CurlTransport {
         try self.init(
             CurlConfiguration(
                 version: Tool.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment))
+    }
+}
+
+extension Logger {
+    /// A host of the App Store is left alone, or is back.
+    fileprivate func note(_ host: GuardedTransport.HostState) {
+        let words: [CircuitBreaker.State: Logger.Message] = [
+            .closed: "the App Store's host answers again", .open: "the App Store's host fails; it is left alone",
+            .halfOpen: "the App Store's host is tried",
+        ]
+        log(
+            level: host.state == .open ? .error : .notice, words[host.state] ?? "the App Store's host",
+            metadata: ["host": "\(host.host)", "state": "\(host.state.rawValue)", "opened": "\(host.opened)"])
     }
 }

@@ -196,6 +196,21 @@ struct CustomerRecordsTests {
         await standIn.end()
     }
 
+    @Test("are not waited for longer than there is time, where somebody else asked for them")
+    func joinedFlight() async throws {
+        let standIn = try StandIn { _, _ in
+            .after(seconds: 0.8, try Answer.history([transaction("100", type: "Consumable")]))
+        }
+        let patient = Task { try await standIn.records().transactions.count }
+        #expect(await eventually { standIn.requests.count == 1 })
+        let began = ContinuousClock.now
+        #expect(await standIn.failure(["100"], CallOptions(timeLimit: .milliseconds(100)))?.code == .deadline)
+        #expect(ContinuousClock.now - began < .milliseconds(600))
+        #expect(try await patient.value == 1)
+        #expect(standIn.requests.count == 1)
+        await standIn.end()
+    }
+
     @Test("are not asked for any further when all who wait have gone")
     func cancellation() async throws {
         let standIn = try StandIn { _, _ in .never }

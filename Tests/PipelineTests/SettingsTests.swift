@@ -75,6 +75,7 @@ struct SettingsTests {
               proxy: http://proxy.example:3128
             sharedSecret: {file: secrets/account.txt}
             unknownApps: refuse
+            deadlineSeconds: 5
             apps:
               - bundleId: com.example.app
                 appAppleId: 1234567890
@@ -101,7 +102,7 @@ struct SettingsTests {
         #expect(settings.verifyReceipt.sandbox == "https://example.com/verifyReceipt")
         #expect(settings.upstreamProxy == "http://proxy.example:3128")
         #expect(settings.sharedSecret == SharedSecret("account"))
-        #expect(settings.unknownApps == .refuse)
+        #expect(settings.unknownApps == .refuse && settings.deadline == .seconds(5))
         try #require(settings.apps.count == 2)
         let app = settings.apps[0]
         #expect(app.bundleId?.rawValue == "com.example.app" && app.appAppleId == 1_234_567_890)
@@ -130,6 +131,7 @@ struct SettingsTests {
         #expect(settings.verifyReceipt.production == "https://buy.itunes.apple.com/verifyReceipt")
         #expect(settings.verifyReceipt.sandbox == "https://sandbox.itunes.apple.com/verifyReceipt")
         #expect(settings.unknownApps == .pass && settings.apps.isEmpty && !settings.usesTolerantProfile)
+        #expect(settings.deadline == .seconds(9))
     }
 
     @Test("names the key and the file of everything that is wrong, all at once")
@@ -141,6 +143,7 @@ struct SettingsTests {
             store: postgres://db/receipts
             profile: lenient
             unknownApps: maybe
+            deadlineSeconds: 31
             trust: {roots: [nowhere.cer], leaves: []}
             upstream: {verifyReceipt: {staging: x}, apple: y}
             sharedSecret: in-the-open
@@ -154,7 +157,8 @@ struct SettingsTests {
         for expected in [
             "listn: unknown key", "listen: 8080 is not HOST:PORT", "operations.port: unknown key",
             "store: PostgreSQL is not built yet; use sqlite:PATH", "profile: lenient is none of apple, tolerant",
-            "unknownApps: maybe is none of pass, refuse", "trust.roots: cannot read nowhere.cer",
+            "unknownApps: maybe is none of pass, refuse", "deadlineSeconds: expected 1 to 30",
+            "trust.roots: cannot read nowhere.cer",
             "trust.leaves: unknown key", "upstream.verifyReceipt.staging: unknown key",
             "upstream.apple: unknown key", "sharedSecret: expected keys and values",
             "apps[0].sharedSecret: cannot read missing.txt", "apps[0].colour: unknown key",

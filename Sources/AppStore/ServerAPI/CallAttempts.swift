@@ -34,8 +34,8 @@ struct CallAttempts {
             hasFreshToken = true
             return .freshToken
         }
-        // What our own budget refuses was waited for already.
-        guard failure.code != .budgetSpent, failure.code != .deadline else { return .giveUp }
+        // What our own budget refuses was waited for already, and what the transport refuses is so for longer.
+        guard failure.code != .budgetSpent, failure.code != .deadline, !failure.isRefusal else { return .giveUp }
         failures += 1
         let wasNotDone = failure.httpStatus == 429
         let decision = policy.decision(

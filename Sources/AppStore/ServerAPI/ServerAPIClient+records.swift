@@ -3,7 +3,8 @@ package import StoreTypes
 extension ServerAPIClient {
     /// All that the App Store knows of the customer that the keys belong to: history and subscriptions, verified.
     ///
-    /// Those who ask for the same keys at the same time share one answer; the limits of the first count.
+    /// Those who ask for the same keys at the same time share one answer: calls and time are those of the first, but nobody
+    /// waits longer than its own time.
     ///
     /// - Parameters:
     ///   - keys: of an authenticated receipt; the ids that a whole subscription shares are tried first.
@@ -31,10 +32,15 @@ extension ServerAPIClient {
         let client = self
         let key = CustomerKey(
             identifiers: identifiers, environment: environment, priority: options.priority, revision: known?.revision)
-        return try await lookups.answer(to: key) { () async throws(ServerAPIError) in
+        let records = try await lookups.answer(to: key, within: options.timeLimit) {
+            () async throws(ServerAPIError) in
             let lookup = CustomerLookup(client: client, allowance: client.allowance(options), known: known)
             return try await lookup.records(of: identifiers, in: environment)
         }
+        guard let records else {
+            throw ServerAPIError(.deadline, at: "history", "somebody else's look-up takes longer than there is time")
+        }
+        return records
     }
 
     /// A history that was kept as its signed texts; nil where one of them is not authentic any more.

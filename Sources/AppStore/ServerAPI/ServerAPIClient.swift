@@ -62,13 +62,17 @@ package struct ServerAPIClient: Sendable {
         _ call: ServerAPICall, to environment: AppStoreEnvironment, _ allowance: CallAllowance
     ) async throws(ServerAPIError) -> JSONObject? {
         var attempts = CallAttempts(policy: parts.retry, isRepeatable: call.isRepeatable)
+        var first: ServerAPIError?
         while true {
             let token = try tokens.token(now: parts.clock.now())
             let failure: ServerAPIError
             do throws(ServerAPIError) {
-                return try await exchange(call, environment, token, allowance)
+                return try await exchange(call, environment, token, allowance, isRepetition: first != nil)
             } catch {
-                failure = error
+                // That it was not asked again says less than what it failed of.
+                failure = error.isRefusal ? first ?? error : error
+                if error.isRefusal { throw failure }
+                first = failure
             }
             let step = attempts.step(
                 after: failure, remaining: allowance.remaining(at: parts.clock.uptime()), now: parts.clock.now(),
@@ -82,7 +86,8 @@ package struct ServerAPIClient: Sendable {
     }
 
     private func exchange(
-        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ allowance: CallAllowance
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ allowance: CallAllowance,
+        isRepetition: Bool
     ) async throws(ServerAPIError) -> JSONObject? {
         guard let base = parts.hosts[environment] else {
             throw ServerAPIError(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)")
@@ -97,10 +102,11 @@ package struct ServerAPIClient: Sendable {
         do throws(TransportError) {
             var headers: HTTPHeaders = ["Authorization": "Bearer \(token.text.reveal())", "Accept": "application/json"]
             if !call.body.isEmpty { headers.append("Content-Type", "application/json") }
-            let request = try HTTPRequest(
+            var request = try HTTPRequest(
                 method: call.method, url: HTTPURL(base.text + call.target), headers: headers, body: call.body,
                 timeout: min(remaining, exchangeLimit), connectTimeout: min(remaining, .seconds(5)),
                 maximumResponseBytes: maximumResponseBytes)
+            request.isRepetition = isRepetition
             response = try await parts.transport.send(request)
         } catch {
             throw ServerAPIError(error)

@@ -103,6 +103,9 @@ extension ServerAPIError {
         }
     }
 
+    /// Whether nothing was sent, to spare the App Store: asking again at once is no use.
+    package var isRefusal: Bool { TransportError.Code(rawValue: code.rawValue).isRefusal }
+
     /// Whether Apple said that this environment does not know the transaction.
     package var isUnknownTransaction: Bool { code == .notFound || errorNumber?.isUnknownTransaction ?? false }
 }

@@ -2,7 +2,8 @@ import Synchronization
 
 /// Lets those who ask the same at the same time share one answer.
 ///
-/// When all who wait are cancelled, so is the work; one who is cancelled while others wait gets the answer with them.
+/// When nobody waits any more, the work is cancelled; one who is cancelled while others wait gets the answer with them. Whose
+/// time is over waits no longer, though the work may go on for the others.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
     typealias Answer = Result<Value, Failure>
 
@@ -19,26 +20,32 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
 
     private let state = Mutex(State())
 
-    /// The answer to `key`, from `work` unless somebody's is under way.
+    /// The answer to `key`, from `work` unless somebody's is under way; nil where that takes longer than the limit.
+    ///
+    /// - Parameter limit: `work` keeps it by itself; it is for those who join another's.
     func answer(
-        to key: Key, _ work: @escaping @Sendable () async throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        let (number, task) = join(key, work)
+        to key: Key, within limit: Duration, _ work: @escaping @Sendable () async throws(Failure) -> Value
+    ) async throws(Failure) -> Value? {
+        let (number, task, isFirst) = join(key, work)
         let answer = await withTaskCancellationHandler {
-            await task.value
+            isFirst ? await task.value : await TimeLimit.value(of: task, within: limit)
         } onCancel: {
             leave(key, number)
+        }
+        guard let answer else {
+            leave(key, number)
+            return nil
         }
         return try answer.get()
     }
 
     private func join(
         _ key: Key, _ work: @escaping @Sendable () async throws(Failure) -> Value
-    ) -> (Int, Task<Answer, Never>) {
+    ) -> (Int, Task<Answer, Never>, isFirst: Bool) {
         state.withLock { state in
             if let flight = state.flights[key] {
                 state.flights[key]?.waiting += 1
-                return (flight.number, flight.task)
+                return (flight.number, flight.task, false)
             }
             state.number += 1
             let number = state.number
@@ -49,7 +56,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
                 return answer
             }
             state.flights[key] = Flight(number: number, task: task, waiting: 1)
-            return (number, task)
+            return (number, task, true)
         }
     }
 

@@ -46,8 +46,10 @@ package struct StoredSource: Sendable {
     }
 
     /// What is kept of the customer of an authentic receipt; nil where that is not the whole history, or the receipt
-    /// knows more, or the store cannot be read.
-    func word(on keys: LookupKeys, in scope: LedgerScope, at now: Timestamp) async -> StoredWord? {
+    /// knows more, or the store cannot be read within the limit.
+    func word(
+        on keys: LookupKeys, in scope: LedgerScope, at now: Timestamp, within limit: Duration
+    ) async -> StoredWord? {
         let key = Key(scope: scope, keys: keys)
         if let entry = memory[key], entry.readAt <= now, now.milliseconds - entry.readAt.milliseconds < Self.lifetime,
             changes.isUnchanged(entry.watched, in: scope, since: entry.mark)
@@ -57,7 +59,7 @@ package struct StoredSource: Sendable {
         let mark = changes.mark
         let stored: StoredCustomer?
         do throws(LedgerError) {
-            stored = try await store.customer(of: keys, in: scope)
+            stored = try await customer(of: keys, in: scope, within: limit)
         } catch {
             if lines.admits("read", at: now) {
                 logger.warning("the store cannot be read", metadata: ["reason": "\(error)"])
@@ -77,6 +79,23 @@ package struct StoredSource: Sendable {
         memory.keep(
             Entry(word: word, watched: records.watchedIdentifiers, mark: mark, readAt: now), for: key, cost: size)
         return revised(word, in: scope)
+    }
+
+    /// A disk can hang, and then so does whoever reads.
+    private func customer(
+        of keys: LookupKeys, in scope: LedgerScope, within limit: Duration
+    ) async throws(LedgerError) -> StoredCustomer? {
+        let reading = Task { () -> Result<StoredCustomer?, LedgerError> in
+            do throws(LedgerError) {
+                return .success(try await store.customer(of: keys, in: scope))
+            } catch {
+                return .failure(error)
+            }
+        }
+        guard let read = await TimeLimit.value(of: reading, within: limit) else {
+            throw LedgerError(.locked, at: store.path, "reading takes longer than there is time")
+        }
+        return try read.get()
     }
 
     /// With the refunds that somebody else told of, and that the records do not know.

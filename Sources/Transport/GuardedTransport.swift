@@ -1,0 +1,163 @@
+import Synchronization
+
+/// Another transport, with each of its hosts looked after by itself: one that fails is left alone for a while, repeated
+/// questions are few, and what would only wait in a long line fails at once. Whoever asks then goes on to the next source
+/// without losing time.
+///
+/// A host is a scheme, name and port. All clients of a process share one of these.
+package final class GuardedTransport: HTTPTransport {
+    /// How a host is doing.
+    package struct HostState: Sendable, Hashable {
+        /// `https://buy.itunes.apple.com:443`
+        package let host: String
+        package let state: CircuitBreaker.State
+        /// How often its breaker opened since the start.
+        package let opened: Int64
+        /// Exchanges that were not made because it was open.
+        package let refused: Int64
+        /// Repeated questions that were not asked because they would have been too many.
+        package let refusedRepetitions: Int64
+        /// Exchanges under way, and waiting for a connection.
+        package let underWay: Int
+    }
+
+    private struct Origin: Hashable {
+        let isSecure: Bool
+        let name: String
+        let port: Int
+
+        init(_ url: HTTPURL) {
+            (isSecure, name, port) = (url.isSecure, url.host, url.port)
+        }
+    }
+
+    private struct Host {
+        var breaker: CircuitBreaker
+        var repetitions = RetryAllowance()
+        var underWay = 0
+        var refused: Int64 = 0
+        var refusedRepetitions: Int64 = 0
+    }
+
+    private let transport: any HTTPTransport
+    private let policy: CircuitBreaker.Policy
+    private let maximumPerHost: Int
+    private let whenChanged: @Sendable (HostState) -> Void
+    /// As many as the configuration names.
+    private let hosts = Mutex<[Origin: Host]>([:])
+
+    /// - Parameters:
+    ///   - maximumPerHost: exchanges under way and waiting; with the usual 64 connections those that wait get one within
+    ///     three times the length of an exchange.
+    ///   - whenChanged: told of each change of a host's breaker.
+    package init(
+        _ transport: any HTTPTransport, policy: CircuitBreaker.Policy = .init(), maximumPerHost: Int = 256,
+        whenChanged: @escaping @Sendable (HostState) -> Void = { _ in }
+    ) {
+        self.transport = transport
+        self.policy = policy
+        self.maximumPerHost = maximumPerHost
+        self.whenChanged = whenChanged
+    }
+
+    /// Throws `circuitOpen`, `tooManyRepetitions` or `queueFull` at once where the host is not to be asked.
+    package func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        let origin = Origin(request.url)
+        let ticket = try admit(request, to: origin)
+        do throws(TransportError) {
+            let response = try await transport.send(request)
+            let isWell = response.status < 500 && request.isUsable(response)
+            ended(ticket, isWell ? .success : .failure, at: origin)
+            return response
+        } catch {
+            ended(ticket, outcome(of: error, request), at: origin)
+            throw error
+        }
+    }
+
+    package func shutDown(grace: Duration) async { await transport.shutDown(grace: grace) }
+
+    /// Every host that was asked, by name.
+    package var states: [HostState] {
+        hosts.withLock { hosts in hosts.map { Self.state(of: $0.value, at: $0.key) } }.sorted { $0.host < $1.host }
+    }
+
+    // MARK: - Before and after
+
+    private func admit(
+        _ request: HTTPRequest, to origin: Origin
+    ) throws(TransportError) -> CircuitBreaker.Ticket {
+        let now = ContinuousClock.now
+        let (admission, change) = hosts.withLock { hosts in
+            // In place: the line of hosts is short, and this is on the way of every answer.
+            let before = hosts[origin]?.breaker.state ?? .closed
+            let admission = Self.admit(
+                request, to: &hosts[origin, default: Host(breaker: CircuitBreaker(policy))], maximumPerHost, now)
+            return (admission, Self.change(from: before, of: hosts[origin], at: origin))
+        }
+        if let change { whenChanged(change) }
+        return try admission.get()
+    }
+
+    private static func admit(
+        _ request: HTTPRequest, to host: inout Host, _ maximumPerHost: Int, _ now: ContinuousClock.Instant
+    ) -> Result<CircuitBreaker.Ticket, TransportError> {
+        func refusal(_ code: TransportError.Code, _ reason: String) -> Result<CircuitBreaker.Ticket, TransportError> {
+            .failure(TransportError(code, at: request.url.host, reason))
+        }
+        guard host.underWay < maximumPerHost else {
+            return refusal(.queueFull, "\(maximumPerHost) requests are under way to this host already")
+        }
+        if !request.isRepetition {
+            host.repetitions.asked()
+        } else if host.breaker.state == .closed, !host.repetitions.take(at: now) {
+            host.refusedRepetitions += 1
+            return refusal(.tooManyRepetitions, "as much was asked again of this host as may be")
+        }
+        switch host.breaker.admit(at: now) {
+        case .go(let ticket):
+            host.underWay += 1
+            return .success(ticket)
+        case .wait(let pause):
+            host.refused += 1
+            let seconds = (pause / .seconds(1)).rounded(.up)
+            return refusal(.circuitOpen, "it fails; it is asked again in \(Int(seconds)) s")
+        }
+    }
+
+    private func ended(_ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.Outcome, at origin: Origin) {
+        let now = ContinuousClock.now
+        let random = outcome == .failure ? Double.random(in: 0..<1) : 0
+        let change = hosts.withLock { hosts in
+            let before = hosts[origin]?.breaker.state ?? .closed
+            hosts[origin]?.underWay -= 1
+            hosts[origin]?.breaker.ended(ticket, outcome, at: now, random: random)
+            return Self.change(from: before, of: hosts[origin], at: origin)
+        }
+        if let change { whenChanged(change) }
+    }
+
+    /// What a failed exchange says of the host.
+    private func outcome(of error: TransportError, _ request: HTTPRequest) -> CircuitBreaker.Outcome {
+        switch error.code {
+        case .nameNotResolved, .connectFailed, .tlsFailed, .connectionReset, .emptyReply, .truncated, .protocolError:
+            .failure
+        case .timedOut: request.timeout >= policy.fairTime ? .failure : .nothing
+        default: .nothing
+        }
+    }
+
+    private static func change(
+        from before: CircuitBreaker.State, of host: Host?, at origin: Origin
+    ) -> HostState? {
+        guard let host, host.breaker.state != before else { return nil }
+        return state(of: host, at: origin)
+    }
+
+    private static func state(of host: Host, at origin: Origin) -> HostState {
+        HostState(
+            host: "\(origin.isSecure ? "https" : "http")://\(origin.name):\(origin.port)", state: host.breaker.state,
+            opened: host.breaker.opened, refused: host.refused, refusedRepetitions: host.refusedRepetitions,
+            underWay: host.underWay)
+    }
+}

@@ -1,0 +1,146 @@
+import HTTPTestServer
+import Synchronization
+import Testing
+import Transport
+
+@Suite("Hosts that are looked after")
+struct GuardedTransportTests {
+    private static let quick = CircuitBreaker.Policy(
+        failuresInRow: 3, firstPause: .milliseconds(200), longestPause: .milliseconds(400),
+        fairTime: .milliseconds(100))
+
+    /// A guarded transport, and what became of its hosts.
+    private func guarded(
+        maximumPerHost: Int = 256, _ work: (GuardedTransport, Changes) async throws -> Void
+    ) async throws {
+        let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let changes = Changes()
+        let transport = GuardedTransport(curl, policy: Self.quick, maximumPerHost: maximumPerHost) { host in
+            changes.note(host.state)
+        }
+        let result: Result<Void, any Error>
+        do { result = .success(try await work(transport, changes)) } catch { result = .failure(error) }
+        await transport.shutDown()
+        try result.get()
+    }
+
+    private final class Changes: Sendable {
+        private let states = Mutex<[String]>([])
+
+        var all: [String] { states.withLock { $0 } }
+
+        func note(_ state: CircuitBreaker.State) { states.withLock { $0.append(state.rawValue) } }
+    }
+
+    /// Whether the host is well.
+    private final class Health: Sendable {
+        private let value = Mutex(false)
+        var isWell: Bool { value.withLock { $0 } }
+        func recover() { value.withLock { $0 = true } }
+    }
+
+    private func ask(
+        _ transport: GuardedTransport, _ url: String, timeout: Duration = .seconds(5), isRepetition: Bool = false
+    ) async -> String {
+        do throws(TransportError) {
+            var request = try HTTPRequest(method: .get, url: url, timeout: timeout)
+            request.isRepetition = isRepetition
+            request.isUsable = { $0.status != 200 || $0.body.first == UInt8(ascii: "{") }
+            return "\(try await transport.send(request).status)"
+        } catch {
+            return error.code.rawValue
+        }
+    }
+
+    @Test(
+        "A host that fails is asked no more, until it is well again; its neighbour does not notice",
+        arguments: [
+            (Reply.json("{}", status: 503), "503"), (.json("<html>"), "200"), (.hangUp, "emptyReply"),
+            (.reset, "connectionReset"), (.truncated(announced: 100, body: [0x7B]), "truncated"), (.never, "timedOut"),
+        ])
+    func recovery(fault: Reply, seen: String) async throws {
+        let health = Health()
+        let ill = try TestServer { _ in health.isWell ? .json("{}") : fault }
+        let neighbour = try TestServer(reply: .json("{}"))
+        defer {
+            ill.stop()
+            neighbour.stop()
+        }
+        try await guarded { transport, changes in
+            for _ in 0..<3 {
+                #expect(await ask(transport, ill.url(), timeout: .milliseconds(150)) == seen)
+            }
+            // libcurl itself asks once more on a kept connection that turns out to be closed.
+            let asked = ill.counts.requests
+            let began = ContinuousClock.now
+            for _ in 0..<20 { #expect(await ask(transport, ill.url()) == "circuitOpen") }
+            #expect(ContinuousClock.now - began < .milliseconds(90) && ill.counts.requests == asked)
+            #expect(await ask(transport, neighbour.url()) == "200")
+            health.recover()
+            try await Task.sleep(for: .milliseconds(210))
+            #expect(await ask(transport, ill.url()) == "200")
+            #expect(await ask(transport, ill.url()) == "200")
+            #expect(changes.all == ["open", "halfOpen", "closed"])
+            let state = try #require(transport.states.first { $0.host == "http://127.0.0.1:\(ill.port)" })
+            #expect(state.state == .closed && state.opened == 1 && state.refused == 20 && state.underWay == 0)
+        }
+    }
+
+    @Test("What the host says of the request, and what we gave up ourselves, is no failure of the host")
+    func notItsFault() async throws {
+        for status in [400, 401, 404, 429, 302] {
+            let server = try TestServer(reply: .json("{}", status: status))
+            try await guarded { transport, changes in
+                for _ in 0..<8 { #expect(await ask(transport, server.url()) == "\(status)") }
+                #expect(changes.all.isEmpty)
+            }
+            server.stop()
+        }
+        let silent = try TestServer(reply: .never)
+        try await guarded { transport, changes in
+            for _ in 0..<5 { #expect(await ask(transport, silent.url(), timeout: .milliseconds(30)) == "timedOut") }
+            let tasks = (0..<5).map { _ in Task { await ask(transport, silent.url()) } }
+            for task in tasks { task.cancel() }
+            for task in tasks { #expect(await task.value == "cancelled") }
+            #expect(changes.all.isEmpty && transport.states.allSatisfy { $0.underWay == 0 })
+        }
+        silent.stop()
+    }
+
+    @Test("Where nobody listens, and where the name has no address, the breaker opens too")
+    func unreachable() async throws {
+        let server = try TestServer(reply: .never)
+        server.stop()
+        try await guarded { transport, _ in
+            #expect(await eventually { server.counts.open == 0 })
+            for url in [server.url(), "https://nobody.invalid/"] {
+                var said: Set<String> = []
+                for _ in 0..<5 { said.insert(await ask(transport, url)) }
+                #expect(said.contains("circuitOpen") && said.count == 2, "\(url) \(said)")
+            }
+        }
+    }
+
+    @Test("More than may wait fails at once, and so does what is asked again too often")
+    func bounds() async throws {
+        let server = try TestServer(reply: .after(seconds: 0.3, .json("{}")))
+        defer { server.stop() }
+        try await guarded(maximumPerHost: 4) { transport, _ in
+            let answers = await withTaskGroup(of: String.self) { group in
+                for _ in 0..<10 { group.addTask { await ask(transport, server.url()) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.count { $0 == "200" } == 4 && answers.count { $0 == "queueFull" } == 6)
+        }
+        let quick = try TestServer(reply: .json("{}"))
+        defer { quick.stop() }
+        try await guarded { transport, _ in
+            for _ in 0..<20 { #expect(await ask(transport, quick.url()) == "200") }
+            var answers: [String] = []
+            for _ in 0..<40 { answers.append(await ask(transport, quick.url(), isRepetition: true)) }
+            // Ten, a fifth of twenty, and what a second or two bring.
+            #expect((14...18).contains(answers.count { $0 == "200" }))
+            #expect(transport.states.first?.refusedRepetitions == Int64(answers.count { $0 == "tooManyRepetitions" }))
+        }
+    }
+}
