@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 
 /// What the proxy remembers between requests and over restarts: one SQLite file, readable by its owner alone.
 ///
@@ -8,8 +9,21 @@ import GRDB
 package final class BridgeStore: Sendable {
     /// The file.
     package let path: String
-    private let pool: DatabasePool
-    private let queue: WriteQueue
+    private let maximumPages: Int?
+    let state = Mutex(State())
+
+    /// The file, open.
+    struct Opened: Sendable {
+        let pool: DatabasePool
+        let queue: WriteQueue
+    }
+
+    struct State {
+        var opened: Opened?
+        var isClosed = false
+        /// What waits for it to be open.
+        var waiting: [@Sendable () -> Void] = []
+    }
 
     /// Seconds to wait for another process.
     private static let patience: TimeInterval = 5
@@ -18,8 +32,20 @@ package final class BridgeStore: Sendable {
     ///
     /// - Parameter maximumPages: of 4,096 bytes each, after which it is full; nil where the disk is the limit.
     /// - Throws: ``LedgerError``; `notADatabase` for a file that is something else, `changed` for one of a newer version.
-    package init(path: String, maximumPages: Int? = nil) throws(LedgerError) {
+    package convenience init(path: String, maximumPages: Int? = nil) throws(LedgerError) {
+        self.init(unopened: path, maximumPages: maximumPages)
+        try open()
+    }
+
+    /// A store that nothing can be read from or written to until it is opened.
+    init(unopened path: String, maximumPages: Int? = nil) {
         self.path = path
+        self.maximumPages = maximumPages
+    }
+
+    /// The file, made where there is none.
+    func openFile() throws(LedgerError) -> Opened {
+        let maximumPages = maximumPages
         // SQLite would make it readable by others.
         if !FileManager.default.fileExists(atPath: path) {
             guard
@@ -47,8 +73,13 @@ package final class BridgeStore: Sendable {
             try layout.migrate(pool)
             return pool
         }
-        self.pool = pool
-        queue = WriteQueue(pool: pool, path: path)
+        return Opened(pool: pool, queue: WriteQueue(pool: pool, path: path))
+    }
+
+    /// - Throws: `notOpen` before it was opened, and after it was closed.
+    private func opened() throws(LedgerError) -> Opened {
+        guard let opened = state.withLock(\.opened) else { throw LedgerError(.notOpen, at: path, "not open") }
+        return opened
     }
 
     /// All tables, a step for each version that added some. Steps are never changed, only added to.
@@ -59,6 +90,7 @@ package final class BridgeStore: Sendable {
         layout.registerMigration("extensions", migrate: addExtensions)
         layout.registerMigration("refunds", migrate: addRefunds)
         layout.registerMigration("forwarding", migrate: addForwarding)
+        layout.registerMigration("lastGood", migrate: addLastGood)
         return layout
     }
 
@@ -68,24 +100,30 @@ package final class BridgeStore: Sendable {
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(LedgerError) -> Result {
-        try await queue.run(body)
+        try await opened().queue.run(body)
     }
 
     /// What is kept, as of one moment.
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(LedgerError) -> Result {
+        let pool = try opened().pool
         do { return try await pool.read(body) } catch { throw LedgerError(error, at: path) }
     }
 
     /// The same on the caller's own thread, which must be one that may wait.
     func readWaiting<Result>(_ body: (Database) throws -> Result) throws(LedgerError) -> Result {
-        try asLedgerError(at: path) { try pool.read(body) }
+        let pool = try opened().pool
+        return try asLedgerError(at: path) { try pool.read(body) }
     }
 
     /// Waits for what is being written and closes the file; later calls fail.
     package func close() async {
-        await queue.finish()
-        try? pool.close()
+        let opened = state.withLock { state in
+            state.isClosed = true
+            return state.opened
+        }
+        await opened?.queue.finish()
+        try? opened?.pool.close()
     }
 }

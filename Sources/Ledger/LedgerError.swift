@@ -19,6 +19,8 @@ package struct LedgerError: Error, Sendable, Hashable, CustomStringConvertible {
         case full
         /// The file, or its folder, may not be written, or not be opened.
         case notPermitted
+        /// It was not opened yet; that is tried again and again.
+        case notOpen
         /// The database holds other rows than those that were left in it.
         case changed
         /// Something that is none of the above, in SQLite's own words.

@@ -37,6 +37,9 @@ final class RevocationMemory: Sendable {
         for (scope, rows) in try store.revocations(limit: Self.capacity / 2) {
             change(scope.bundleId, scope.environment) { revocations in
                 for row in rows {
+                    // Where the store was opened late, more may be known by now.
+                    let last = heard[Heard(environment: scope.environment, transactionId: row.transactionId)]
+                    if let last, row.signedDate.map({ $0 < last }) ?? true { continue }
                     revocations.learn(
                         KnownRevocations.Revocation(date: row.date, reason: row.reason),
                         transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
@@ -129,6 +132,17 @@ final class RevocationMemory: Sendable {
 
     func revocations(of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> KnownRevocations {
         known.withLock { $0[Key(bundleId: bundleId, environment: environment)] } ?? KnownRevocations()
+    }
+
+    /// Whether one of these purchases, which were taken back, is known to be so no more.
+    func knowsNoMore(of transactionIds: [String], since: Timestamp, in scope: LedgerScope) -> Bool {
+        let known = revocations(of: scope.bundleId, in: scope.environment)
+        return transactionIds.contains { id in
+            guard let date = heard[Heard(environment: scope.environment, transactionId: id)], date > since else {
+                return false
+            }
+            return !known.mentions(id)
+        }
     }
 
     /// Whether one of these purchases is known to be taken back.

@@ -43,10 +43,12 @@ package struct Pipelines: Sendable {
         }
         let revocations = RevocationMemory(keeper: keeper)
         let lessons = AppleLessons(revocations: revocations, keeper: keeper)
-        do throws(LedgerError) {
-            if let store { try lessons.load(from: store) }
-        } catch {
-            logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
+        store?.whenOpen { [weak store] in
+            do throws(LedgerError) {
+                if let store { try lessons.load(from: store) }
+            } catch {
+                logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
+            }
         }
         let serverAPI = try transport.map {
             try ServerAPISource(settings: settings, transport: $0, verifier: verifier, now: now, keeper: keeper)
@@ -57,6 +59,9 @@ package struct Pipelines: Sendable {
             serverAPI: serverAPI,
             stored: store.map {
                 StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
+            },
+            lastGood: store.flatMap { store in
+                keeper.flatMap { LastGoodAnswers(settings, store: store, keeper: $0, revocations, logger) }
             },
             lessons: lessons, renderer: AnswerRenderer(tables: tables), deadline: settings.deadline, now: now,
             sleep: sleep, logger: logger)
@@ -82,6 +87,19 @@ extension VerifyReceiptPipeline {
         self = try Pipelines(
             settings: settings, transport: transport, tables: tables, logger: logger, now: now, sleep: sleep
         ).verifyReceipt
+    }
+}
+
+extension LastGoodAnswers {
+    /// Nil where no app wants them.
+    fileprivate convenience init?(
+        _ settings: Settings, store: BridgeStore, keeper: RecordKeeper, _ revocations: RevocationMemory, _ logger: Logger
+    ) {
+        guard settings.lastGood.days > 0, settings.apps.contains(where: { $0.answer.contains(.apple) }) else {
+            return nil
+        }
+        self.init(
+            limits: settings.lastGood, store: store, keeper: keeper, revocations: revocations, logger: logger)
     }
 }
 

@@ -13,6 +13,8 @@ package struct VerifyReceiptPipeline: Sendable {
     let apple: AppleSource?
     let serverAPI: ServerAPISource?
     let stored: StoredSource?
+    /// Nil where Apple's answers are not kept.
+    let lastGood: LastGoodAnswers?
     let lessons: AppleLessons
     /// Nil where no app is answered from the store first.
     let memory: AnswerMemory?
@@ -27,12 +29,13 @@ package struct VerifyReceiptPipeline: Sendable {
     ///   - apple: nil where nobody may be asked; then that source is passed over.
     ///   - serverAPI: the same.
     ///   - stored: nil where nothing is remembered; then that source is passed over.
+    ///   - lastGood: nil where Apple's answers are not kept.
     ///   - lessons: its revocations are shared with whoever else learns of some.
     ///   - deadline: from a request to its answer.
     ///   - sleep: passes the time before a renewal that is due is asked for once more.
     init(
         decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, serverAPI: ServerAPISource?,
-        stored: StoredSource?, lessons: AppleLessons, renderer: AnswerRenderer, deadline: Duration,
+        stored: StoredSource?, lastGood: LastGoodAnswers?, lessons: AppleLessons, renderer: AnswerRenderer, deadline: Duration,
         now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async -> Void, logger: Logger
     ) {
         self.decoder = decoder
@@ -40,6 +43,7 @@ package struct VerifyReceiptPipeline: Sendable {
         self.apple = apple
         self.serverAPI = serverAPI
         self.stored = stored
+        self.lastGood = lastGood
         memory = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? AnswerMemory() : nil
         self.lessons = lessons
         self.renderer = renderer

@@ -45,7 +45,13 @@ extension VerifyReceiptPipeline {
             let sources = manner.sources ?? app.answer
             var spare: PipelineReply?
             var receiptMayAnswer = true
+            var appleIsSilent = false
             for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
+                if source == .receipt, appleIsSilent, !sources[index...].contains(where: \.asks),
+                    let reply = await lastGood(password)
+                {
+                    return reply
+                }
                 // Nobody waits for the answer of a client that went away.
                 if source.asks, Task.isCancelled { break }
                 let word: Word
@@ -58,6 +64,7 @@ extension VerifyReceiptPipeline {
                         password, isFallback: sources[..<index].contains(where: \.asks),
                         within: deadline.reading(before: sources[(index + 1)...].count(where: \.asks)))
                 }
+                if source == .apple { appleIsSilent = true }
                 switch word {
                 case .verdict(let reply): return reply
                 case .pass(let reply): spare = spare ?? reply
@@ -67,6 +74,7 @@ extension VerifyReceiptPipeline {
                     receiptMayAnswer = false
                 }
             }
+            if appleIsSilent, !Task.isCancelled, let reply = await lastGood(password) { return reply }
             return spare ?? unavailable(from: sources.last ?? .receipt)
         }
 
@@ -88,6 +96,9 @@ extension VerifyReceiptPipeline {
             case .pass(let answer, let environment):
                 note(answer, from: environment)
                 if let authenticReceipt { pipeline.lessons.learn(from: answer, to: authenticReceipt) }
+                if let (kept, question) = lastGoodQuestion(password) {
+                    kept.keep(answer, to: question, from: environment, at: now)
+                }
                 return .verdict(passed(answer, from: environment))
             case .unavailable(let last, let environment, let reason, let wasAsked):
                 // Of a host that is left alone its breaker tells, once.
@@ -99,6 +110,28 @@ extension VerifyReceiptPipeline {
                     ])
                 return .pass(spare: last.map { passed($0, from: environment) } ?? unavailable(from: .apple))
             }
+        }
+
+        /// What Apple said of the receipt the last time, where that still stands.
+        private func lastGood(_ password: PasswordVerdict) async -> PipelineReply? {
+            guard let (kept, question) = lastGoodQuestion(password) else { return nil }
+            let found = await kept.answer(
+                to: question, on: route, mayBeStale: app.staleSubscription == .answer, at: now,
+                within: deadline.reading(before: 0))
+            return found.map { PipelineReply($0, source: .stored, environment: $1) }
+        }
+
+        /// Nil where the answer depends on more than can be told, or nothing is kept of the app's.
+        private func lastGoodQuestion(_ password: PasswordVerdict) -> (LastGoodAnswers, LastGoodQuestion)? {
+            guard let kept = pipeline.lastGood, manner.sources == nil, let receipt = authenticReceipt,
+                app.answer.contains(.apple), pipeline.apps.configured(receipt.bundleId) != nil,
+                let password = LastGoodQuestion.Password(request.password, judged: password, for: app)
+            else { return nil }
+            return (
+                kept,
+                LastGoodQuestion(
+                    receipt: receipt, excludesOldTransactions: request.excludesOldTransactions, password: password)
+            )
         }
 
         private func readReceipt(_ password: PasswordVerdict, isFallback: Bool) -> Word {

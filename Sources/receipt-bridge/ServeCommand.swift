@@ -89,11 +89,14 @@ struct ServeCommand: AsyncParsableCommand {
     /// Nobody is denied an answer because nothing can be remembered.
     private func openStore(_ settings: Settings, _ logger: Logger) -> BridgeStore? {
         guard let path = settings.storePath else { return nil }
-        do throws(LedgerError) {
-            return try BridgeStore(path: path)
-        } catch {
-            logger.error("the store cannot be opened; nothing is remembered", metadata: ["reason": "\(error)"])
-            return nil
+        return BridgeStore(opening: path) { error in
+            if let error {
+                logger.error(
+                    "the store cannot be opened; nothing is remembered until it can",
+                    metadata: ["reason": "\(error)"])
+            } else {
+                logger.notice("the store is open")
+            }
         }
     }
 }

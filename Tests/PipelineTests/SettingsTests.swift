@@ -76,6 +76,7 @@ struct SettingsTests {
             sharedSecret: {file: secrets/account.txt}
             unknownApps: refuse
             deadlineSeconds: 5
+            lastGood: {days: 7, megabytes: 3}
             apps:
               - bundleId: com.example.app
                 appAppleId: 1234567890
@@ -103,6 +104,7 @@ struct SettingsTests {
         #expect(settings.upstreamProxy == "http://proxy.example:3128")
         #expect(settings.sharedSecret == SharedSecret("account"))
         #expect(settings.unknownApps == .refuse && settings.deadline == .seconds(5))
+        #expect(settings.lastGood.days == 7 && settings.lastGood.bytes == 3 << 20)
         try #require(settings.apps.count == 2)
         let app = settings.apps[0]
         #expect(app.bundleId?.rawValue == "com.example.app" && app.appAppleId == 1_234_567_890)
@@ -132,6 +134,7 @@ struct SettingsTests {
         #expect(settings.verifyReceipt.sandbox == "https://sandbox.itunes.apple.com/verifyReceipt")
         #expect(settings.unknownApps == .pass && settings.apps.isEmpty && !settings.usesTolerantProfile)
         #expect(settings.deadline == .seconds(9))
+        #expect(settings.lastGood.days == 30 && settings.lastGood.bytes == 512 << 20)
     }
 
     @Test("names the key and the file of everything that is wrong, all at once")
@@ -144,6 +147,7 @@ struct SettingsTests {
             profile: lenient
             unknownApps: maybe
             deadlineSeconds: 31
+            lastGood: {days: 366, megabytes: 0, hours: 1}
             trust: {roots: [nowhere.cer], leaves: []}
             upstream: {verifyReceipt: {staging: x}, apple: y}
             sharedSecret: in-the-open
@@ -158,7 +162,8 @@ struct SettingsTests {
             "listn: unknown key", "listen: 8080 is not HOST:PORT", "operations.port: unknown key",
             "store: PostgreSQL is not built yet; use sqlite:PATH", "profile: lenient is none of apple, tolerant",
             "unknownApps: maybe is none of pass, refuse", "deadlineSeconds: expected 1 to 30",
-            "trust.roots: cannot read nowhere.cer",
+            "lastGood.days: expected 0 to 365", "lastGood.megabytes: expected 1 to 1000000",
+            "lastGood.hours: unknown key", "trust.roots: cannot read nowhere.cer",
             "trust.leaves: unknown key", "upstream.verifyReceipt.staging: unknown key",
             "upstream.apple: unknown key", "sharedSecret: expected keys and values",
             "apps[0].sharedSecret: cannot read missing.txt", "apps[0].colour: unknown key",

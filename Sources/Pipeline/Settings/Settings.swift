@@ -65,6 +65,16 @@ package struct Settings: Sendable {
         package init() {}
     }
 
+    /// How much is kept of Apple's last good answers.
+    package struct LastGood: Sendable, Hashable {
+        /// Since Apple said so last; 0 keeps none.
+        package var days: Int64 = 30
+        /// Of all of them.
+        package var bytes = 512 << 20
+
+        package init() {}
+    }
+
     package var listen = Address(host: "127.0.0.1", port: 8080)
     package var operationsListen = Address(host: "127.0.0.1", port: 8081)
     /// Named by the configuration: then it must be free.
@@ -99,6 +109,8 @@ package struct Settings: Sendable {
 
     /// Whatever was read that nobody else should be able to read.
     package var secretFiles: [SecretFile] = []
+    /// Given again where Apple has no answer; in the store.
+    package var lastGood = LastGood()
     /// What the file says and this version does not act on yet, for the log.
     package var unused: [String] = []
 

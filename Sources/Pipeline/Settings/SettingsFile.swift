@@ -71,6 +71,7 @@ package enum SettingsFile {
         readUpstream(root, into: &settings)
         readMappings(root, into: &settings)
         readDeadline(root, into: &settings)
+        readLastGood(root, into: &settings)
         settings.sharedSecret = root.secret("sharedSecret")
         if let unknownApps = root.choice("unknownApps", of: Settings.UnknownApps.self) {
             settings.unknownApps = unknownApps

@@ -69,7 +69,8 @@ final class RecordKeeper: Sendable {
         }
     }
 
-    private func run(cost: Int, _ body: @escaping @Sendable (BridgeStore) async throws(LedgerError) -> Void) {
+    /// - Parameter cost: bytes that are held until it is done.
+    func run(cost: Int, _ body: @escaping @Sendable (BridgeStore) async throws(LedgerError) -> Void) {
         let isAdmitted = state.withLock { state in
             guard state.waiting < Self.capacity, bytes.take(cost) else {
                 state.dropped += 1

@@ -21,6 +21,7 @@ package final class SimulatedStore: Sendable {
     package let faults = FaultBook()
     package let requests = RequestLog()
     private let minted: ReceiptsInStock
+    private let payloads: NotificationPayload
     private let running = Mutex<Task<Void, Never>?>(nil)
 
     /// New keys unless some are given.
@@ -54,6 +55,7 @@ package final class SimulatedStore: Sendable {
             log: NotificationLog(), payloads: NotificationPayload(mint: JWSMint(pki.jwsSigner)),
             firstVersion: FirstVersionBody(book: book, verifyReceipt: verifyReceipt))
         let courier = NotificationCourier(log: mailing.log, clock: clock) { mailing.body(of: $0) }
+        payloads = mailing.payloads
         events = EventMaker(book)
         outbox = NotificationOutbox(log: mailing.log, courier: courier)
         serverAPI = try SimulatedServerAPI(
@@ -90,6 +92,11 @@ extension SimulatedStore {
         let outcome = try events.make(wish, seed: seed)
         outbox.post([outcome], options)
         return outcome
+    }
+
+    /// What is posted of a notification, in version 2.
+    package func body(of notification: SimulatedNotification) throws(CryptographyError) -> [UInt8] {
+        JSONValue.object(["signedPayload": .string(try payloads.signed(notification))]).bytes
     }
 
     /// Every notification since the world began.

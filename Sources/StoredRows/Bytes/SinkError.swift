@@ -42,7 +42,7 @@ extension SinkError {
             case .notPermitted: .notWritable
             case .full: .full
             case .locked: .locked
-            case .failed: .failed
+            case .notOpen, .failed: .failed
             }
         self.init(code, at: error.place, error.reason)
     }

@@ -1,0 +1,164 @@
+package import Foundation
+import GRDB
+package import StoreTypes
+
+/// Apple's last good answer to a question, as it is kept.
+package struct LastGoodRow: Sendable, Hashable {
+    /// A digest of the question.
+    package let question: [UInt8]
+    /// The status, the body, and what was taken out of the body to be kept apart.
+    package let status: Int
+    package let body: [UInt8]
+    package let latestReceipt: Data?
+    /// The same where the answer is the same, whatever was signed anew in it.
+    package let digest: [UInt8]
+    /// First transactions of the purchases in it: whose answer it is.
+    package let originals: [String]
+
+    package init(
+        question: [UInt8], status: Int, body: [UInt8], latestReceipt: Data?, digest: [UInt8], originals: [String]
+    ) {
+        self.question = question
+        self.status = status
+        self.body = body
+        self.latestReceipt = latestReceipt
+        self.digest = digest
+        self.originals = originals
+    }
+
+    /// Bytes, with what SQLite needs beside it.
+    fileprivate var size: Int {
+        300 + body.count + (latestReceipt?.count ?? 0) + originals.reduce(0) { $0 + $1.utf8.count + 1 }
+    }
+}
+
+/// One that was found again.
+package struct LastGood: Sendable {
+    /// The environment is the one that Apple answered from.
+    package let scope: LedgerScope
+    /// When Apple said so last.
+    package let keptAt: Timestamp
+    package let status: Int
+    package let body: [UInt8]
+    package let latestReceipt: Data?
+}
+
+extension BridgeStore {
+    static func addLastGood(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE lastGood (
+                    id INTEGER PRIMARY KEY, question BLOB NOT NULL UNIQUE, app INTEGER NOT NULL REFERENCES app (id),
+                    keptAt INTEGER NOT NULL, size INTEGER NOT NULL, originals TEXT NOT NULL, digest BLOB NOT NULL,
+                    status INTEGER NOT NULL, body BLOB NOT NULL, latestReceipt BLOB);
+                CREATE INDEX lastGoodByDate ON lastGood (keptAt, size);
+                CREATE INDEX lastGoodByOriginals ON lastGood (app, originals);
+                """)
+    }
+
+    /// How long the same answer is not written down again, in milliseconds.
+    private static let day: Int64 = 86_400_000
+
+    /// Keeps an answer in place of the one to the same question. One that is kept already is only marked as heard again,
+    /// and that once a day.
+    ///
+    /// - Returns: how many bytes more are kept than before.
+    package func keep(
+        _ row: LastGoodRow, of scope: LedgerScope, at now: Timestamp
+    ) async throws(LedgerError) -> Int {
+        try await write { db in
+            let find = try db.cachedStatement(sql: "SELECT digest, keptAt, size, app FROM lastGood WHERE question = ?")
+            let before = try Row.fetchOne(find, arguments: [Data(row.question)])
+            let app = try Self.number(of: scope, in: db)
+            if let before, before[0] as Data == Data(row.digest), before[3] as Int64 == app {
+                let age = now.milliseconds - (before[1] as Int64)
+                if !(0..<Self.day).contains(age) {
+                    try db.cachedStatement(sql: "UPDATE lastGood SET keptAt = ? WHERE question = ?").execute(
+                        arguments: [now.milliseconds, Data(row.question)])
+                }
+                return 0
+            }
+            try db.cachedStatement(
+                sql: """
+                    INSERT OR REPLACE INTO lastGood
+                        (question, app, keptAt, size, originals, digest, status, body, latestReceipt)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """
+            ).execute(
+                arguments: [
+                    Data(row.question), app, now.milliseconds, row.size, row.originals.joined(separator: " "),
+                    Data(row.digest), row.status, Data(row.body), row.latestReceipt,
+                ])
+            return row.size - (before.map { $0[2] as Int } ?? 0)
+        }
+    }
+
+    /// The answer to a question; nil where none is kept.
+    package func lastGood(to question: [UInt8]) async throws(LedgerError) -> LastGood? {
+        try await read { db in
+            let find = try db.cachedStatement(
+                sql: """
+                    SELECT bundleId, environment, keptAt, status, body, latestReceipt
+                    FROM lastGood JOIN app ON app.id = lastGood.app WHERE question = ?
+                    """)
+            guard let row = try Row.fetchOne(find, arguments: [Data(question)]),
+                let bundleId = BundleIdentifier(rawValue: row[0]),
+                let environment = AppStoreEnvironment(rawValue: row[1])
+            else { return nil }
+            return LastGood(
+                scope: LedgerScope(bundleId: bundleId, environment: environment),
+                keptAt: Timestamp(milliseconds: row[2]), status: row[3], body: [UInt8](row[4] as Data),
+                latestReceipt: row[5])
+        }
+    }
+
+    /// Whether a notification or a look-up told of one of these purchases since.
+    package func holdsNews(
+        of originals: [String], in scope: LedgerScope, since: Timestamp
+    ) async throws(LedgerError) -> Bool {
+        try await read { db in
+            let find = try db.cachedStatement(
+                sql: """
+                    SELECT 1 FROM transactionRecord JOIN app ON app.id = transactionRecord.app
+                    WHERE originalTransactionId = ? AND bundleId = ? AND environment = ? AND signedDate > ? LIMIT 1
+                    """)
+            return try originals.contains { original in
+                try Int.fetchOne(
+                    find,
+                    arguments: [original, scope.bundleId.rawValue, scope.environment.rawValue, since.milliseconds])
+                    != nil
+            }
+        }
+    }
+
+    /// Answers that are kept, and their bytes.
+    package func lastGoodUsage() async throws(LedgerError) -> (count: Int, bytes: Int) {
+        try await read { db in
+            let row = try Row.fetchOne(db, sql: "SELECT count(*), coalesce(sum(size), 0) FROM lastGood")
+            return (row?[0] ?? 0, row?[1] ?? 0)
+        }
+    }
+
+    /// Forgets the answers from before that time, and the oldest others until so many bytes are left; some at a time, so
+    /// that nobody who wants something written waits for long.
+    ///
+    /// - Returns: whether there may be more to forget.
+    package func forgetLastGood(before time: Timestamp, downTo bytes: Int) async throws(LedgerError) -> Bool {
+        try await write { db in
+            let total = try Int.fetchOne(db, sql: "SELECT coalesce(sum(size), 0) FROM lastGood") ?? 0
+            var excess = total - bytes
+            let oldest = try Row.fetchAll(
+                db, sql: "SELECT id, keptAt, size FROM lastGood ORDER BY keptAt LIMIT \(Self.forgotten)")
+            var count = 0
+            for row in oldest where excess > 0 || (row[1] as Int64) < time.milliseconds {
+                try db.cachedStatement(sql: "DELETE FROM lastGood WHERE id = ?").execute(arguments: [row[0] as Int64])
+                excess -= row[2] as Int
+                count += 1
+            }
+            return count == Self.forgotten
+        }
+    }
+
+    /// Answers that are forgotten at a time.
+    private static let forgotten = 500
+}

@@ -1,0 +1,46 @@
+import AppStore
+import Cryptography
+import ReceiptDecoding
+import StoreTypes
+
+/// What Apple was asked, as far as its answer depends on it.
+struct LastGoodQuestion: Sendable {
+    /// The password that Apple was asked with.
+    enum Password: Sendable {
+        case none
+        /// One that the app's settings say is right, whichever of them it was.
+        case right
+        /// The app has none to compare it with: only the same one gets the same answer.
+        case unjudged(SharedSecret)
+
+        /// Nil where it was wrong, or missing where it is demanded: then nothing that was kept is given.
+        init?(_ password: VerifyReceiptRequest.Password, judged verdict: PasswordVerdict, for app: AppSettings) {
+            guard case .fine(let replacement) = verdict else { return nil }
+            let isJudged = app.sharedSecret != nil || !app.acceptedSecrets.isEmpty
+            switch password {
+            case .absent: self = replacement == nil ? .none : .right
+            case .text(let text): self = isJudged ? .right : .unjudged(text)
+            case .notText: return nil
+            }
+        }
+    }
+
+    let receipt: Receipt
+    let excludesOldTransactions: Bool
+    let password: Password
+
+    /// SHA-256 of all of it. The environment is not in it: it follows from the receipt, and Apple's may be another than
+    /// ours.
+    var digest: [UInt8] {
+        var bytes = receipt.canonicalText.reveal()
+        bytes.append(excludesOldTransactions ? 1 : 0)
+        switch password {
+        case .none: bytes.append(0)
+        case .right: bytes.append(1)
+        case .unjudged(let text):
+            bytes.append(2)
+            bytes += SHA.digest(Array(text.reveal().utf8), with: .sha256)
+        }
+        return SHA.digest(bytes, with: .sha256)
+    }
+}

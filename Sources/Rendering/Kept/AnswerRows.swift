@@ -1,0 +1,86 @@
+import JSONReading
+import StoreTypes
+
+/// The rows of an answer of Apple's, and where each stands in it.
+enum AnswerRows {
+    /// Purchases of `receipt` and of the latest rows; renewals by first transaction.
+    static func read(_ outline: JSONOutline) -> (rows: [OpenedAnswer.Row], renewals: [String: OpenedAnswer.Renewal]) {
+        var rows: [OpenedAnswer.Row] = []
+        var renewals: [String: OpenedAnswer.Renewal] = [:]
+        let root = Members(of: 0, in: outline)
+        if let receipt = root.place("receipt") {
+            let members = Members(of: receipt, in: outline)
+            rows += members.place("in_app").map { all($0, in: outline) } ?? [row(receipt, in: outline, isFlat: true)]
+        }
+        for name in ["latest_receipt_info", "latest_expired_receipt_info"] {
+            rows += root.place(name).map { all($0, in: outline) } ?? []
+        }
+        for place in root.place("pending_renewal_info").map({ Array(outline.children(of: $0)) }) ?? [] {
+            let members = Members(of: place, in: outline)
+            if let original = members.text("original_transaction_id") { renewals[original] = renewal(members) }
+        }
+        // The answers of iOS 6 have it beside the receipt.
+        if root.place("auto_renew_status") != nil {
+            for row in rows where row.isFlat {
+                if let original = row.originalTransactionId { renewals[original] = renewal(root) }
+            }
+        }
+        return (rows, renewals)
+    }
+
+    /// The elements of an array, or the one object that stands in its place.
+    private static func all(_ place: Int, in outline: JSONOutline) -> [OpenedAnswer.Row] {
+        guard outline.isArray(place) else { return [row(place, in: outline, isFlat: true)] }
+        return outline.children(of: place).map { row($0, in: outline, isFlat: false) }
+    }
+
+    private static func row(_ place: Int, in outline: JSONOutline, isFlat: Bool) -> OpenedAnswer.Row {
+        let members = Members(of: place, in: outline)
+        return OpenedAnswer.Row(
+            end: outline.nodes[place].value.whole.upperBound - 1, isFlat: isFlat,
+            transactionId: members.text("transaction_id"),
+            originalTransactionId: members.text("original_transaction_id"),
+            webOrderLineItemId: members.text("web_order_line_item_id"),
+            // A flat answer has milliseconds there.
+            expires: members.date("expires_date_ms") ?? (isFlat ? members.date("expires_date") : nil),
+            isCancelled: members.place("cancellation_date") != nil || members.place("cancellation_date_ms") != nil,
+            isUpgraded: members.text("is_upgraded") == "true")
+    }
+
+    private static func renewal(_ members: Members) -> OpenedAnswer.Renewal {
+        OpenedAnswer.Renewal(
+            isOn: members.text("auto_renew_status").map { $0 != "0" },
+            isRetrying: members.text("is_in_billing_retry_period") == "1",
+            graceEnds: members.date("grace_period_expires_date_ms"))
+    }
+
+    /// An object's members by name; the last of a repeated name counts.
+    private struct Members {
+        private let outline: JSONOutline
+        private var places: [String: Int] = [:]
+
+        init(of object: Int, in outline: JSONOutline) {
+            self.outline = outline
+            guard outline.isObject(object) else { return }
+            for member in outline.children(of: object) where !outline.isNull(member) {
+                if let name = outline.name(member) { places[name] = member }
+            }
+        }
+
+        func place(_ name: String) -> Int? { places[name] }
+
+        /// A text, or a number as it is spelled.
+        func text(_ name: String) -> String? {
+            guard let place = places[name] else { return nil }
+            switch outline.nodes[place].value {
+            case .string(let string): return string.text(in: outline.bytes.span)
+            case .scalar(let range): return String(decoding: outline.bytes[range], as: UTF8.self)
+            case .container: return nil
+            }
+        }
+
+        func date(_ name: String) -> Timestamp? {
+            text(name).flatMap { Int64($0) }.map { Timestamp(milliseconds: $0) }
+        }
+    }
+}

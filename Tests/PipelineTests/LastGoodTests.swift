@@ -1,0 +1,334 @@
+import AppStore
+import Foundation
+import GRDB
+import Ledger
+import Pipeline
+import Rendering
+import Simulator
+import StoreTypes
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Apple's last good answer")
+struct LastGoodTests {
+    private static let hour: Int64 = 3_600_000
+    private static let day = 24 * hour
+
+    /// One app and its store, asked with Apple there and with Apple gone.
+    private final class Stage: Sendable {
+        let store: BridgeStore
+        private let folder: TemporaryFolder
+
+        init() throws {
+            folder = try TemporaryFolder()
+            store = try BridgeStore(path: folder.path("bridge.sqlite"))
+        }
+
+        /// Of the only kept answer that has one.
+        func latestReceipt() throws -> Data? {
+            try DatabaseQueue(path: store.path).read { db in
+                try Data.fetchOne(
+                    db, sql: "SELECT latestReceipt FROM lastGood WHERE latestReceipt IS NOT NULL ORDER BY id DESC")
+            }
+        }
+
+        /// - Parameter body: what Apple says in place of its own answer; nil for its own.
+        func bridge(
+            isDown: Bool = false, saying body: String? = nil, after milliseconds: Int64 = 0,
+            _ answer: [AnswerSource] = [.apple, .receipt],
+            _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in }
+        ) throws -> Bridge {
+            let apple = FakeApple { _, _ in isDown ? .http(503) : body.map { .body($0) } }
+            return try Bridge(apple, store: store, now: StandIn.noon.advanced(byMilliseconds: milliseconds)) {
+                $1.answer = answer
+                change(&$0, &$1)
+            }
+        }
+
+        /// Asks while Apple is there, until the answer is kept.
+        @discardableResult
+        func learn(_ receipt: String, saying body: String? = nil) async throws -> Bridge.Reply {
+            let kept = try await store.lastGoodUsage()
+            let reply = await (try bridge(saying: body)).ask(receipt)
+            #expect(reply.source == .apple)
+            for _ in 0..<1_000 {
+                if try await store.lastGoodUsage() != kept { return reply }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            Issue.record("the answer was not kept")
+            return reply
+        }
+    }
+
+    /// The answer without the time of the request.
+    private func undated(_ text: String) throws -> JSONValue {
+        guard case .object(let members) = try JSONValue(reading: Array(text.utf8)) else { return .null }
+        return .object(
+            members.map { member in
+                guard member.key == "receipt", case .object(let receipt) = member.value else { return member }
+                return .init("receipt", .object(receipt.filter { !$0.key.hasPrefix("request_date") }))
+            })
+    }
+
+    @Test(
+        "is given again where Apple has none, with the time of the new request",
+        arguments: [CustomerKind.activeSubscription, .nonConsumable, .nonRenewing, .oldActiveSubscription, .longHistory],
+        [AppStoreEnvironment.production, .sandbox])
+    func again(kind: CustomerKind, environment: AppStoreEnvironment) async throws {
+        let receipt = try #require(
+            try StandIn.world.receipts.first { $0.customer.kind == kind && $0.environment == environment })
+        let stage = try Stage()
+        let good = try await stage.learn(receipt.base64)
+        let later = try stage.bridge(isDown: true, after: Self.hour)
+        let reply = await later.ask(receipt.base64)
+        #expect(reply.short == "\(good.status) stored \(good.environment.rawValue)")
+        #expect(try undated(reply.text) == undated(good.text))
+        if let date = good.json?["receipt"]?["request_date_ms"]?.text {
+            let now = StandIn.noon.advanced(byMilliseconds: Self.hour)
+            #expect(date == "\(StandIn.noon.milliseconds)")
+            #expect(reply.json?["receipt"]?["request_date_ms"]?.text == "\(now.milliseconds)")
+            #expect(reply.json?["receipt"]?["request_date"]?.text == "2026-11-21 13:00:00 Etc/GMT")
+        }
+        // No source of the app's that asks is passed over for it.
+        #expect(later.apple.questions.count == 3)
+        #expect(await (try stage.bridge()).ask(receipt.base64).source == .apple)
+    }
+
+    @Test("stands before the receipt's own answer, and where there is no other source")
+    func place() async throws {
+        let receipt = try StandIn.receipt(.activeSubscription)
+        let stage = try Stage()
+        try await stage.learn(receipt.base64)
+        for sources in [[.apple], [.apple, .receipt], [.apple, .stored, .receipt]] as [[AnswerSource]] {
+            #expect(await (try stage.bridge(isDown: true, sources)).ask(receipt.base64).source == .stored, "\(sources)")
+        }
+        let first = await (try stage.bridge(isDown: true, [.receipt, .apple])).ask(receipt.base64)
+        #expect(first.source == .receipt)
+    }
+
+    @Test("is that of the same question only: receipt, password, endpoint, exclude-old-transactions")
+    func question() async throws {
+        let receipt = try StandIn.receipt(.activeSubscription)
+        let stage = try Stage()
+        try await stage.learn(receipt.base64)
+        let down = try stage.bridge(isDown: true, [.apple])
+        #expect(await down.ask(receipt.base64).short == "0 stored Production")
+        #expect(await down.ask(receipt.base64, password: Bridge.secret).short == "0 stored Production")
+        #expect(await down.ask(receipt.base64, route: .only(.production)).short == "0 stored Production")
+        #expect(await down.ask(receipt.base64, password: "wrong").short == "21005 apple Production")
+        #expect(await down.ask(receipt.base64, route: .only(.sandbox)).short == "21005 apple Sandbox")
+        let excluding = await down.ask(receipt.base64, ["exclude-old-transactions": .bool(true)])
+        #expect(excluding.short == "21005 apple Production")
+        let other = try StandIn.receipt(.longHistory)
+        #expect(await down.ask(other.base64).short == "21005 apple Production")
+        let required = try stage.bridge(isDown: true, [.apple]) { $1.clientPassword = .required }
+        #expect(await required.ask(receipt.base64).status == 21004)
+        #expect(await required.ask(receipt.base64, password: Bridge.secret).short == "0 stored Production")
+        let forbidden = try stage.bridge(isDown: true, [.apple]) { $0.lastGood.days = 0; $1.sandbox = .allow }
+        #expect(await forbidden.ask(receipt.base64).status == 21005)
+    }
+
+    @Test("where the app has no secret to compare with, is that of the same password")
+    func unjudgedPassword() async throws {
+        let receipt = try StandIn.receipt(.activeSubscription)
+        let stage = try Stage()
+        let free = try stage.bridge { $1.sharedSecret = nil }
+        #expect(await free.ask(receipt.base64, password: Bridge.secret).short == "0 apple Production")
+        let down = try stage.bridge(isDown: true, [.apple]) { $1.sharedSecret = nil }
+        #expect(
+            await eventually { await down.ask(receipt.base64, password: Bridge.secret).short == "0 stored Production" })
+        #expect(await down.ask(receipt.base64, password: "another").status == 21005)
+        #expect(await down.ask(receipt.base64).status == 21005)
+    }
+
+    @Test("has the refunds that became known since, in the form of our own answers")
+    func refund() async throws {
+        let receipt = try StandIn.receipt(.nonConsumable)
+        let id = try #require(receipt.transactions.first?.transactionId)
+        let stage = try Stage()
+        try await stage.learn(receipt.base64)
+        let scope = LedgerScope(bundleId: try #require(BundleIdentifier(rawValue: SimulatedApp.first.bundleId)),
+            environment: .production)
+        try await stage.store.keep(
+            revoked: [
+                RevocationRow(
+                    transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: 1_795_132_800_586),
+                    reason: 1)
+            ], valid: [], of: scope)
+        let reply = await (try stage.bridge(isDown: true, after: Self.hour)).ask(receipt.base64)
+        #expect(reply.short == "0 stored Production")
+        let row = reply.json?["receipt"]?["in_app"]?.elements?.first { $0["transaction_id"]?.text == id }
+        #expect(row?["cancellation_date"]?.text == "2026-11-20 00:00:00 Etc/GMT")
+        #expect(row?["cancellation_date_ms"]?.text == "1795132800586")
+        #expect(row?["cancellation_date_pst"]?.text == "2026-11-19 16:00:00 America/Los_Angeles")
+        #expect(row?["cancellation_reason"]?.text == "1")
+    }
+
+    /// A subscription's rows as Apple would tell them: its end in hours from noon, and how it goes on.
+    struct Story: Sendable, CustomTestStringConvertible {
+        let name: String
+        let ends: Int64
+        var renews: String? = "1"
+        var further = ""
+        /// Hours after noon, and what is answered then in place of Apple.
+        let answers: [(hour: Int64, status: Int)]
+
+        var testDescription: String { name }
+
+        func body(_ receipt: String) -> String {
+            let end = StandIn.noon.milliseconds + ends * 3_600_000
+            let pending = renews.map {
+                #","pending_renewal_info":[{"original_transaction_id":"1","auto_renew_status":"\#($0)"\#(further)}]"#
+            }
+            return #"{"status":0,"receipt":{"request_date":"x","request_date_ms":"1","request_date_pst":"y","in_app":[]},"#
+                + #""latest_receipt":"\#(receipt)","latest_receipt_info":["#
+                + #"{"transaction_id":"1","original_transaction_id":"1","expires_date_ms":"\#(end - 2_592_000_000)"},"#
+                + #"{"transaction_id":"2","original_transaction_id":"1","expires_date_ms":"\#(end)"}]"#
+                + (pending ?? "") + "}"
+        }
+    }
+
+    static let stories = [
+        Story(name: "runs on", ends: 5, answers: [(0, 0), (4, 0)]),
+        Story(name: "was to renew", ends: 5, answers: [(4, 0), (5, 21005), (500, 21005)]),
+        Story(name: "was to end", ends: 5, renews: "0", answers: [(4, 0), (6, 0)]),
+        Story(name: "nobody said how it goes on", ends: 5, renews: nil, answers: [(4, 0), (6, 21005)]),
+        Story(name: "was over", ends: -5, renews: "0", answers: [(0, 0), (100, 0)]),
+        Story(name: "was over, and to renew", ends: -5, answers: [(0, 21005)]),
+        Story(
+            name: "waits for a payment", ends: -5, renews: "0", further: #","is_in_billing_retry_period":"1""#,
+            answers: [(0, 21005)]),
+        Story(
+            name: "has grace", ends: -5,
+            further: #","grace_period_expires_date_ms":"\#(StandIn.noon.milliseconds + 3_600_000)""#,
+            answers: [(0, 0), (2, 21005)]),
+        Story(name: "longer ago than answers are kept", ends: 10_000, answers: [(719, 0), (721, 21005)]),
+    ]
+
+    @Test("never says from old knowledge that a subscription is over", arguments: stories)
+    func staleness(story: Story) async throws {
+        let receipt = try StandIn.receipt(.nonConsumable)
+        let stage = try Stage()
+        try await stage.learn(receipt.base64, saying: story.body(receipt.base64))
+        for answer in story.answers {
+            let milliseconds = answer.hour * Self.hour
+            let reply = await (try stage.bridge(isDown: true, after: milliseconds, [.apple])).ask(receipt.base64)
+            #expect(reply.status == answer.status, "\(answer.hour) h: \(reply.text)")
+            #expect(reply.source == (answer.status == 0 ? .stored : .apple))
+            let bold = try stage.bridge(isDown: true, after: milliseconds, [.apple]) { $1.staleSubscription = .answer }
+            if answer.hour < 720 { #expect(await bold.ask(receipt.base64).short == "0 stored Production") }
+        }
+    }
+
+    @Test("is kept once, is not written down again while nothing is new, and takes little")
+    func writing() async throws {
+        let stage = try Stage()
+        let receipt = try StandIn.receipt(.nonConsumable)
+        let good = try await stage.learn(receipt.base64)
+        let usage = try await stage.store.lastGoodUsage()
+        #expect(usage.count == 1)
+        #expect(usage.bytes < good.text.utf8.count + 400)
+        // Another process, or the same one after a restart, and a day later.
+        for hours in [1, 30] as [Int64] {
+            for _ in 0..<3 { _ = await (try stage.bridge(after: hours * Self.hour)).ask(receipt.base64) }
+        }
+        // Past its time, counted from the first answer; not from the last one.
+        let isMarked = await eventually {
+            let bridge = try? stage.bridge(isDown: true, after: 31 * Self.day - Self.hour, [.apple])
+            return await bridge?.ask(receipt.base64).short == "0 stored Production"
+        }
+        #expect(isMarked)
+        // A subscription's answer has a newly signed receipt each time: the first one stays.
+        let subscription = try StandIn.receipt(.activeSubscription)
+        try await stage.learn(subscription.base64)
+        let signed = try stage.latestReceipt()
+        let second = await (try stage.bridge(after: Self.hour)).ask(subscription.base64)
+        #expect(second.json?["latest_receipt"]?.text != signed?.base64EncodedString() && signed != nil)
+        try await Task.sleep(for: .milliseconds(200))
+        #expect(try stage.latestReceipt() == signed)
+    }
+
+    @Test("is no more than it was where the same is told again")
+    func unchanged() async throws {
+        let stage = try Stage()
+        let receipt = try StandIn.receipt(.nonConsumable)
+        try await stage.learn(receipt.base64)
+        let usage = try await stage.store.lastGoodUsage()
+        for hours in [1, 2, 40] as [Int64] { _ = await (try stage.bridge(after: hours * Self.hour)).ask(receipt.base64) }
+        try await Task.sleep(for: .milliseconds(200))
+        let unchanged = try await stage.store.lastGoodUsage()
+        #expect(unchanged.count == usage.count && unchanged.bytes == usage.bytes)
+    }
+
+    @Test("makes room for newer ones: the store does not grow beyond what it may have")
+    func bounded() async throws {
+        let stage = try Stage()
+        let limit = 40_000
+        let bridge = try stage.bridge { settings, _ in settings.lastGood.bytes = limit }
+        let receipts = try StandIn.world.receipts
+        for receipt in receipts { _ = await bridge.ask(receipt.base64, password: Bridge.secret) }
+        let isBounded = await eventually {
+            let usage = try? await stage.store.lastGoodUsage()
+            return usage.map { $0.bytes <= limit && $0.count > 2 } ?? false
+        }
+        #expect(isBounded)
+    }
+
+    @Test("No answer but a good one to an authentic receipt of a configured app is kept")
+    func notKept() async throws {
+        let stage = try Stage()
+        let receipt = try StandIn.receipt(.activeSubscription)
+        for body in [#"{"status":21010}"#, #"{"status":21003}"#, #"{"status":21004}"#, #"{"status":0"#] {
+            _ = await (try stage.bridge(saying: body)).ask(receipt.base64)
+        }
+        for hostile in try StandIn.hostile where hostile.status != 0 {
+            _ = await (try stage.bridge()).ask(hostile.text)
+        }
+        let unknown = try stage.bridge { $1.bundleId = BundleIdentifier(rawValue: "com.example.other") }
+        #expect(await unknown.ask(receipt.base64).source == .apple)
+        let apart = try stage.bridge([.receipt])
+        _ = await apart.ask(receipt.base64)
+        try await Task.sleep(for: .milliseconds(200))
+        let kept = try await stage.store.lastGoodUsage()
+        #expect(kept.count == 0)
+    }
+
+    @Test("A store that cannot be opened at the start is opened later, and denies nobody until then")
+    func openedLater() async throws {
+        let folder = try TemporaryFolder()
+        let told = Told()
+        let store = BridgeStore(opening: folder.path("missing/bridge.sqlite"), pauses: [.milliseconds(20)]) {
+            told.note($0)
+        }
+        #expect(!store.isOpen && told.all == ["notPermitted"])
+        let receipt = try StandIn.receipt(.nonConsumable)
+        func bridge(_ isDown: Bool) throws -> Bridge {
+            try Bridge(FakeApple { _, _ in isDown ? .http(503) : nil }, store: store) {
+                $1.answer = [.stored, .apple, .receipt]
+            }
+        }
+        let early = try bridge(false)
+        #expect(await early.ask(receipt.base64).short == "0 apple Production")
+        #expect(await (try bridge(true)).ask(receipt.base64).short == "0 receipt Production")
+        try folder.write("missing/file", "the folder is there")
+        #expect(await eventually { store.isOpen })
+        #expect(await eventually { told.all == ["notPermitted", "open"] })
+        #expect(await early.ask(receipt.base64).short == "0 apple Production")
+        let isKept = await eventually { (try? await store.lastGoodUsage().count) == 1 }
+        #expect(isKept)
+        #expect(await (try bridge(true)).ask(receipt.base64).short == "0 stored Production")
+        await store.close()
+        #expect(!store.isOpen)
+        #expect(await (try bridge(true)).ask(receipt.base64).short == "0 receipt Production")
+    }
+}
+
+/// What was told of a store that was to be opened.
+private final class Told: Sendable {
+    private let words = Mutex<[String]>([])
+
+    var all: [String] { words.withLock { $0 } }
+
+    func note(_ error: LedgerError?) { words.withLock { $0.append(error?.code.rawValue ?? "open") } }
+}

@@ -1,0 +1,221 @@
+import AppStore
+import GRDB
+import Ledger
+import Logging
+import Pipeline
+import Rendering
+import Simulator
+import StoreTypes
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+
+@Suite("Five hours without Apple")
+struct OutageDrillTests {
+    private static let hour: Int64 = 3_600_000
+
+    /// What an app makes of an answer: the purchases that count at that time, by transaction; and those that were taken
+    /// back.
+    private struct Rights {
+        var held: Set<String> = []
+        var revoked: Set<String> = []
+        /// First transactions of subscriptions whose periods are all over, without a word that they were taken back.
+        var ended: Set<String> = []
+
+        init(_ body: [UInt8], at now: Timestamp) throws {
+            let answer = try JSONValue(reading: body)
+            var rows = answer["receipt"]?["in_app"]?.elements ?? []
+            if rows.isEmpty, let receipt = answer["receipt"], receipt["in_app"] == nil { rows.append(receipt) }
+            for name in ["latest_receipt_info", "latest_expired_receipt_info"] {
+                rows += answer[name]?.elements ?? (answer[name].map { [$0] } ?? [])
+            }
+            var running: Set<String> = []
+            for row in rows {
+                guard let id = row["transaction_id"]?.text else { continue }
+                let original = row["original_transaction_id"]?.text ?? id
+                if row["cancellation_date"] != nil || row["cancellation_date_ms"] != nil {
+                    if row["is_upgraded"]?.text != "true" { revoked.insert(id) }
+                    continue
+                }
+                // The answers of iOS 6 have milliseconds there.
+                let expires = (row["expires_date_ms"]?.text ?? row["expires_date"]?.text).flatMap { Int64($0) }
+                guard let expires else {
+                    held.insert(id)
+                    continue
+                }
+                if expires > now.milliseconds {
+                    held.insert(id)
+                    running.insert(original)
+                } else {
+                    ended.insert(original)
+                }
+            }
+            ended.subtract(running)
+            // What one row says of a transaction, another may not take back.
+            held.subtract(revoked)
+        }
+    }
+
+    /// The bridge with one order of sources.
+    private final class Bridge: Sendable {
+        let order: [AnswerSource]
+        let store: BridgeStore
+        let pipelines: Pipelines
+
+        init(_ order: [AnswerSource], _ appStore: SimulatedStore, port: Int, curl: CurlTransport, path: String) throws {
+            self.order = order
+            store = try BridgeStore(path: path)
+            var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
+            app.appAppleId = SimulatedApp.first.appAppleId
+            app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
+            app.answer = order
+            app.cacheSeconds = 0
+            app.serverAPI = ServerAPIAccount(
+                issuerId: appStore.credentials.issuerId, keyId: appStore.credentials.keyId,
+                bundleId: SimulatedApp.first.bundleId,
+                privateKey: .text(Redacted(appStore.credentials.key.privateKeyPEM)))
+            var settings = Settings()
+            settings.trustedRoots = appStore.pki.roots.map(\.certificate)
+            settings.intermediates = appStore.pki.intermediates.map(\.certificate)
+            settings.verifyReceipt.production = "http://127.0.0.1:\(port)/production/verifyReceipt"
+            settings.verifyReceipt.sandbox = "http://127.0.0.1:\(port)/sandbox/verifyReceipt"
+            settings.serverAPI.production = "http://127.0.0.1:\(port)/production"
+            settings.serverAPI.sandbox = "http://127.0.0.1:\(port)/sandbox"
+            settings.apps = [app]
+            let holder = Clock()
+            self.holder = holder
+            var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            logger.logLevel = .critical
+            pipelines = try Pipelines(
+                settings: settings, transport: GuardedTransport(curl), store: store, tables: .bundled, logger: logger,
+                now: { holder.now })
+        }
+
+        private let holder: Clock
+
+        private final class Clock: Sendable {
+            private let value = Mutex(StandIn.noon)
+            var now: Timestamp {
+                get { value.withLock { $0 } }
+                set { value.withLock { $0 = newValue } }
+            }
+        }
+
+        var now: Timestamp {
+            get { holder.now }
+            set { holder.now = newValue }
+        }
+
+        func ask(_ receipt: IssuedReceipt) async -> PipelineReply {
+            await pipelines.verifyReceipt.answer(
+                body: Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret), route: .auto)
+        }
+    }
+
+    /// What became of everybody, to be printed.
+    private struct Tally {
+        var sources: [String: Int] = [:]
+        var askedToComeAgain = 0
+
+        var text: String {
+            sources.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+                + ", asked to come again: \(askedToComeAgain)"
+        }
+    }
+
+    @Test(
+        "Everybody keeps the rights that were known last, who was refunded has none, and nobody is called invalid",
+        arguments: [[AnswerSource.api, .stored, .receipt], [.stored, .api, .receipt], [.apple, .receipt]])
+    func drill(order: [AnswerSource]) async throws {
+        let appStore = try SimulatedStore(
+            seed: 11, customers: 84, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
+        let port = try await appStore.start()
+        let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let folder = try TemporaryFolder()
+        let bridge = try Bridge(order, appStore, port: port, curl: curl, path: folder.path("bridge.sqlite"))
+        // Life before: what happens is told.
+        try await tell(appStore.happen(40, seed: 3), of: appStore, to: bridge)
+        let receipts = appStore.receipts
+        var seen: [String: [UInt8]] = [:]
+        for receipt in receipts {
+            let reply = await bridge.ask(receipt)
+            #expect(reply.answer.status == .valid || reply.answer.status == .subscriptionExpired, "\(receipt.id)")
+            seen[receipt.id] = reply.answer.body
+        }
+        try await settle(bridge)
+        let kept = try await bridge.store.lastGoodUsage()
+        #expect((kept.count > 0) == order.contains(.apple))
+        if kept.count > 0 { print("\(kept.count) answers kept, \(kept.bytes / kept.count) bytes each") }
+        // Some are refunded, then Apple is gone: all connections are refused.
+        var refunds: [EventOutcome] = []
+        for customer in appStore.world.customers where refunds.count < 12 {
+            if let outcome = try? appStore.happen(EventWish(.refund, customerId: customer.id)) {
+                refunds.append(outcome)
+            }
+        }
+        #expect(refunds.count == 12)
+        try await tell(refunds, of: appStore, to: bridge)
+        let refunded = Set(refunds.flatMap(\.notifications).compactMap { $0.transaction?.transactionId })
+        await appStore.stop()
+        for hours in [0, 1, 3, 5] as [Int64] {
+            bridge.now = StandIn.noon.advanced(byMilliseconds: hours * Self.hour + 1)
+            var tally = Tally()
+            for receipt in receipts {
+                let reply = await bridge.ask(receipt)
+                let known = try Rights(seen[receipt.id] ?? [], at: bridge.now)
+                try judge(reply, of: receipt, known: known, refunded: refunded, at: bridge.now, &tally)
+            }
+            print("\(order.map(\.rawValue).joined(separator: ", ")), hour \(hours): \(tally.text)")
+        }
+        await bridge.store.close()
+        await curl.shutDown()
+    }
+
+    private func judge(
+        _ reply: PipelineReply, of receipt: IssuedReceipt, known: Rights, refunded: Set<String>, at now: Timestamp,
+        _ tally: inout Tally
+    ) throws {
+        let name = "\(receipt.id) \(receipt.customer.kind) \(reply.source)"
+        switch reply.answer.status {
+        case .valid, .subscriptionExpired:
+            tally.sources[reply.source.rawValue, default: 0] += 1
+            let told = try Rights(reply.answer.body, at: now)
+            // A consumable's refund never shows.
+            let consumables = Set(
+                receipt.customer.transactions.filter { $0.product.kind == .consumable }.map(\.transactionId))
+            let lost = known.held.subtracting(told.held).subtracting(refunded)
+            #expect(lost.isEmpty, "\(name) lost \(lost)")
+            #expect(told.held.isDisjoint(with: refunded.subtracting(consumables)), "\(name) holds what was refunded")
+            #expect(known.revoked.isSubset(of: told.revoked), "\(name) forgets what was taken back")
+        case .temporarilyUnavailable:
+            tally.askedToComeAgain += 1
+            // Only who may have renewed in the meantime.
+            #expect(!known.ended.isEmpty, "\(name) has nothing that could be out of date")
+        default:
+            Issue.record("\(name) is told \(reply.answer.status.rawValue)")
+        }
+    }
+
+    /// As the App Store posts it.
+    private func tell(_ outcomes: [EventOutcome], of appStore: SimulatedStore, to bridge: Bridge) async throws {
+        for notification in outcomes.flatMap(\.notifications) {
+            try await bridge.pipelines.notifications.take(try appStore.body(of: notification))
+        }
+    }
+
+    /// Until everything that was learnt is on disk.
+    private func settle(_ bridge: Bridge) async throws {
+        var counts: [Int] = []
+        for _ in 0..<100 {
+            let count = try await DatabaseQueue(path: bridge.store.path).read { db in
+                try Int.fetchOne(
+                    db, sql: "SELECT (SELECT count(*) FROM customer) + (SELECT count(*) FROM lastGood)") ?? 0
+            }
+            counts.append(count)
+            if count > 20, counts.count > 4, counts.suffix(4).allSatisfy({ $0 == count }) { return }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        Issue.record("what was learnt is not kept: \(counts.last ?? 0)")
+    }
+}

@@ -1,0 +1,334 @@
+import AppStore
+import HTTPTestServer
+import Ledger
+import Logging
+import Pipeline
+import Rendering
+import Simulator
+import StoreTypes
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+
+@Suite("Faults of the App Store, over real HTTP")
+struct FaultMatrixTests {
+    /// One thing that goes wrong, at both of Apple's services.
+    struct Fault: Sendable {
+        let name: String
+        var faults: [SimulatedFault] = []
+        /// Another place than the simulated App Store.
+        var place: (@Sendable (Stage) -> String)?
+        /// Of our clock, in milliseconds.
+        var clock: Int64 = 0
+        /// Apple answers all the same.
+        var isHarmless = false
+    }
+
+    static let faults: [Fault] = {
+        func both(_ kind: SimulatedFault.Kind, times: Int? = nil, milliseconds: Int64 = 0) -> [SimulatedFault] {
+            ["verifyReceipt", "serverAPI"].map {
+                SimulatedFault(kind, endpoint: $0, times: times, milliseconds: milliseconds)
+            }
+        }
+        func tooMany(_ retryAfter: String) -> [SimulatedFault] {
+            [
+                SimulatedFault(.status(429)),
+                SimulatedFault(.serverAPI(.failure(code: 4_290_000, retryAfter: retryAfter)), endpoint: "serverAPI"),
+            ]
+        }
+        let noon = StandIn.noon.milliseconds
+        return [
+            Fault(name: "late", faults: both(.delay, milliseconds: 3_000)),
+            Fault(name: "reset", faults: both(.reset)),
+            Fault(name: "refused", place: { "http://127.0.0.1:\($0.closedPort)" }),
+            Fault(name: "accepts, says nothing", place: { "http://127.0.0.1:\($0.silentPort)" }),
+            Fault(name: "no such name", place: { _ in "https://nobody.invalid" }),
+            Fault(name: "truncated", faults: both(.truncate)),
+            Fault(name: "200, a web page", faults: both(.html)),
+            Fault(name: "200, {}", faults: both(.body("{}"))),
+            Fault(name: "200, nothing", faults: both(.body(""))),
+            Fault(name: "500", faults: both(.status(500))),
+            Fault(name: "503, twice", faults: both(.status(503), times: 2), isHarmless: true),
+            Fault(name: "429, until a past time", faults: tooMany("\(noon - 60_000)")),
+            Fault(name: "429, until next week", faults: tooMany("\(noon + 604_800_000)")),
+            Fault(name: "429, in 5 seconds", faults: tooMany("5")),
+            Fault(name: "429, in no words", faults: tooMany("soon")),
+            Fault(name: "401 and 403", faults: both(.status(401))),
+            Fault(name: "401, once", faults: both(.status(401), times: 1)),
+            Fault(name: "verdict 21005", faults: [SimulatedFault(.verdict(21005))]),
+            Fault(name: "verdict 21009", faults: [SimulatedFault(.verdict(21009))]),
+            Fault(name: "verdict 21002", faults: [SimulatedFault(.verdict(21002))]),
+            Fault(name: "verdict 21199", faults: [SimulatedFault(.verdict(21199))]),
+            Fault(
+                name: "API: no such transaction, for now",
+                faults: [
+                    SimulatedFault(.status(503)),
+                    SimulatedFault(.serverAPI(.failure(code: 4_040_002, retryAfter: nil)), endpoint: "serverAPI"),
+                ]),
+            Fault(
+                name: "API: forged signatures",
+                faults: [
+                    SimulatedFault(.status(503)), SimulatedFault(.serverAPI(.badSignature), endpoint: "serverAPI"),
+                ]),
+            Fault(name: "our clock 10 min ahead", clock: 600_000, isHarmless: true),
+            Fault(name: "our clock 10 min behind", clock: -600_000, isHarmless: true),
+        ]
+    }()
+
+    static let orders: [[AnswerSource]] = [
+        [.apple], [.apple, .receipt], [.apple, .stored, .receipt], [.api, .apple, .receipt], [.api, .stored, .receipt],
+        [.stored, .api, .receipt], [.receipt],
+    ]
+
+    private static let deadline = Duration.milliseconds(700)
+    /// What a busy machine may add.
+    private static let slack = Duration.milliseconds(1_800)
+
+    /// The simulated services of Apple, each a host of its own, and hosts that are none.
+    final class Stage: Sendable {
+        let apple: SimulatedStore
+        let api: SimulatedStore
+        let applePort: Int
+        let apiPort: Int
+        let closedPort: Int
+        let silentPort: Int
+        private let silent: TestServer
+
+        init() async throws {
+            apple = try StandIn.store(customers: 8)
+            api = try StandIn.store(customers: 8)
+            applePort = try await apple.start()
+            apiPort = try await api.start()
+            let closed = try TestServer(reply: .hangUp)
+            closedPort = closed.port
+            closed.stop()
+            silent = try TestServer(reply: .never)
+            silentPort = silent.port
+        }
+
+        func set(_ faults: [SimulatedFault]) {
+            for store in [apple, api] { store.faults.removeAll() }
+            for fault in faults { (fault.endpoint == "verifyReceipt" ? apple : api).faults.add(fault) }
+        }
+
+        func end() async {
+            await apple.stop()
+            await api.stop()
+            silent.stop()
+        }
+    }
+
+    /// Counts what is really sent.
+    final class Counting: HTTPTransport {
+        private let transport: CurlTransport
+        private let sent = Mutex(0)
+
+        init(_ transport: CurlTransport) { self.transport = transport }
+
+        var count: Int { sent.withLock { $0 } }
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            sent.withLock { $0 += 1 }
+            return try await transport.send(request)
+        }
+
+        func shutDown(grace: Duration) async {}
+    }
+
+    /// A bridge with one order of sources, and the store that it learnt in.
+    struct Bridge: Sendable {
+        let order: [AnswerSource]
+        let store: BridgeStore
+        let stage: Stage
+        let curl: CurlTransport
+
+        func pipeline(
+            at place: String? = nil, clock: Int64 = 0, deadline: Duration, _ transport: any HTTPTransport
+        ) throws -> VerifyReceiptPipeline {
+            var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
+            app.appAppleId = SimulatedApp.first.appAppleId
+            app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
+            app.answer = order
+            app.cacheSeconds = 0
+            // A minute later the store asks again.
+            app.storedMaxAge = order.first == .stored ? 0 : 86_400
+            app.serverAPI = ServerAPIAccount(
+                issuerId: stage.api.credentials.issuerId, keyId: stage.api.credentials.keyId,
+                bundleId: SimulatedApp.first.bundleId,
+                privateKey: .text(Redacted(stage.api.credentials.key.privateKeyPEM)))
+            var settings = Settings()
+            settings.trustedRoots = stage.apple.pki.roots.map(\.certificate)
+            settings.intermediates = stage.apple.pki.intermediates.map(\.certificate)
+            let apple = place ?? "http://127.0.0.1:\(stage.applePort)"
+            settings.verifyReceipt.production = "\(apple)/production/verifyReceipt"
+            settings.verifyReceipt.sandbox = "\(apple)/sandbox/verifyReceipt"
+            let api = place ?? "http://127.0.0.1:\(stage.apiPort)"
+            settings.serverAPI.production = "\(api)/production"
+            settings.serverAPI.sandbox = "\(api)/sandbox"
+            settings.deadline = deadline
+            settings.apps = [app]
+            var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            logger.logLevel = .critical
+            return try Pipelines(
+                settings: settings, transport: transport, store: store, tables: .bundled, logger: logger,
+                now: { StandIn.noon.advanced(byMilliseconds: clock) }
+            ).verifyReceipt
+        }
+
+        /// Asks while all is well, until what is kept of it is kept.
+        func learn(_ bodies: [[UInt8]]) async throws {
+            let pipeline = try pipeline(deadline: .seconds(30), curl)
+            for body in bodies {
+                let reply = await pipeline.answer(body: body, route: .auto)
+                #expect(reply.answer.status == .valid, "\(order)")
+                if order.contains(.api) {
+                    #expect(
+                        await eventually {
+                            await pipeline.answer(body: body, route: .auto, sources: [.stored]).source == .stored
+                        })
+                }
+            }
+            guard order.first == .apple else { return }
+            let isKept = await eventually { (try? await store.lastGoodUsage().count) == bodies.count }
+            #expect(isKept)
+        }
+    }
+
+    /// What came of one question.
+    struct Cell: Sendable {
+        let status: Int
+        let source: AnswerSource
+        let elapsed: Duration
+
+        var isLate: Bool { elapsed > FaultMatrixTests.deadline + FaultMatrixTests.slack }
+    }
+
+    private func staged(_ work: (Stage, CurlTransport, TemporaryFolder) async throws -> Void) async throws {
+        let stage = try await Stage()
+        let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let result: Result<Void, any Error>
+        do {
+            result = .success(try await work(stage, curl, try TemporaryFolder()))
+        } catch {
+            result = .failure(error)
+        }
+        await curl.shutDown()
+        await stage.end()
+        try result.get()
+    }
+
+    /// Receipts of somebody with a subscription that runs, in both environments.
+    private func bodies(_ stage: Stage) throws -> [[UInt8]] {
+        try [AppStoreEnvironment.production, .sandbox].map { environment in
+            let receipt = try #require(
+                stage.apple.receipts.first {
+                    $0.customer.kind == .activeSubscription && $0.environment == environment
+                })
+            return Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret)
+        }
+    }
+
+    @Test("None of them makes a good receipt invalid, or an answer late; each source is the fallback of the one before")
+    func matrix() async throws {
+        try await staged { stage, curl, folder in
+            let bodies = try bodies(stage)
+            var bridges: [Bridge] = []
+            for (number, order) in Self.orders.enumerated() {
+                let store = try BridgeStore(path: folder.path("\(number).sqlite"))
+                let bridge = Bridge(order: order, store: store, stage: stage, curl: curl)
+                try await bridge.learn(bodies)
+                bridges.append(bridge)
+            }
+            var table = [["fault"] + Self.orders.map { $0.map(\.rawValue).joined(separator: ", ") }]
+            for fault in Self.faults {
+                table.append([fault.name])
+                stage.set(fault.faults)
+                for cells in try await ask(bodies, of: bridges, fault, stage) { table[table.count - 1].append(cells) }
+            }
+            print(Self.text(of: table))
+            for bridge in bridges { await bridge.store.close() }
+        }
+    }
+
+    /// All orders at once, both receipts at once; a text for each order.
+    private func ask(
+        _ bodies: [[UInt8]], of bridges: [Bridge], _ fault: Fault, _ stage: Stage
+    ) async throws -> [String] {
+        try await withThrowingTaskGroup(of: (Int, String).self) { group in
+            for (number, bridge) in bridges.enumerated() {
+                group.addTask {
+                    let counting = Counting(bridge.curl)
+                    let pipeline = try bridge.pipeline(
+                        at: fault.place?(stage), clock: 60_000 + fault.clock, deadline: Self.deadline,
+                        GuardedTransport(counting))
+                    var cells: [Cell] = []
+                    for body in bodies {
+                        let began = ContinuousClock.now
+                        let reply = await pipeline.answer(body: body, route: .auto)
+                        cells.append(
+                            Cell(
+                                status: reply.answer.status.rawValue, source: reply.source,
+                                elapsed: ContinuousClock.now - began))
+                    }
+                    let name = "\(fault.name): \(bridge.order)"
+                    // Each has a running subscription, and a source that knows it.
+                    for cell in cells {
+                        #expect(cell.status == 0, "\(name)")
+                        #expect(!cell.isLate, "\(name): \(cell.elapsed)")
+                    }
+                    // Three for each of two hosts and each receipt, and the way to the sandbox.
+                    #expect(counting.count <= 14, "\(name)")
+                    let sources = Set(cells.map(\.source.rawValue)).sorted().joined(separator: "/")
+                    let longest = cells.map(\.elapsed).max() ?? .zero
+                    let milliseconds = Int(longest / .milliseconds(1))
+                    return (number, "\(cells[0].status) \(sources) \(milliseconds) ms \(counting.count)×")
+                }
+            }
+            var texts = Array(repeating: "", count: bridges.count)
+            for try await (number, text) in group { texts[number] = text }
+            return texts
+        }
+    }
+
+    private static func text(of table: [[String]]) -> String {
+        let columns = table[0].indices
+        let widths = columns.map { column in table.map { $0[column].count }.max() ?? 0 }
+        return table.map { row in
+            zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: " | ")
+        }.joined(separator: "\n")
+    }
+
+    @Test("A host that fails is left alone while everybody is answered at once, and asked again when it is back")
+    func outage() async throws {
+        try await staged { stage, curl, folder in
+            let bodies = try bodies(stage)
+            let store = try BridgeStore(path: folder.path("bridge.sqlite"))
+            let bridge = Bridge(order: [.apple, .receipt], store: store, stage: stage, curl: curl)
+            try await bridge.learn(bodies)
+            let counting = Counting(curl)
+            let guarded = GuardedTransport(
+                counting,
+                policy: .init(
+                    firstPause: .milliseconds(400), longestPause: .milliseconds(400), fairTime: .milliseconds(100)))
+            let pipeline = try bridge.pipeline(deadline: Self.deadline, guarded)
+            func ask() async -> AnswerSource {
+                let reply = await pipeline.answer(body: bodies[0], route: .auto)
+                #expect(reply.answer.status == .valid)
+                return reply.source
+            }
+            stage.set([SimulatedFault(.status(503))])
+            let began = ContinuousClock.now
+            for _ in 0..<200 { #expect(await ask() == .stored) }
+            let took = ContinuousClock.now - began
+            // Five failures open it; then one probe each pause.
+            #expect(counting.count <= 5 + Int(took / .milliseconds(200)) + 1, "\(counting.count) in \(took)")
+            #expect(guarded.states.map(\.state) != [.closed])
+            stage.set([])
+            #expect(await eventually { await ask() == .apple })
+            #expect(guarded.states.map(\.state) == [.closed] && (guarded.states.first?.opened ?? 0) >= 1)
+            for _ in 0..<20 { #expect(await ask() == .apple) }
+            await store.close()
+        }
+    }
+}
