@@ -38,7 +38,8 @@ package final class Forwarder: Service {
         guard let source = pipelines.forwarding else { return nil }
         let parts = ForwardingLane.Parts(
             source: source, bodies: DeliveryBodies(source: source, tables: tables), transport: transport,
-            bell: pipelines.notifications.arrivals, options: options, now: now, logger: logger)
+            bell: pipelines.notifications.arrivals, options: options, counts: pipelines.countedApps, now: now,
+            logger: logger)
         lanes = settings.apps.flatMap { app in
             zip(app.forward, app.addressees).map { ForwardingLane(target: $0, addressee: $1, parts: parts) }
         }

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Telemetry
 
 /// What the proxy remembers between requests and over restarts: one SQLite file, readable by its owner alone.
 ///
@@ -10,6 +11,10 @@ package final class BridgeStore: Sendable {
     package let path: String
     private let pool: DatabasePool
     private let queue: WriteQueue
+    /// Since it was opened.
+    package let counts = StoreCounts()
+    /// Changes that wait for the disk.
+    package var writesWaiting: Int { queue.waiting }
 
     /// Seconds to wait for another process.
     private static let patience: TimeInterval = 5
@@ -68,14 +73,27 @@ package final class BridgeStore: Sendable {
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(LedgerError) -> Result {
-        try await queue.run(body)
+        do throws(LedgerError) {
+            let result = try await queue.run(body)
+            counts.writes.add()
+            return result
+        } catch {
+            counts.failed(error)
+            throw error
+        }
     }
 
     /// What is kept, as of one moment.
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(LedgerError) -> Result {
-        do { return try await pool.read(body) } catch { throw LedgerError(error, at: path) }
+        do {
+            return try await pool.read(body)
+        } catch {
+            let error = LedgerError(error, at: path)
+            counts.failed(error)
+            throw error
+        }
     }
 
     /// The same on the caller's own thread, which must be one that may wait.

@@ -45,6 +45,12 @@ package enum SettingsFile {
                 settings.operationsListen = address
                 settings.operationsListenIsExplicit = true
             }
+            if let seconds = operations.number("drainSeconds") {
+                settings.drainTime = .seconds(seconds)
+                if !(0...300).contains(seconds) {
+                    root.file.note("\(operations.name("drainSeconds")): expected 0 to 300")
+                }
+            }
             operations.finish()
         }
         readStore(root, into: &settings)

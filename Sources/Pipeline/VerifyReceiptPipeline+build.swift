@@ -18,20 +18,31 @@ package struct Pipelines: Sendable {
     package let notifications: NotificationIntake
     /// What is known around notifications that are forwarded; nil where nothing is remembered.
     package let forwarding: ForwardingSource?
+    /// What all of them count.
+    package let counts: BridgeCounts
+    /// The counts of the configured apps.
+    package let countedApps: CountedApps
+    private let serverAPI: ServerAPISource?
+
+    /// What is left of Apple's hourly limits, of endpoints that were asked.
+    package var budgets: [AppBudget] { serverAPI?.appBudgets ?? [] }
 
     /// The only place where parts are wired.
     ///
     /// - Parameters:
     ///   - transport: nil where nobody may be asked.
     ///   - store: nil where nothing is remembered over a restart.
+    ///   - counts: go on counting where they are.
     ///   - now: the clock.
     ///   - sleep: passes the time between two questions to Apple.
     /// - Throws: `SettingsError` where the settings name what cannot be used.
     package init(
         settings: Settings, transport: (any HTTPTransport)?, store: BridgeStore? = nil, tables: FieldTables,
-        logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
+        logger: Logger, counts: BridgeCounts = BridgeCounts(), now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) throws {
+        let countedApps = counts.apps(of: settings)
+        (self.counts, self.countedApps) = (counts, countedApps)
         let decoder = ReceiptDecoder(
             trust: try TrustStore(settings: settings), profile: settings.usesTolerantProfile ? .tolerant : .apple)
         let apps = AppRegistry(settings: settings)
@@ -41,7 +52,7 @@ package struct Pipelines: Sendable {
         let keeper = store.map { store in
             RecordKeeper(store: store, logger: logger, now: now) { changes.note($0, in: $1) }
         }
-        let revocations = RevocationMemory(keeper: keeper)
+        let revocations = RevocationMemory(keeper: keeper, counts: countedApps)
         let lessons = AppleLessons(revocations: revocations, keeper: keeper)
         do throws(LedgerError) {
             if let store { try lessons.load(from: store) }
@@ -49,22 +60,28 @@ package struct Pipelines: Sendable {
             logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
         }
         let serverAPI = try transport.map {
-            try ServerAPISource(settings: settings, transport: $0, verifier: verifier, now: now, keeper: keeper)
+            try ServerAPISource(
+                settings: settings, transport: $0, verifier: verifier, now: now, keeper: keeper, counts: counts)
         }
+        self.serverAPI = serverAPI
         verifyReceipt = VerifyReceiptPipeline(
             decoder: decoder, apps: apps,
-            apple: try transport.map { try AppleSource(settings: settings, transport: $0, sleep: sleep) },
+            apple: try transport.map {
+                try AppleSource(settings: settings, transport: $0, counts: counts, sleep: sleep)
+            },
             serverAPI: serverAPI,
             stored: store.map {
                 StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
             },
-            lessons: lessons, renderer: AnswerRenderer(tables: tables), now: now, sleep: sleep, logger: logger)
+            lessons: lessons, renderer: AnswerRenderer(tables: tables), counts: counts, countedApps: countedApps,
+            now: now, sleep: sleep, logger: logger)
         customerView = CustomerViewPipeline(
             decoder: decoder, verifier: verifier, apps: apps, serverAPI: serverAPI, revocations: revocations,
             renderer: CustomerViewRenderer(tables: tables), now: now, logger: logger)
         notifications = NotificationIntake(
             apps: apps, verifier: verifier, decoder: ReceiptDecoder(trust: decoder.trust, profile: .tolerant),
-            store: store, serverAPI: serverAPI, revocations: revocations, changes: changes, now: now, logger: logger)
+            store: store, serverAPI: serverAPI, revocations: revocations, changes: changes,
+            counts: counts.notifications, now: now, logger: logger)
         forwarding = store.map {
             ForwardingSource(store: $0, verifier: verifier, apps: apps, serverAPI: serverAPI, now: now)
         }
@@ -106,7 +123,8 @@ extension TrustStore {
 extension AppleSource {
     /// Apple's endpoints, or those of a stand-in.
     init(
-        settings: Settings, transport: any HTTPTransport, sleep: @escaping @Sendable (Duration) async -> Void
+        settings: Settings, transport: any HTTPTransport, counts: BridgeCounts = BridgeCounts(),
+        sleep: @escaping @Sendable (Duration) async -> Void
     ) throws {
         let endpoints: VerifyReceiptEndpoints
         do {
@@ -115,7 +133,9 @@ extension AppleSource {
         } catch {
             throw SettingsError(["upstream.verifyReceipt: \(error)"])
         }
-        self.init(client: VerifyReceiptClient(transport: transport, endpoints: endpoints), sleep: sleep)
+        self.init(
+            client: VerifyReceiptClient(transport: transport, endpoints: endpoints, counts: counts.upstream),
+            sleep: sleep)
     }
 }
 

@@ -11,22 +11,29 @@ package import Shadowing
 
 /// The HTTP door: two listeners in front of the pipelines. This is the only place that wires them.
 package struct BridgeServer: Service {
-    private let settings: Settings
-    private let pipelines: Pipelines
-    private let store: BridgeStore?
-    private let shadow: Shadow?
+    let settings: Settings
+    let pipelines: Pipelines
+    let store: BridgeStore?
+    let shadow: Shadow?
     private let forwarder: Forwarder?
-    private let logger: Logger
+    let version: String
+    let requests: RequestCounts
+    let state: ServingState
+    let logger: Logger
     private let onListening: @Sendable (_ port: Int) async -> Void
 
     /// - Parameters:
     ///   - store: nil where nothing is remembered; everything is answered all the same.
     ///   - shadow: nil where nothing is compared.
     ///   - forwarder: nil where nothing is forwarded.
+    ///   - version: of the program.
+    ///   - requests: go on counting where they are.
+    ///   - state: told when all listeners take connections, and when the end is near.
     ///   - onListening: called with the public listener's port once all listeners take connections.
     package init(
         settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, shadow: Shadow? = nil,
-        forwarder: Forwarder? = nil, logger: Logger,
+        forwarder: Forwarder? = nil, version: String, requests: RequestCounts = RequestCounts(),
+        state: ServingState = ServingState(), logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void
     ) {
         self.settings = settings
@@ -34,6 +41,9 @@ package struct BridgeServer: Service {
         self.store = store
         self.shadow = shadow
         self.forwarder = forwarder
+        self.version = version
+        self.requests = requests
+        self.state = state
         self.logger = logger
         self.onListening = onListening
     }
@@ -56,28 +66,21 @@ package struct BridgeServer: Service {
         // Stopped after the listeners, so that the last answers are still seen.
         if let shadow { services.insert(shadow, at: 0) }
         if let forwarder { services.insert(forwarder, at: 0) }
+        // Stopped first.
+        services.append(Drain(state: state, time: settings.drainTime))
         try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
     }
 
     private func publicListener(after operations: AsyncStream<Never>) -> some Service {
         let presence = ClientPresence()
-        let router = Router(context: BridgeContext.self)
-        router.add(middleware: ProblemMiddleware())
-        VerifyReceiptController(pipeline: pipelines.verifyReceipt, shadow: shadow, presence: presence).addRoutes(
-            to: router)
-        NotificationController(intake: pipelines.notifications).addRoutes(to: router)
-        if !settings.tokens.isEmpty {
-            customerViews(.public, presence).addRoutes(to: router)
-            comparisons(.public).addRoutes(to: router)
-        }
-        HealthController().addRoutes(to: router)
         return Application(
-            router: router,
+            router: publicRouter(presence),
             server: server(presence),
             configuration: configuration(settings.listen),
             onServerRunning: { channel in
                 for await _ in operations {}
                 guard !Task.isCancelled else { return }
+                state.listens()
                 await onListening(channel.localAddress?.port ?? settings.listen.port)
             },
             logger: logger)
@@ -85,27 +88,12 @@ package struct BridgeServer: Service {
 
     private func operationsListener(onListening: @escaping @Sendable () -> Void) -> some Service {
         let presence = ClientPresence()
-        let router = Router(context: BridgeContext.self)
-        router.add(middleware: ProblemMiddleware())
-        customerViews(.operations, presence).addRoutes(to: router)
-        comparisons(.operations).addRoutes(to: router)
-        HealthController().addRoutes(to: router)
         return Application(
-            router: router,
+            router: operationsRouter(presence),
             server: server(presence),
             configuration: configuration(settings.operationsListen),
             onServerRunning: { _ in onListening() },
             logger: logger)
-    }
-
-    private func customerViews(_ listener: TokenGate.Listener, _ presence: ClientPresence) -> CustomerViewController {
-        CustomerViewController(
-            pipeline: pipelines.customerView, gate: TokenGate(tokens: settings.tokens, listener: listener),
-            presence: presence)
-    }
-
-    private func comparisons(_ listener: TokenGate.Listener) -> ComparisonsController {
-        ComparisonsController(shadow: shadow, gate: TokenGate(tokens: settings.tokens, listener: listener))
     }
 
     private func server(_ presence: ClientPresence) -> HTTPServerBuilder {

@@ -9,6 +9,7 @@ import Rendering
 import ServiceLifecycle
 package import StoreTypes
 import Synchronization
+import Telemetry
 
 /// Asks a second source about what was answered, off the way of the answer, and remembers where the two differ.
 ///
@@ -21,6 +22,7 @@ package final class Shadow: Service {
     private let store: BridgeStore?
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
+    private let counts: CountedApps?
     private let queue = ShadowQueue()
     private let findings = Mutex(ShadowFindings())
     private let samples = Mutex(PairSamples())
@@ -38,7 +40,8 @@ package final class Shadow: Service {
 
     /// Nil where no app has a shadow.
     package init?(
-        settings: Settings, pipeline: VerifyReceiptPipeline, store: BridgeStore?, logger: Logger,
+        settings: Settings, pipeline: VerifyReceiptPipeline, store: BridgeStore?,
+        counts: CountedApps? = nil, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         let shadowed = settings.apps.filter { $0.shadow != nil && $0.shadowSampling > 0 }
@@ -48,6 +51,7 @@ package final class Shadow: Service {
         self.pipeline = pipeline
         self.store = store
         self.now = now
+        self.counts = counts
         self.logger = logger
     }
 
@@ -60,6 +64,7 @@ package final class Shadow: Service {
         let job = ShadowJob(
             body: Redacted(body), route: route, reply: reply, app: bundleId, shadow: shadow, time: now())
         guard !queue.add(job) else { return }
+        count(.dropped, of: bundleId)
         findings.withLock { $0.addFailure("dropped", of: job.scope) }
     }
 
@@ -108,6 +113,7 @@ package final class Shadow: Service {
                 bundleId: job.app.rawValue, environment: outcome.verifyReceipt.environment ?? scope.environment)
             let (differences, time) = (outcome.differences, now())
             findings.withLock { $0.add(differences, of: scope, at: time) }
+            count(differences, of: job.app)
             if !differences.isEmpty {
                 samples.withLock {
                     $0.offer(
@@ -117,8 +123,24 @@ package final class Shadow: Service {
             }
         } catch {
             findings.withLock { $0.addFailure(error.code, of: scope) }
+            count(.failed, of: job.app)
         }
     }
+
+    private func count(_ outcome: ComparisonLabel, of app: BundleIdentifier) {
+        counts?[app].comparisons.add(outcome.rawValue)
+    }
+
+    private func count(_ differences: [Difference], of app: BundleIdentifier) {
+        count(differences.isEmpty ? .equal : .different, of: app)
+        for difference in differences {
+            let label = difference.verdict == .unexpected ? DifferenceLabel.unexpected : .expected
+            counts?[app].differences.add(label.rawValue)
+        }
+    }
+
+    /// Comparisons that wait.
+    package var waiting: Int { queue.count }
 
     private func ask(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> PipelineReply {
         await pipeline.answer(

@@ -33,7 +33,7 @@ package struct NotificationIntake: Sendable {
     /// Rings when something new is to be forwarded.
     package let arrivals = Bell()
     /// Since the start.
-    package let counts = NotificationCounts()
+    package let counts: NotificationCounts
     let now: @Sendable () -> Timestamp
     let logger: Logger
     private let lines = OncePerMinute<NotificationRefusal.Code>()
@@ -42,7 +42,7 @@ package struct NotificationIntake: Sendable {
     init(
         apps: AppRegistry, verifier: SignedPayloadVerifier, decoder: ReceiptDecoder, store: BridgeStore?,
         serverAPI: ServerAPISource?, revocations: RevocationMemory, changes: RecentChanges,
-        now: @escaping @Sendable () -> Timestamp, logger: Logger
+        counts: NotificationCounts, now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
         self.apps = apps
         self.verifier = verifier
@@ -51,6 +51,7 @@ package struct NotificationIntake: Sendable {
         self.serverAPI = serverAPI
         self.revocations = revocations
         self.changes = changes
+        self.counts = counts
         hints = HintLookups(serverAPI: serverAPI, counts: counts, now: now, logger: logger)
         self.now = now
         self.logger = logger
