@@ -52,7 +52,7 @@ struct StatusPageTests {
             for row in [
                 "0genuineapiProduction150.00 %", "0genuineapiSandbox150.00 %",
                 "21002not a receiptreceiptProduction1100 %",
-                "historyProductionanswered 11100 %", "com.example.apphistoryProduction179,999180,000",
+                "historyProductionanswered 11100 %", "com.example.apphistoryProduction",
             ] {
                 #expect(rows.contains { $0.hasPrefix(row) }, "\(row) in \(rows)")
             }
@@ -90,12 +90,15 @@ struct StatusPageTests {
     @Test("is nowhere on the public listener, or behind a token")
     func doors() async throws {
         try await Proxy.serving { proxy in
-            #expect(try await proxy.get("/", from: proxy.port)?.status == 404)
+            let inPublic = try await proxy.get("/", from: proxy.port)
+            #expect(inPublic?.status == 404)
         }
         try await Proxy.serving({ settings, _ in settings.tokens = [Redacted("Zm9ydHktdHdv")] }) { proxy in
-            #expect(try await proxy.get("/", from: proxy.port)?.status == 404)
+            let withoutToken = try await proxy.get("/", from: proxy.port)
+            #expect(withoutToken?.status == 404)
             let bearer = ["Authorization: Bearer Zm9ydHktdHdv"]
-            #expect(try await proxy.get("/", from: proxy.port, bearer)?.status == 200)
+            let withToken = try await proxy.get("/", from: proxy.port, bearer)
+            #expect(withToken?.status == 200)
         }
     }
 }
