@@ -25,12 +25,12 @@ final class RevocationMemory: Sendable {
     /// When what was heard of last of a transaction was signed.
     private let heard = BoundedMemory<Heard, Timestamp>(limit: 200_000)
     private let keeper: RecordKeeper?
-    private let counts: CountedApps?
+    private let counts: BridgeCounts?
 
     /// - Parameters:
     ///   - keeper: of what verifyReceipt tells; nil where nothing is remembered over a restart.
     ///   - counts: told of what is new; nil counts nothing.
-    init(keeper: RecordKeeper? = nil, counts: CountedApps? = nil) {
+    init(keeper: RecordKeeper? = nil, counts: BridgeCounts? = nil) {
         self.keeper = keeper
         self.counts = counts
     }

@@ -32,15 +32,16 @@ package struct Pipelines: Sendable {
     /// - Parameters:
     ///   - transport: nil where nobody may be asked.
     ///   - store: nil where nothing is remembered over a restart.
-    ///   - counts: go on counting where they are.
+    ///   - former: what answered before, by another configuration; whatever it has learnt, counted and paid for goes on.
     ///   - now: the clock.
     ///   - sleep: passes the time between two questions to Apple.
     /// - Throws: `SettingsError` where the settings name what cannot be used.
     package init(
-        settings: Settings, transport: (any HTTPTransport)?, store: BridgeStore? = nil, tables: FieldTables,
-        logger: Logger, counts: BridgeCounts = BridgeCounts(), now: @escaping @Sendable () -> Timestamp = { .now },
+        settings: Settings, transport: (any HTTPTransport)?, store: BridgeStore? = nil, former: Pipelines? = nil,
+        tables: FieldTables, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) throws {
+        let counts = former?.counts ?? BridgeCounts()
         let countedApps = counts.apps(of: settings)
         (self.counts, self.countedApps) = (counts, countedApps)
         let decoder = ReceiptDecoder(
@@ -48,20 +49,14 @@ package struct Pipelines: Sendable {
         let apps = AppRegistry(settings: settings)
         let verifier = SignedPayloadVerifier(trust: decoder.trust)
         // What is new in the store makes old what was read from it.
-        let changes = RecentChanges()
-        let keeper = store.map { store in
-            RecordKeeper(store: store, logger: logger, now: now) { changes.note($0, in: $1) }
-        }
-        let revocations = RevocationMemory(keeper: keeper, counts: countedApps)
-        let lessons = AppleLessons(revocations: revocations, keeper: keeper)
-        do throws(LedgerError) {
-            if let store { try lessons.load(from: store) }
-        } catch {
-            logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
-        }
+        let changes = former?.notifications.changes ?? RecentChanges()
+        let lessons =
+            former?.verifyReceipt.lessons ?? Self.lessons(of: store, changes, counts, logger: logger, now: now)
+        let revocations = lessons.revocations
         let serverAPI = try transport.map {
             try ServerAPISource(
-                settings: settings, transport: $0, verifier: verifier, now: now, keeper: keeper, counts: counts)
+                settings: settings, transport: $0, verifier: verifier, now: now, keeper: lessons.keeper,
+                counts: counts, former: former?.verifyReceipt.serverAPI)
         }
         self.serverAPI = serverAPI
         verifyReceipt = VerifyReceiptPipeline(
@@ -70,9 +65,10 @@ package struct Pipelines: Sendable {
                 try AppleSource(settings: settings, transport: $0, counts: counts, sleep: sleep)
             },
             serverAPI: serverAPI,
-            stored: store.map {
-                StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
-            },
+            stored: former?.verifyReceipt.stored
+                ?? store.map {
+                    StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
+                },
             lessons: lessons, renderer: AnswerRenderer(tables: tables), counts: counts, countedApps: countedApps,
             now: now, sleep: sleep, logger: logger)
         customerView = CustomerViewPipeline(
@@ -81,10 +77,27 @@ package struct Pipelines: Sendable {
         notifications = NotificationIntake(
             apps: apps, verifier: verifier, decoder: ReceiptDecoder(trust: decoder.trust, profile: .tolerant),
             store: store, serverAPI: serverAPI, revocations: revocations, changes: changes,
-            counts: counts.notifications, now: now, logger: logger)
+            counts: counts.notifications, now: now, logger: logger, former: former?.notifications)
         forwarding = store.map {
             ForwardingSource(store: $0, verifier: verifier, apps: apps, serverAPI: serverAPI, now: now)
         }
+    }
+
+    /// What was known before the start, and is learnt from now on.
+    private static func lessons(
+        of store: BridgeStore?, _ changes: RecentChanges, _ counts: BridgeCounts, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp
+    ) -> AppleLessons {
+        let keeper = store.map { store in
+            RecordKeeper(store: store, logger: logger, now: now) { changes.note($0, in: $1) }
+        }
+        let lessons = AppleLessons(revocations: RevocationMemory(keeper: keeper, counts: counts), keeper: keeper)
+        do throws(LedgerError) {
+            if let store { try lessons.load(from: store) }
+        } catch {
+            logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
+        }
+        return lessons
     }
 }
 

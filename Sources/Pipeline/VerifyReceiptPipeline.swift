@@ -17,7 +17,7 @@ package struct VerifyReceiptPipeline: Sendable {
     let lessons: AppleLessons
     /// Nil where no app is answered from the store first.
     let memory: AnswerMemory?
-    let counts: BridgeCounts
+    package let counts: BridgeCounts
     private let countedApps: CountedApps
     /// Nil where nothing is refused that could be mended.
     private let probe: RepairProbe?

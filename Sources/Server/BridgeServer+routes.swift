@@ -1,16 +1,15 @@
 import Hummingbird
-import Pipeline
 
 /// Which routes are open where.
 extension BridgeServer {
-    /// Of old clients and the App Store; with tokens of everybody else, too.
+    /// Of old clients and the App Store; of everybody else for bearers of a token.
     func publicRouter(_ presence: ClientPresence) -> Router<BridgeContext> {
         let router = watchedRouter()
-        VerifyReceiptController(pipeline: pipelines.verifyReceipt, shadow: shadow, presence: presence).addRoutes(
+        VerifyReceiptController(live: live, shadow: shadow, presence: presence).addRoutes(
             to: router)
-        NotificationController(intake: pipelines.notifications).addRoutes(to: router)
+        NotificationController(live: live).addRoutes(to: router)
         HealthController(view: view, gate: gate(.public)).addRoutes(to: router)
-        if !settings.tokens.isEmpty { addGatedRoutes(of: .public, presence, to: router) }
+        addGatedRoutes(of: .public, presence, to: router)
         return router
     }
 
@@ -32,7 +31,7 @@ extension BridgeServer {
         of listener: TokenGate.Listener, _ presence: ClientPresence, to router: Router<BridgeContext>
     ) {
         let gate = gate(listener)
-        CustomerViewController(pipeline: pipelines.customerView, gate: gate, presence: presence).addRoutes(to: router)
+        CustomerViewController(live: live, gate: gate, presence: presence).addRoutes(to: router)
         ComparisonsController(shadow: shadow, gate: gate).addRoutes(to: router)
         MetricsController(metrics: BridgeMetrics(view: view), gate: gate).addRoutes(to: router)
         StatusController(view: view, gate: gate).addRoutes(to: router)
@@ -47,12 +46,11 @@ extension BridgeServer {
     }
 
     private func gate(_ listener: TokenGate.Listener) -> TokenGate {
-        TokenGate(tokens: settings.tokens, listener: listener)
+        TokenGate(live: live, listener: listener)
     }
 
     private var view: BridgeView {
         BridgeView(
-            version: version, settings: settings, requests: requests, pipelines: pipelines, store: store,
-            shadow: shadow, state: state)
+            version: version, live: live, requests: requests, store: store, shadow: shadow, state: state)
     }
 }

@@ -10,8 +10,8 @@ package import Shadowing
 
 /// The HTTP door: two listeners in front of the pipelines. This is the only place that wires them.
 package struct BridgeServer: Service {
-    let settings: Settings
-    let pipelines: Pipelines
+    /// What answers now.
+    package let live: LiveParts
     let store: BridgeStore?
     let shadow: Shadow?
     private let forwarder: Forwarder?
@@ -35,8 +35,7 @@ package struct BridgeServer: Service {
         state: ServingState = ServingState(), logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void
     ) {
-        self.settings = settings
-        self.pipelines = pipelines
+        live = LiveParts(settings: settings, pipelines: pipelines)
         self.store = store
         self.shadow = shadow
         self.forwarder = forwarder
@@ -47,7 +46,15 @@ package struct BridgeServer: Service {
         self.onListening = onListening
     }
 
+    /// From the next request on these answer, and what goes on behind the answers goes by them.
+    package func adopt(_ settings: Settings, _ pipelines: Pipelines) {
+        live.exchange(settings: settings, pipelines: pipelines)
+        shadow?.adopt(settings, pipeline: pipelines.verifyReceipt)
+        forwarder?.adopt(settings, pipelines)
+    }
+
     package func run() async throws {
+        let settings = live.now.settings
         // Finished when the operations listener takes connections, or will not be there.
         let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Never.self)
         var services: [any Service] = [publicListener(after: operations)]
@@ -71,6 +78,7 @@ package struct BridgeServer: Service {
     }
 
     private func publicListener(after operations: AsyncStream<Never>) -> some Service {
+        let settings = live.now.settings
         let presence = ClientPresence()
         return Application(
             router: publicRouter(presence),
@@ -90,7 +98,7 @@ package struct BridgeServer: Service {
         return Application(
             router: operationsRouter(presence),
             server: server(presence),
-            configuration: configuration(settings.operationsListen),
+            configuration: configuration(live.now.settings.operationsListen),
             onServerRunning: { _ in onListening() },
             logger: logger)
     }

@@ -42,17 +42,14 @@ struct MetricsTests {
         }
     }
 
-    @Test("show what is left of Apple's limits, what was at hand already, and refunds that became known")
+    @Test("show what is left of Apple's limits, and what was at hand already")
     func serverAPI() async throws {
         try await Proxy.serving({ _, app in app.answer = [.api] }) { proxy in
-            let refunded = try #require(proxy.store.receipts.first { $0.customer.kind == .refundedNonConsumable })
-            for _ in 0..<2 {
-                try await post(proxy, Question.body(refunded.base64, password: Proxy.secret))
-            }
+            for _ in 0..<2 { try await post(proxy, try proxy.question()) }
             let metrics = try await proxy.metrics()
-            let environment = refunded.environment.rawValue
+            let environment = "Production"
             let app = #"app="com.example.app""#
-            let limit: Double = refunded.environment == .production ? 180_000 : 18_000
+            let limit: Double = 180_000
             for endpoint in ["history", "statuses"] {
                 let labels = #"{\#(app),endpoint="\#(endpoint)",environment="\#(environment)"}"#
                 #expect(metrics["receipt_bridge_server_api_calls_per_hour\(labels)"] == limit)
@@ -64,7 +61,6 @@ struct MetricsTests {
             }
             #expect(metrics[#"receipt_bridge_record_cache_requests_total{result="hit"}"#] == 1)
             #expect(metrics[#"receipt_bridge_record_cache_requests_total{result="miss"}"#] == 1)
-            #expect(metrics.sum("receipt_bridge_revocations_seen_total") == 1)
         }
     }
 
@@ -93,10 +89,8 @@ struct MetricsTests {
             let metrics = try await proxy.metrics()
             #expect(metrics[#"receipt_bridge_would_repair_total{repair="urlSafeAlphabet"}"#] == 1)
             #expect(metrics.sum("receipt_bridge_would_repair_total") <= 2)
-            #expect(
-                metrics[
-                    #"receipt_bridge_verdicts_total{app="other",status="21002",source="receipt",environment="Production"}"#
-                ] == 2)
+            let refused = metrics.samples.filter { $0.key.contains(#"status="21002""#) }
+            #expect(refused.values.reduce(0, +) == 2)
         }
     }
 
@@ -111,7 +105,7 @@ struct MetricsTests {
                 try await post(
                     proxy, Question.body(String(decoding: MintedReceipts.base64(claim), as: UTF8.self)))
                 try await post(proxy, Array("{}".utf8), "/attack\(number)")
-                _ = try await proxy.send("ATTACK\(number) /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+                _ = try await proxy.send("MKCOL /metrics?attack\(number) HTTP/1.1\r\nHost: a\r\n\r\n")
                 _ = try await proxy.get("/comparisons?attack\(number)", from: proxy.port)
             }
             let answer = try #require(try await proxy.operations("/metrics"))

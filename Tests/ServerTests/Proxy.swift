@@ -93,7 +93,7 @@ final class Proxy: Sendable {
             now: { StandIn.noon })
         let shadow = Shadow(
             settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore,
-            counts: pipelines.countedApps, logger: logger, now: { StandIn.noon })
+            logger: logger, now: { StandIn.noon })
         var options = Forwarder.Options()
         options.timeout = .seconds(2)
         options.poll = .milliseconds(50)

@@ -55,7 +55,7 @@ struct RequestNameTests {
         try await Proxy.serving { proxy in
             let question = try proxy.question()
             _ = try await post(proxy, question, ["X-Request-Id: first"])
-            _ = try await proxy.send("BREW /secret-path?token=canary HTTP/1.1\r\nHost: a\r\n\r\n")
+            _ = try await proxy.send("MKCOL /secret-path?token=canary HTTP/1.1\r\nHost: a\r\n\r\n")
             _ = try await proxy.get("/healthz", from: proxy.port)
             let lines = proxy.log.all
             let verdict = try #require(lines.first { $0.contains(#""requestId": first"#) })

@@ -1,6 +1,6 @@
 package import AppStore
 import ReceiptDecoding
-import StoreTypes
+package import StoreTypes
 import Synchronization
 package import Telemetry
 
@@ -32,6 +32,9 @@ package final class BridgeCounts: Sendable {
             return CountedApps(apps: apps.filter { names.contains($0.key) }, others: others)
         }
     }
+
+    /// Of one app; for those who live longer than a configuration.
+    package subscript(_ bundleId: BundleIdentifier) -> AppCounts { apps.withLock { $0[bundleId] } ?? others }
 
     /// By the names of their labels, in order; all that are not configured are `other`.
     package var labelled: [(app: String, counts: AppCounts)] {

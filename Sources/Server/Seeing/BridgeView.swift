@@ -9,12 +9,15 @@ import Telemetry
 struct BridgeView: Sendable {
     /// Of the program.
     let version: String
-    let settings: Settings
+    let live: LiveParts
     let requests: RequestCounts
-    let pipelines: Pipelines
     let store: BridgeStore?
     let shadow: Shadow?
     let state: ServingState
+
+    /// As they are now.
+    var settings: Settings { live.now.settings }
+    var pipelines: Pipelines { live.now.pipelines }
 
     /// Something that an operator should look at, and that keeps nobody from being answered.
     struct Warning: Sendable, Encodable {
