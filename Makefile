@@ -8,6 +8,7 @@
 # make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
 # make build     the release binary, at .build/release/receipt-bridge
 # make test-browser  the page of a comparison in a browser, with pictures in .build/browser (needs Python and Chromium)
+# make test-openapi  the server against its description, with generated requests (needs Python and PyPI)
 # make receipts  makes Receipts/ anew from fixed seeds
 # make format    formats the sources
 
@@ -15,7 +16,7 @@ SWIFT ?= swift
 # Without it, every change of the plan rebuilds dependencies whose flags come out in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
 
-.PHONY: demo test test-browser check bench bench-http bench-migrate soak build receipts format set-up
+.PHONY: demo test test-browser test-openapi check bench bench-http bench-migrate soak build receipts format set-up
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -31,6 +32,12 @@ test-browser: set-up
 	mkdir -p .build/browser
 	RECEIPT_BRIDGE_PAGE=$(CURDIR)/.build/browser/page.html $(SWIFT) test --disable-xctest --filter ComparisonPageTests/sample
 	python3 Tests/browser/page.py .build/browser/page.html .build/browser
+
+test-openapi: build
+	python3 -m venv .build/openapi
+	.build/openapi/bin/pip install --quiet schemathesis==4.32.5 openapi-spec-validator==0.9.0
+	.build/openapi/bin/openapi-spec-validator docs/openapi.json
+	python3 Tests/openapi.py --tool .build/release/receipt-bridge --schemathesis .build/openapi/bin/schemathesis
 
 check: set-up
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift

@@ -39,6 +39,7 @@ let package = Package(
         // Leaves: know nothing of the walk.
         .target(name: "StoreTypes", swiftSettings: strict),
         .target(name: "JSONReading", swiftSettings: strict),
+        .target(name: "Telemetry", swiftSettings: strict),
         .target(
             name: "Cryptography", dependencies: ["COpenSSL"],
             resources: [
@@ -56,7 +57,7 @@ let package = Package(
         .target(
             name: "Ledger",
             dependencies: [
-                "StoreTypes", .product(name: "GRDB", package: "GRDB.swift"),
+                "StoreTypes", "Telemetry", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -64,7 +65,7 @@ let package = Package(
         // Stages of the walk, in its order.
         .target(name: "ReceiptDecoding", dependencies: ["StoreTypes", "Cryptography"], swiftSettings: strict),
         .target(
-            name: "AppStore", dependencies: ["StoreTypes", "JSONReading", "Cryptography", "Transport"],
+            name: "AppStore", dependencies: ["StoreTypes", "JSONReading", "Cryptography", "Telemetry", "Transport"],
             swiftSettings: strict),
         .target(
             name: "Purchases", dependencies: ["StoreTypes", "JSONReading", "ReceiptDecoding", "AppStore"],
@@ -82,7 +83,7 @@ let package = Package(
             name: "Pipeline",
             dependencies: [
                 "StoreTypes", "JSONReading", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
-                "Rendering", "Ledger", "Comparison",
+                "Rendering", "Ledger", "Comparison", "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -90,8 +91,8 @@ let package = Package(
         .target(
             name: "Server",
             dependencies: [
-                "StoreTypes", "Cryptography", "Pipeline", "Rendering", "Ledger", "Comparison", "Forwarding",
-                "Shadowing",
+                "StoreTypes", "AppStore", "Cryptography", "Pipeline", "Rendering", "Ledger", "Comparison", "Forwarding",
+                "Reports", "Shadowing", "Telemetry",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -102,6 +103,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
+            resources: [.embedInCode("../../docs/openapi.json")],
             swiftSettings: strict),
         .target(
             name: "StoredRows", dependencies: ["Cryptography", "JSONReading", "Ledger"], swiftSettings: strict),
@@ -122,7 +124,7 @@ let package = Package(
         .target(
             name: "Shadowing",
             dependencies: [
-                "StoreTypes", "Cryptography", "AppStore", "Rendering", "Ledger", "Pipeline", "Comparison",
+                "StoreTypes", "Cryptography", "AppStore", "Rendering", "Ledger", "Pipeline", "Comparison", "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -130,7 +132,7 @@ let package = Package(
         .target(
             name: "Forwarding",
             dependencies: [
-                "StoreTypes", "Cryptography", "AppStore", "Transport", "Rendering", "Ledger", "Pipeline",
+                "StoreTypes", "Cryptography", "AppStore", "Transport", "Rendering", "Ledger", "Pipeline", "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -180,6 +182,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["StoreTypes", "Cryptography", "ReceiptDecoding", "Simulator"],
             path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "StoreTypesTests", dependencies: ["StoreTypes"], swiftSettings: strict),
+        .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "JSONReadingTests", dependencies: ["JSONReading"], swiftSettings: strict),
         .testTarget(
             name: "CryptographyTests", dependencies: ["Cryptography", "Simulator", "StoreTypes", "TestSupport"],
@@ -230,8 +233,7 @@ let package = Package(
             name: "ServerTests",
             dependencies: [
                 "Server", "AppStore", "Cryptography", "Doctor", "Forwarding", "HTTPTestServer", "Ledger", "Pipeline",
-                "Rendering",
-                "Shadowing", "Simulator", "StoreTypes", "Transport", "TestSupport",
+                "Rendering", "Shadowing", "Simulator", "StoreTypes", "Telemetry", "Transport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

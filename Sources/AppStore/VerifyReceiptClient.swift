@@ -8,16 +8,18 @@ package struct VerifyReceiptClient: Sendable {
     private let endpoints: VerifyReceiptEndpoints
     private let connectTimeout: Duration
     private let maximumResponseBytes: Int
+    private let counts: UpstreamCounts?
 
     /// A client; several can share a transport.
     package init(
         transport: any HTTPTransport, endpoints: VerifyReceiptEndpoints, connectTimeout: Duration = .seconds(5),
-        maximumResponseBytes: Int = 32 << 20
+        maximumResponseBytes: Int = 32 << 20, counts: UpstreamCounts? = nil
     ) {
         self.transport = transport
         self.endpoints = endpoints
         self.connectTimeout = connectTimeout
         self.maximumResponseBytes = maximumResponseBytes
+        self.counts = counts
     }
 
     /// Posts the body as it is and returns before the timeout is over; a cancelled task gets the outage `cancelled`.
@@ -29,6 +31,13 @@ package struct VerifyReceiptClient: Sendable {
         guard let url = endpoints[environment] else {
             return .outage(UpstreamFailure(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)"))
         }
+        let begin = ContinuousClock.now
+        let reply = await ask(url, body, timeout)
+        counts?.exchanged(with: nil, environment, UpstreamOutcome(reply), after: .now - begin)
+        return reply
+    }
+
+    private func ask(_ url: HTTPURL, _ body: [UInt8], _ timeout: Duration) async -> VerifyReceiptReply {
         do throws(TransportError) {
             var request = try HTTPRequest(
                 method: .post, url: url, headers: ["Content-Type": "application/json"], body: body, timeout: timeout,

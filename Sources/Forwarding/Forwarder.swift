@@ -62,7 +62,7 @@ package final class Forwarder: Service {
         guard let source = pipelines.forwarding else { return }
         let parts = ForwardingLane.Parts(
             source: source, bodies: DeliveryBodies(source: source, tables: tables), transport: transport, bell: bell,
-            options: options, now: now, logger: logger)
+            options: options, counts: pipelines.countedApps, now: now, logger: logger)
         let lanes = settings.apps.flatMap { app in
             zip(app.forward, app.addressees).map { ForwardingLane(target: $0, addressee: $1, parts: parts) }
         }

@@ -3,6 +3,7 @@ import Logging
 import Pipeline
 import StoreTypes
 import Synchronization
+import Telemetry
 import Transport
 
 /// What is forwarded to one target: a few at a time, the one that waits longest first.
@@ -17,6 +18,7 @@ final class ForwardingLane: Sendable {
         let transport: any HTTPTransport
         let bell: Bell
         let options: Forwarder.Options
+        let counts: CountedApps
         let now: @Sendable () -> Timestamp
         let logger: Logger
     }
@@ -127,6 +129,7 @@ final class ForwardingLane: Sendable {
             if Task.isCancelled || error == .stopped { return }
             outcome = failed(delivery, error, sent)
         }
+        parts.counts[addressee.bundleId].deliveries.add(DeliveryLabel(outcome).rawValue)
         await settle(delivery, outcome)
     }
 
@@ -198,4 +201,15 @@ final class ForwardingLane: Sendable {
 extension ForwardingFailure {
     /// This process ends.
     fileprivate static let stopped = ForwardingFailure("stopped")
+}
+
+extension DeliveryLabel {
+    fileprivate init(_ outcome: DeliveryOutcome) {
+        switch outcome {
+        case .delivered: self = .delivered
+        case .nothing: self = .nothing
+        case .failed: self = .failed
+        case .dead: self = .dead
+        }
+    }
 }

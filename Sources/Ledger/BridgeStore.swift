@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Synchronization
+import Telemetry
 
 /// What the proxy remembers between requests and over restarts: one SQLite file, readable by its owner alone.
 ///
@@ -11,6 +12,10 @@ package final class BridgeStore: Sendable {
     package let path: String
     private let maximumPages: Int?
     let state = Mutex(State())
+    /// Since it was opened.
+    package let counts = StoreCounts()
+    /// Changes that wait for the disk.
+    package var writesWaiting: Int { state.withLock { $0.opened?.queue.waiting ?? 0 } }
 
     /// The file, open.
     struct Opened: Sendable {
@@ -100,7 +105,14 @@ package final class BridgeStore: Sendable {
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(LedgerError) -> Result {
-        try await opened().queue.run(body)
+        do throws(LedgerError) {
+            let result = try await opened().queue.run(body)
+            counts.writes.add()
+            return result
+        } catch {
+            counts.failed(error)
+            throw error
+        }
     }
 
     /// What is kept, as of one moment.
@@ -108,7 +120,13 @@ package final class BridgeStore: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(LedgerError) -> Result {
         let pool = try opened().pool
-        do { return try await pool.read(body) } catch { throw LedgerError(error, at: path) }
+        do {
+            return try await pool.read(body)
+        } catch {
+            let error = LedgerError(error, at: path)
+            counts.failed(error)
+            throw error
+        }
     }
 
     /// The same on the caller's own thread, which must be one that may wait.

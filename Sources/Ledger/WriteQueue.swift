@@ -33,6 +33,9 @@ final class WriteQueue: Sendable {
         self.path = path
     }
 
+    /// Jobs that no transaction took yet.
+    var waiting: Int { state.withLock { $0.jobs.count } }
+
     func run<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(LedgerError) -> Result {

@@ -10,6 +10,8 @@ package struct PipelineReply: Sendable {
     package let environment: AppStoreEnvironment
     /// Whose receipt it was, where it is authentic.
     package internal(set) var authenticApp: BundleIdentifier?
+    /// Whose way it went, be it by a claim that nobody vouches for.
+    package internal(set) var claimedApp: BundleIdentifier?
 
     package init(_ answer: VerifyReceiptAnswer, source: AnswerSource, environment: AppStoreEnvironment) {
         self.answer = answer

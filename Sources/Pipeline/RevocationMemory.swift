@@ -25,17 +25,21 @@ final class RevocationMemory: Sendable {
     /// When what was heard of last of a transaction was signed.
     private let heard = BoundedMemory<Heard, Timestamp>(limit: 200_000)
     private let keeper: RecordKeeper?
+    private let counts: BridgeCounts?
 
-    /// - Parameter keeper: of what verifyReceipt tells; nil where nothing is remembered over a restart.
-    init(keeper: RecordKeeper? = nil) {
+    /// - Parameters:
+    ///   - keeper: of what verifyReceipt tells; nil where nothing is remembered over a restart.
+    ///   - counts: told of what is new; nil counts nothing.
+    init(keeper: RecordKeeper? = nil, counts: BridgeCounts? = nil) {
         self.keeper = keeper
+        self.counts = counts
     }
 
     /// Takes in what was known before the start.
     func load(from store: BridgeStore) throws(LedgerError) {
         // By two ids each.
         for (scope, rows) in try store.revocations(limit: Self.capacity / 2) {
-            change(scope.bundleId, scope.environment) { revocations in
+            change(scope.bundleId, scope.environment, isNews: false) { revocations in
                 for row in rows {
                     // Where the store was opened late, more may be known by now.
                     let last = heard[Heard(environment: scope.environment, transactionId: row.transactionId)]
@@ -120,14 +124,19 @@ final class RevocationMemory: Sendable {
     }
 
     private func change(
-        _ bundleId: BundleIdentifier, _ environment: AppStoreEnvironment, _ body: (inout KnownRevocations) -> Void
+        _ bundleId: BundleIdentifier, _ environment: AppStoreEnvironment, isNews: Bool = true,
+        _ body: (inout KnownRevocations) -> Void
     ) {
         let key = Key(bundleId: bundleId, environment: environment)
-        known.withLock { known in
+        let learnt = known.withLock { known in
+            let before = known[key]?.learnt ?? 0
             // In place: a copy of a hundred thousand entries for each answer would be dear.
             body(&known[key, default: KnownRevocations()])
+            let after = known[key]?.learnt ?? 0
             if known[key].map({ $0.count > Self.capacity }) == true { known[key] = KnownRevocations() }
+            return after - before
         }
+        if isNews, learnt > 0 { counts?[bundleId].revoked(in: environment, count: learnt) }
     }
 
     func revocations(of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> KnownRevocations {

@@ -1,6 +1,7 @@
-import AppStore
+package import AppStore
 import Ledger
-import StoreTypes
+package import StoreTypes
+import Telemetry
 import Transport
 
 /// The App Store Server API as a source: one client for each app that has a key, and what they were told moments ago.
@@ -19,6 +20,8 @@ package struct ServerAPISource: Sendable {
     private let now: @Sendable () -> Timestamp
     /// Nil where nothing is kept for longer.
     private let keeper: RecordKeeper?
+    /// Nil counts nothing.
+    private let counts: BridgeCounts?
 
     /// - Parameters:
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
@@ -27,7 +30,8 @@ package struct ServerAPISource: Sendable {
     init(
         settings: Settings, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
         now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
-        retry: RetryPolicy = RetryPolicy(), keeper: RecordKeeper? = nil, former: ServerAPISource? = nil
+        retry: RetryPolicy = RetryPolicy(), keeper: RecordKeeper? = nil,
+        counts: BridgeCounts? = nil, former: ServerAPISource? = nil
     ) throws {
         let hosts: ServerAPIHosts
         do throws(TransportError) {
@@ -38,7 +42,8 @@ package struct ServerAPISource: Sendable {
         }
         let clock = AppStoreClock(now: now, uptime: AppStoreClock.system.uptime, sleep: AppStoreClock.system.sleep)
         let parts = ServerAPIClient.Parts(
-            transport: transport, hosts: hosts, verifier: verifier, retry: retry, clock: clock)
+            transport: transport, hosts: hosts, verifier: verifier, retry: retry, clock: clock, counts: counts?.upstream
+        )
         var apps: [BundleIdentifier: App] = [:]
         var allBudgets = former?.allBudgets ?? [:]
         for app in settings.apps {
@@ -54,6 +59,7 @@ package struct ServerAPISource: Sendable {
         cache = former?.cache ?? RecordCache()
         self.now = now
         self.keeper = keeper
+        self.counts = counts
     }
 
     /// What the API knows of the customer of these identifiers, perhaps from moments ago; nil where the app has no key.
@@ -70,7 +76,11 @@ package struct ServerAPISource: Sendable {
     ) async throws(ServerAPIError) -> CustomerRecords? {
         guard let app = apps[bundleId] else { return nil }
         let key = RecordCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
-        if !isFresh, let records = cache.records(for: key, at: now()) { return records }
+        if !isFresh {
+            let records = cache.records(for: key, at: now())
+            counts?.recordCache.add((records == nil ? HitLabel.miss : .hit).rawValue)
+            if let records { return records }
+        }
         let limit = isFresh ? min(limit, .seconds(3)) : limit
         return try await ask(app, key, CallOptions(priority: priority, timeLimit: limit))
     }
@@ -105,4 +115,18 @@ package struct ServerAPISource: Sendable {
 
     /// Of all apps with a key.
     var budgets: [ServerAPIBudget] { apps.values.map(\.budget) }
+
+    /// The same, with their apps, in order.
+    var appBudgets: [AppBudget] {
+        let uptime = AppStoreClock.system.uptime()
+        return apps.map { AppBudget(bundleId: $0, levels: $1.budget.levels(at: uptime)) }
+            .sorted { $0.bundleId.rawValue < $1.bundleId.rawValue }
+    }
+}
+
+/// What is left of an app's calls to the App Store Server API.
+package struct AppBudget: Sendable {
+    package let bundleId: BundleIdentifier
+    /// Of what was ever asked.
+    package let levels: [ServerAPIBudget.Level]
 }

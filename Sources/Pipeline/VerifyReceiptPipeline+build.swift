@@ -18,6 +18,14 @@ package struct Pipelines: Sendable {
     package let notifications: NotificationIntake
     /// What is known around notifications that are forwarded; nil where nothing is remembered.
     package let forwarding: ForwardingSource?
+    /// What all of them count.
+    package let counts: BridgeCounts
+    /// The counts of the configured apps.
+    package let countedApps: CountedApps
+    private let serverAPI: ServerAPISource?
+
+    /// What is left of Apple's hourly limits, of endpoints that were asked.
+    package var budgets: [AppBudget] { serverAPI?.appBudgets ?? [] }
 
     /// The only place where parts are wired.
     ///
@@ -33,37 +41,44 @@ package struct Pipelines: Sendable {
         tables: FieldTables, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) throws {
+        let counts = former?.counts ?? BridgeCounts()
+        let countedApps = counts.apps(of: settings)
+        (self.counts, self.countedApps) = (counts, countedApps)
         let decoder = ReceiptDecoder(
             trust: try TrustStore(settings: settings), profile: settings.usesTolerantProfile ? .tolerant : .apple)
         let apps = AppRegistry(settings: settings)
         let verifier = SignedPayloadVerifier(trust: decoder.trust)
         // What is new in the store makes old what was read from it.
         let changes = former?.notifications.changes ?? RecentChanges()
-        let lessons = former?.verifyReceipt.lessons ?? Self.lessons(of: store, changes, logger: logger, now: now)
+        let lessons =
+            former?.verifyReceipt.lessons ?? Self.lessons(of: store, changes, counts, logger: logger, now: now)
         let revocations = lessons.revocations
         let serverAPI = try transport.map {
             try ServerAPISource(
                 settings: settings, transport: $0, verifier: verifier, now: now, keeper: lessons.keeper,
-                former: former?.verifyReceipt.serverAPI)
+                counts: counts, former: former?.verifyReceipt.serverAPI)
         }
+        self.serverAPI = serverAPI
         verifyReceipt = VerifyReceiptPipeline(
             decoder: decoder, apps: apps,
-            apple: try transport.map { try AppleSource(settings: settings, transport: $0, sleep: sleep) },
+            apple: try transport.map {
+                try AppleSource(settings: settings, transport: $0, counts: counts, sleep: sleep)
+            },
             serverAPI: serverAPI,
             stored: former?.verifyReceipt.stored
                 ?? store.map {
                     StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
                 },
             lastGood: store.flatMap { LastGoodAnswers(settings, store: $0, lessons, logger) },
-            lessons: lessons, renderer: AnswerRenderer(tables: tables), deadline: settings.deadline, now: now,
-            sleep: sleep, logger: logger)
+            lessons: lessons, renderer: AnswerRenderer(tables: tables), counts: counts, countedApps: countedApps,
+            deadline: settings.deadline, now: now, sleep: sleep, logger: logger)
         customerView = CustomerViewPipeline(
             decoder: decoder, verifier: verifier, apps: apps, serverAPI: serverAPI, revocations: revocations,
             renderer: CustomerViewRenderer(tables: tables), deadline: settings.deadline, now: now, logger: logger)
         notifications = NotificationIntake(
             apps: apps, verifier: verifier, decoder: ReceiptDecoder(trust: decoder.trust, profile: .tolerant),
-            store: store, serverAPI: serverAPI, revocations: revocations, changes: changes, now: now, logger: logger,
-            former: former?.notifications)
+            store: store, serverAPI: serverAPI, revocations: revocations, changes: changes,
+            counts: counts.notifications, now: now, logger: logger, former: former?.notifications)
         forwarding = store.map {
             ForwardingSource(store: $0, verifier: verifier, apps: apps, serverAPI: serverAPI, now: now)
         }
@@ -71,12 +86,13 @@ package struct Pipelines: Sendable {
 
     /// What was known before the start, and is learnt from now on.
     private static func lessons(
-        of store: BridgeStore?, _ changes: RecentChanges, logger: Logger, now: @escaping @Sendable () -> Timestamp
+        of store: BridgeStore?, _ changes: RecentChanges, _ counts: BridgeCounts, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp
     ) -> AppleLessons {
         let keeper = store.map { store in
             RecordKeeper(store: store, logger: logger, now: now) { changes.note($0, in: $1) }
         }
-        let lessons = AppleLessons(revocations: RevocationMemory(keeper: keeper), keeper: keeper)
+        let lessons = AppleLessons(revocations: RevocationMemory(keeper: keeper, counts: counts), keeper: keeper)
         do throws(LedgerError) {
             if let store { try lessons.load(from: store) }
         } catch {
@@ -134,7 +150,8 @@ extension TrustStore {
 extension AppleSource {
     /// Apple's endpoints, or those of a stand-in.
     init(
-        settings: Settings, transport: any HTTPTransport, sleep: @escaping @Sendable (Duration) async -> Void
+        settings: Settings, transport: any HTTPTransport, counts: BridgeCounts = BridgeCounts(),
+        sleep: @escaping @Sendable (Duration) async -> Void
     ) throws {
         let endpoints: VerifyReceiptEndpoints
         do {
@@ -143,7 +160,9 @@ extension AppleSource {
         } catch {
             throw SettingsError(["upstream.verifyReceipt: \(error)"])
         }
-        self.init(client: VerifyReceiptClient(transport: transport, endpoints: endpoints), sleep: sleep)
+        self.init(
+            client: VerifyReceiptClient(transport: transport, endpoints: endpoints, counts: counts.upstream),
+            sleep: sleep)
     }
 }
 

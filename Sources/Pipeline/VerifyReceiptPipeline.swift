@@ -5,6 +5,7 @@ import Purchases
 import ReceiptDecoding
 import Rendering
 package import StoreTypes
+import Telemetry
 
 /// The walk: one request body in, one verdict out, whichever door it came through.
 package struct VerifyReceiptPipeline: Sendable {
@@ -18,6 +19,10 @@ package struct VerifyReceiptPipeline: Sendable {
     let lessons: AppleLessons
     /// Nil where no app is answered from the store first.
     let memory: AnswerMemory?
+    package let counts: BridgeCounts
+    private let countedApps: CountedApps
+    /// Nil where nothing is refused that could be mended.
+    private let probe: RepairProbe?
     let renderer: AnswerRenderer
     /// From a request to its answer.
     let deadline: Duration
@@ -35,7 +40,8 @@ package struct VerifyReceiptPipeline: Sendable {
     ///   - sleep: passes the time before a renewal that is due is asked for once more.
     init(
         decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, serverAPI: ServerAPISource?,
-        stored: StoredSource?, lastGood: LastGoodAnswers?, lessons: AppleLessons, renderer: AnswerRenderer, deadline: Duration,
+        stored: StoredSource?, lastGood: LastGoodAnswers?, lessons: AppleLessons, renderer: AnswerRenderer,
+        counts: BridgeCounts, countedApps: CountedApps, deadline: Duration,
         now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async -> Void, logger: Logger
     ) {
         self.decoder = decoder
@@ -45,6 +51,9 @@ package struct VerifyReceiptPipeline: Sendable {
         self.stored = stored
         self.lastGood = lastGood
         memory = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? AnswerMemory() : nil
+        self.counts = counts
+        self.countedApps = countedApps
+        probe = RepairProbe(decoder: decoder, counts: counts)
         self.lessons = lessons
         self.renderer = renderer
         self.deadline = deadline
@@ -81,8 +90,24 @@ package struct VerifyReceiptPipeline: Sendable {
     package func answer(
         body: [UInt8], route: AppleWalk.Route, manner: Manner = Manner()
     ) async -> PipelineReply {
+        guard manner.priority == .live else { return await reply(to: body, on: route, manner) }
+        let begin = ContinuousClock.now
+        let reply = await reply(to: body, on: route, manner)
+        count(reply)
+        counts.took(.now - begin, for: reply)
+        return reply
+    }
+
+    /// Counts a verdict that went out; the walk's own are counted already.
+    package func count(_ reply: PipelineReply) { countedApps[reply.claimedApp].answered(reply) }
+
+    private func reply(to body: [UInt8], on route: AppleWalk.Route, _ manner: Manner) async -> PipelineReply {
         let memoryKey = manner.sources == nil && memory != nil ? AnswerMemory.key(body, route) : nil
-        if let memoryKey, let reply = await remembered(memoryKey) { return reply }
+        if let memoryKey {
+            let reply = await remembered(memoryKey)
+            counts.answerMemory.add((reply == nil ? HitLabel.miss : .hit).rawValue)
+            if let reply { return reply }
+        }
         let request: VerifyReceiptRequest
         do throws(VerifyReceiptRequest.Failure) {
             request = try VerifyReceiptRequest(body: body, profile: decoder.profile)
@@ -92,6 +117,9 @@ package struct VerifyReceiptPipeline: Sendable {
         }
         let text = request.receiptText.reveal()
         let sighting = Sighting(of: text.span, by: decoder)
+        if case .rejected(let error, _) = sighting, manner.priority == .live {
+            probe?.look(at: text, refusedFor: error, at: now())
+        }
         if case .rejected = sighting, !request.hasBase64Text {
             logger.debug("request refused", metadata: ["reason": "receiptNotBase64"])
             return PipelineReply(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
@@ -105,6 +133,7 @@ package struct VerifyReceiptPipeline: Sendable {
                 memoryKey: memoryKey, now: now(), deadline: RequestDeadline(deadline), pipeline: self
             ).answer()
             if case .authentic(let receipt) = sighting { reply.authenticApp = receipt.bundleId }
+            reply.claimedApp = app.bundleId
             return reply
         }
     }
@@ -121,7 +150,7 @@ package struct VerifyReceiptPipeline: Sendable {
             let answer = entry.answer.answer(requestDate: now)
         else { return nil }
         var reply = PipelineReply(answer, source: .stored, environment: entry.scope.environment)
-        reply.authenticApp = entry.scope.bundleId
+        (reply.authenticApp, reply.claimedApp) = (entry.scope.bundleId, entry.scope.bundleId)
         return reply
     }
 

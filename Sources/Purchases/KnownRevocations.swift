@@ -21,6 +21,9 @@ package struct KnownRevocations: Sendable {
     private var byTransaction: [String: Revocation] = [:]
     private var byLineItem: [String: Revocation] = [:]
 
+    /// How many purchases became known as taken back that were not.
+    package private(set) var learnt = 0
+
     /// None.
     package init() {}
 
@@ -47,6 +50,8 @@ package struct KnownRevocations: Sendable {
 
     /// Takes what is known of one purchase now; nil where it was not taken back, or is so no more.
     package mutating func learn(_ revocation: Revocation?, transactionId: String?, webOrderLineItemId: String?) {
+        let known = self.revocation(transactionId: transactionId, webOrderLineItemId: webOrderLineItemId)
+        if revocation != nil, known == nil { learnt += 1 }
         if let transactionId { byTransaction[transactionId] = revocation }
         if let webOrderLineItemId { byLineItem[webOrderLineItemId] = revocation }
     }

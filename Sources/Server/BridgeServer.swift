@@ -12,26 +12,36 @@ package import Shadowing
 package struct BridgeServer: Service {
     /// What answers now.
     package let live: LiveParts
-    private let store: BridgeStore?
-    private let shadow: Shadow?
+    let store: BridgeStore?
+    let shadow: Shadow?
     private let forwarder: Forwarder?
-    private let logger: Logger
+    let version: String
+    let requests: RequestCounts
+    let state: ServingState
+    let logger: Logger
     private let onListening: @Sendable (_ port: Int) async -> Void
 
     /// - Parameters:
     ///   - store: nil where nothing is remembered; everything is answered all the same.
     ///   - shadow: nil where nothing is compared.
     ///   - forwarder: nil where nothing is forwarded.
+    ///   - version: of the program.
+    ///   - requests: go on counting where they are.
+    ///   - state: told when all listeners take connections, and when the end is near.
     ///   - onListening: called with the public listener's port once all listeners take connections.
     package init(
         settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, shadow: Shadow? = nil,
-        forwarder: Forwarder? = nil, logger: Logger,
+        forwarder: Forwarder? = nil, version: String, requests: RequestCounts = RequestCounts(),
+        state: ServingState = ServingState(), logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void
     ) {
         live = LiveParts(settings: settings, pipelines: pipelines)
         self.store = store
         self.shadow = shadow
         self.forwarder = forwarder
+        self.version = version
+        self.requests = requests
+        self.state = state
         self.logger = logger
         self.onListening = onListening
     }
@@ -62,27 +72,22 @@ package struct BridgeServer: Service {
         // Stopped after the listeners, so that the last answers are still seen.
         if let shadow { services.insert(shadow, at: 0) }
         if let forwarder { services.insert(forwarder, at: 0) }
+        // Stopped first.
+        services.append(Drain(state: state, time: settings.drainTime))
         try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
     }
 
     private func publicListener(after operations: AsyncStream<Never>) -> some Service {
         let settings = live.now.settings
         let presence = ClientPresence()
-        let router = Router(context: BridgeContext.self)
-        router.add(middleware: ProblemMiddleware())
-        VerifyReceiptController(live: live, shadow: shadow, presence: presence).addRoutes(
-            to: router)
-        NotificationController(live: live).addRoutes(to: router)
-        customerViews(.public, presence).addRoutes(to: router)
-        comparisons(.public).addRoutes(to: router)
-        HealthController().addRoutes(to: router)
         return Application(
-            router: router,
+            router: publicRouter(presence),
             server: server(presence),
             configuration: configuration(settings.listen),
             onServerRunning: { channel in
                 for await _ in operations {}
                 guard !Task.isCancelled else { return }
+                state.listens()
                 await onListening(channel.localAddress?.port ?? settings.listen.port)
             },
             logger: logger)
@@ -90,26 +95,12 @@ package struct BridgeServer: Service {
 
     private func operationsListener(onListening: @escaping @Sendable () -> Void) -> some Service {
         let presence = ClientPresence()
-        let router = Router(context: BridgeContext.self)
-        router.add(middleware: ProblemMiddleware())
-        customerViews(.operations, presence).addRoutes(to: router)
-        comparisons(.operations).addRoutes(to: router)
-        HealthController().addRoutes(to: router)
         return Application(
-            router: router,
+            router: operationsRouter(presence),
             server: server(presence),
             configuration: configuration(live.now.settings.operationsListen),
             onServerRunning: { _ in onListening() },
             logger: logger)
-    }
-
-    private func customerViews(_ listener: TokenGate.Listener, _ presence: ClientPresence) -> CustomerViewController {
-        CustomerViewController(
-            live: live, gate: TokenGate(live: live, listener: listener), presence: presence)
-    }
-
-    private func comparisons(_ listener: TokenGate.Listener) -> ComparisonsController {
-        ComparisonsController(shadow: shadow, gate: TokenGate(live: live, listener: listener))
     }
 
     private func server(_ presence: ClientPresence) -> HTTPServerBuilder {

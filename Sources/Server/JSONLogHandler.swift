@@ -7,6 +7,7 @@ package import Logging
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var logLevel = Logger.Level.notice
+    package var metadataProvider: Logger.MetadataProvider?
 
     private static let encoder: JSONEncoder = {
         let encoder = JSONEncoder()
@@ -14,7 +15,10 @@ package struct JSONLogHandler: LogHandler {
         return encoder
     }()
 
-    package init() {}
+    /// - Parameter metadataProvider: what every line says of its surroundings.
+    package init(metadataProvider: Logger.MetadataProvider? = .request) {
+        self.metadataProvider = metadataProvider
+    }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
@@ -25,7 +29,8 @@ package struct JSONLogHandler: LogHandler {
         var members = [
             "time": Date().formatted(.iso8601), "level": event.level.rawValue, "message": "\(event.message)",
         ]
-        for (key, value) in metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
+        let surroundings = metadata.merging(metadataProvider?.get() ?? [:], uniquingKeysWith: { $1 })
+        for (key, value) in surroundings.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
             members[key] = "\(value)"
         }
         guard let line = try? Self.encoder.encode(members) else { return }

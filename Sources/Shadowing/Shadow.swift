@@ -9,6 +9,7 @@ import Rendering
 import ServiceLifecycle
 package import StoreTypes
 import Synchronization
+import Telemetry
 
 /// Asks a second source about what was answered, off the way of the answer, and remembers where the two differ.
 ///
@@ -79,6 +80,7 @@ package final class Shadow: Service {
         let job = ShadowJob(
             body: Redacted(body), route: route, reply: reply, app: bundleId, shadow: shadow, time: now())
         guard !queue.add(job) else { return }
+        count(.dropped, of: bundleId)
         findings.withLock { $0.addFailure("dropped", of: job.scope) }
     }
 
@@ -127,6 +129,7 @@ package final class Shadow: Service {
                 bundleId: job.app.rawValue, environment: outcome.verifyReceipt.environment ?? scope.environment)
             let (differences, time) = (outcome.differences, now())
             findings.withLock { $0.add(differences, of: scope, at: time) }
+            count(differences, of: job.app)
             if !differences.isEmpty {
                 samples.withLock {
                     $0.offer(
@@ -136,8 +139,25 @@ package final class Shadow: Service {
             }
         } catch {
             findings.withLock { $0.addFailure(error.code, of: scope) }
+            count(.failed, of: job.app)
         }
     }
+
+    private func count(_ outcome: ComparisonLabel, of app: BundleIdentifier) {
+        configured.withLock { $0.pipeline }.counts[app].comparisons.add(outcome.rawValue)
+    }
+
+    private func count(_ differences: [Difference], of app: BundleIdentifier) {
+        count(differences.isEmpty ? .equal : .different, of: app)
+        let counts = configured.withLock { $0.pipeline }.counts[app]
+        for difference in differences {
+            let label = difference.verdict == .unexpected ? DifferenceLabel.unexpected : .expected
+            counts.differences.add(label.rawValue)
+        }
+    }
+
+    /// Comparisons that wait.
+    package var waiting: Int { queue.count }
 
     private func ask(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> PipelineReply {
         await configured.withLock { $0.pipeline }.answer(

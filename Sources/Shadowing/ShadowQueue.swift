@@ -20,6 +20,9 @@ final class ShadowQueue: Sendable {
         (jobs, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
+    /// Jobs that nobody took yet.
+    var count: Int { state.withLock { $0.count } }
+
     /// False where there is no room.
     func add(_ job: ShadowJob) -> Bool {
         let hasRoom = state.withLock { state in

@@ -51,12 +51,13 @@ struct ServeCommand: AsyncParsableCommand {
             let pipelines = try Pipelines(
                 settings: settings, transport: upstream, store: store, tables: settings.tables, logger: logger)
             let shadow = Shadow(
-                settings: settings, pipeline: pipelines.verifyReceipt, store: store, logger: logger)
+                settings: settings, pipeline: pipelines.verifyReceipt, store: store,
+                logger: logger)
             let forwarder = Forwarder(
                 settings: settings, pipelines: pipelines, transport: transport, tables: settings.tables, logger: logger)
             server = BridgeServer(
                 settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
-                logger: logger
+                version: Tool.version, logger: logger
             ) { port in
                 var address = settings.listen
                 address.port = port

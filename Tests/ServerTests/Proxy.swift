@@ -86,13 +86,14 @@ final class Proxy: Sendable {
         let log = LogBook()
         let logger = log.logger
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let bridgeStore = try settings.storePath.map { path throws(LedgerError) in try BridgeStore(path: path) }
+        // As in the program: nobody is denied an answer because nothing can be remembered.
+        let bridgeStore = settings.storePath.flatMap { try? BridgeStore(path: $0) }
         let pipelines = try Pipelines(
             settings: settings, transport: transport, store: bridgeStore, tables: .bundled, logger: logger,
             now: { StandIn.noon })
         let shadow = Shadow(
-            settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore, logger: logger,
-            now: { StandIn.noon })
+            settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore,
+            logger: logger, now: { StandIn.noon })
         var options = Forwarder.Options()
         options.timeout = .seconds(2)
         options.poll = .milliseconds(50)
@@ -103,7 +104,7 @@ final class Proxy: Sendable {
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
         let server = BridgeServer(
             settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, forwarder: forwarder,
-            logger: logger
+            version: "1.2.3", logger: logger
         ) {
             bound.yield($0)
         }
@@ -209,6 +210,7 @@ final class LogBook: Sendable {
         let book: LogBook
         var metadata: Logger.Metadata = [:]
         var logLevel = Logger.Level.trace
+        var metadataProvider: Logger.MetadataProvider? = .request
 
         subscript(metadataKey key: String) -> Logger.Metadata.Value? {
             get { metadata[key] }
@@ -216,7 +218,8 @@ final class LogBook: Sendable {
         }
 
         func log(event: LogEvent) {
-            let all = metadata.merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
+            let all = metadata.merging(metadataProvider?.get() ?? [:], uniquingKeysWith: { $1 })
+                .merging(event.metadata ?? [:], uniquingKeysWith: { $1 })
             let error = event.error.map { " \($0)" } ?? ""
             book.lines.withLock { $0.append("\(event.level) \(event.message) \(all)\(error)") }
         }

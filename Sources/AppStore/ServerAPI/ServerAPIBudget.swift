@@ -98,6 +98,28 @@ package final class ServerAPIBudget: Sendable {
         return asked.map { left(endpoint, $0, priority, at: now) }.min()
     }
 
+    /// What is left of one bucket.
+    package struct Level: Sendable, Hashable {
+        package let endpoint: ServerAPIEndpoint
+        package let environment: AppStoreEnvironment
+        /// Whole calls, for those who have somebody waiting.
+        package let left: Int64
+        /// Calls an hour.
+        package let limit: Int64
+    }
+
+    /// Of all buckets that were ever asked, in order.
+    package func levels(at now: Duration) -> [Level] {
+        buckets.withLock { buckets in
+            buckets.map { key, bucket in
+                var bucket = bucket
+                return Level(
+                    endpoint: key.endpoint, environment: key.environment, left: bucket.left(for: .live, at: now),
+                    limit: bucket.callsPerHour)
+            }
+        }.sorted { ($0.endpoint.name, $0.environment.rawValue) < ($1.endpoint.name, $1.environment.rawValue) }
+    }
+
     private func change<Result: Sendable>(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ now: Duration,
         _ body: (inout HourlyBudget) -> Result

@@ -19,17 +19,20 @@ package struct ServerAPIClient: Sendable {
         package var retry: RetryPolicy
         /// What time it is.
         package var clock: AppStoreClock
+        /// Told of each exchange; nil counts nothing.
+        package var counts: UpstreamCounts?
 
         /// Parts; the clock and the policy have sensible defaults.
         package init(
             transport: any HTTPTransport, hosts: ServerAPIHosts, verifier: SignedPayloadVerifier,
-            retry: RetryPolicy = RetryPolicy(), clock: AppStoreClock = .system
+            retry: RetryPolicy = RetryPolicy(), clock: AppStoreClock = .system, counts: UpstreamCounts? = nil
         ) {
             self.transport = transport
             self.hosts = hosts
             self.verifier = verifier
             self.retry = retry
             self.clock = clock
+            self.counts = counts
         }
     }
 
@@ -98,6 +101,25 @@ package struct ServerAPIClient: Sendable {
         }
         let remaining = allowance.remaining(at: parts.clock.uptime())
         guard remaining > .zero else { throw ServerAPIError(.deadline, at: base.host, "the time for this is over") }
+        let begin = ContinuousClock.now
+        do throws(ServerAPIError) {
+            let answer = try await answer(to: call, from: base, token, remaining)
+            parts.counts?.exchanged(with: call.endpoint, environment, .answered, after: .now - begin)
+            return answer
+        } catch {
+            parts.counts?.exchanged(with: call.endpoint, environment, UpstreamOutcome(error), after: .now - begin)
+            if error.httpStatus == 429, let retryAfter = error.retryAfter {
+                let pause = retryAfter.delay(
+                    nowMilliseconds: parts.clock.now().milliseconds, maximum: CallAttempts.longestPause)
+                budget.pause(call.endpoint, environment, for: pause, at: parts.clock.uptime())
+            }
+            throw error
+        }
+    }
+
+    private func answer(
+        to call: ServerAPICall, from base: HTTPURL, _ token: ProviderToken, _ remaining: Duration
+    ) async throws(ServerAPIError) -> JSONObject? {
         let response: HTTPResponse
         do throws(TransportError) {
             var headers: HTTPHeaders = ["Authorization": "Bearer \(token.text.reveal())", "Accept": "application/json"]
@@ -111,16 +133,7 @@ package struct ServerAPIClient: Sendable {
         } catch {
             throw ServerAPIError(error)
         }
-        do throws(ServerAPIError) {
-            return try ServerAPIReply.read(response, for: call, from: base.host, now: parts.clock.now())
-        } catch {
-            if error.httpStatus == 429, let retryAfter = error.retryAfter {
-                let pause = retryAfter.delay(
-                    nowMilliseconds: parts.clock.now().milliseconds, maximum: CallAttempts.longestPause)
-                budget.pause(call.endpoint, environment, for: pause, at: parts.clock.uptime())
-            }
-            throw error
-        }
+        return try ServerAPIReply.read(response, for: call, from: base.host, now: parts.clock.now())
     }
 
     private func takeBudget(

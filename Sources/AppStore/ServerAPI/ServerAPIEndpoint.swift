@@ -38,4 +38,10 @@ package struct ServerAPIEndpoint: Sendable, Hashable {
     package static let massExtend = Self("massExtend", 1)
     /// Request a Test Notification, and its status.
     package static let testNotification = Self("testNotification", 1)
+
+    /// All of them.
+    package static let all: [Self] = [
+        transactionInfo, history, statuses, appTransactionInfo, finish, consumption, notificationHistory, extend,
+        appAccountToken, orderLookup, refundHistory, massExtend, testNotification,
+    ]
 }

@@ -1,9 +1,9 @@
 import Foundation
-import StoreTypes
+package import StoreTypes
 
 extension Timestamp {
     /// `2026-11-21 13:25:00 UTC`, with milliseconds where there are any.
-    var words: String {
+    package var words: String {
         // What lies further out is no date that anybody meant.
         guard (-62_135_596_800_000..<253_402_300_800_000).contains(milliseconds) else { return "\(milliseconds) ms" }
         let text = Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)

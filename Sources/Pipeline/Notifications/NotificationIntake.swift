@@ -43,7 +43,8 @@ package struct NotificationIntake: Sendable {
     init(
         apps: AppRegistry, verifier: SignedPayloadVerifier, decoder: ReceiptDecoder, store: BridgeStore?,
         serverAPI: ServerAPISource?, revocations: RevocationMemory, changes: RecentChanges,
-        now: @escaping @Sendable () -> Timestamp, logger: Logger, former: NotificationIntake? = nil
+        counts: NotificationCounts, now: @escaping @Sendable () -> Timestamp, logger: Logger,
+        former: NotificationIntake? = nil
     ) {
         self.apps = apps
         self.verifier = verifier
@@ -52,7 +53,7 @@ package struct NotificationIntake: Sendable {
         self.serverAPI = serverAPI
         self.revocations = revocations
         self.changes = changes
-        counts = former?.counts ?? NotificationCounts()
+        self.counts = counts
         hints = former?.hints ?? HintLookups(counts: counts, now: now, logger: logger)
         arrivals = former?.arrivals ?? Bell()
         lines = former?.lines ?? OncePerMinute()

@@ -79,6 +79,8 @@ package struct Settings: Sendable {
     package var operationsListen = Address(host: "127.0.0.1", port: 8081)
     /// Named by the configuration: then it must be free.
     package var operationsListenIsExplicit = false
+    /// Between saying that it is about to end and ending; 5 minutes at most.
+    package var drainTime = Duration.zero
     package var usesTolerantProfile = false
     /// DER of test roots; Apple's are built in.
     package var trustedRoots: [[UInt8]] = []

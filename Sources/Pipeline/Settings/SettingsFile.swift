@@ -62,6 +62,10 @@ package enum SettingsFile {
                 settings.operationsListen = address
                 settings.operationsListenIsExplicit = true
             }
+            if let seconds = operations.number("drainSeconds") {
+                settings.drainTime = .seconds(seconds)
+                if !(0...300).contains(seconds) { operations.note("drainSeconds", "expected 0 to 300") }
+            }
             operations.finish()
         }
         readStore(root, hasFile: hasFile, into: &settings)

@@ -1,9 +1,51 @@
+import Foundation
+import HTTPTypes
 import Hummingbird
+import NIOCore
+import Ledger
 
-/// Whether the process lives, and whether it can answer.
+/// Whether the process lives, and whether it should be sent requests.
+///
+/// A store that is missing, or an App Store that is down, is no reason against that: receipts are answered all the same.
+/// On the operations listener `/readyz` says more, to those who may see it.
 struct HealthController: Sendable {
+    let view: BridgeView
+    let gate: TokenGate
+
     func addRoutes(to router: Router<BridgeContext>) {
         router.get("/healthz") { _, _ in "ok\n" }
-        router.get("/readyz") { _, _ in "ok\n" }
+        router.get("/readyz") { request, context in
+            let phase = view.state.phase
+            let status: HTTPResponse.Status = phase == .ready ? .ok : .serviceUnavailable
+            guard gate.listener == .operations, gate.admits(request, from: context.channel.remoteAddress) else {
+                return Response(
+                    status: status, headers: [.contentType: "text/plain; charset=utf-8"],
+                    body: ResponseBody(byteBuffer: ByteBuffer(string: phase == .ready ? "ok\n" : "not ready\n")))
+            }
+            let backlog = (try? await view.store?.deliveryBacklog()) ?? []
+            return Response(
+                status: status, headers: [.contentType: "application/json", .cacheControl: "no-store"],
+                body: ResponseBody(
+                    byteBuffer: ByteBuffer(bytes: Report(phase, view.warnings(backlog), view.version).json)))
+        }
+    }
+
+    private struct Report: Encodable {
+        /// `ok`, `starting` or `draining`.
+        let status: String
+        let version: String
+        let warnings: [BridgeView.Warning]
+
+        init(_ phase: ServingState.Phase, _ warnings: [BridgeView.Warning], _ version: String) {
+            status = phase == .ready ? "ok" : "\(phase)"
+            self.version = version
+            self.warnings = warnings
+        }
+
+        var json: [UInt8] {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+            return (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
+        }
     }
 }

@@ -31,8 +31,10 @@ struct VerifyReceiptController: Sendable {
             for method in [HTTPRequest.Method.get, .head, .put, .delete, .patch, .options] {
                 router.on(path, method: method) { request, context in
                     let host = Self.route(forHost: request.head.authority)
-                    let response = Self.response(
-                        PipelineReply(.failure(.notPost), source: .receipt, environment: (route ?? host).environment))
+                    let reply = PipelineReply(
+                        .failure(.notPost), source: .receipt, environment: (route ?? host).environment)
+                    live.now.pipelines.verifyReceipt.count(reply)
+                    let response = response(reply, context)
                     return method == .head ? response.createHeadResponse() : response
                 }
             }
@@ -56,14 +58,15 @@ struct VerifyReceiptController: Sendable {
             await parts.pipelines.verifyReceipt.answer(body: body, route: route)
         }
         if parts.isShadowed { shadow?.saw(body, route: route, reply: reply) }
-        return Self.response(reply)
+        return response(reply, context)
     }
 
     // MARK: - Responses
 
-    private static func response(_ reply: PipelineReply) -> Response {
+    private func response(_ reply: PipelineReply, _ context: BridgeContext) -> Response {
+        context.outcome.answered(reply)
         var headers = HTTPFields()
-        headers.reserveCapacity(5)
+        headers.reserveCapacity(6)
         headers[.contentType] = "application/json"
         headers[.receiptBridgeSource] = reply.source.rawValue
         headers[.receiptBridgeEnvironment] = reply.environment.rawValue
@@ -74,12 +77,7 @@ struct VerifyReceiptController: Sendable {
 
 extension HTTPField.Name {
     /// Where a verdict comes from.
-    static let receiptBridgeSource = name("Receipt-Bridge-Source")
+    static let receiptBridgeSource = known("Receipt-Bridge-Source")
     /// Which part of the App Store it is about.
-    static let receiptBridgeEnvironment = name("Receipt-Bridge-Environment")
-
-    private static func name(_ text: String) -> HTTPField.Name {
-        guard let name = HTTPField.Name(text) else { preconditionFailure("\(text) is no field name") }
-        return name
-    }
+    static let receiptBridgeEnvironment = known("Receipt-Bridge-Environment")
 }

@@ -1,0 +1,56 @@
+import Hummingbird
+
+/// Which routes are open where.
+extension BridgeServer {
+    /// Of old clients and the App Store; of everybody else for bearers of a token.
+    func publicRouter(_ presence: ClientPresence) -> Router<BridgeContext> {
+        let router = watchedRouter()
+        VerifyReceiptController(live: live, shadow: shadow, presence: presence).addRoutes(
+            to: router)
+        NotificationController(live: live).addRoutes(to: router)
+        HealthController(view: view, gate: gate(.public)).addRoutes(to: router)
+        addGatedRoutes(of: .public, presence, to: router)
+        return router
+    }
+
+    func operationsRouter(_ presence: ClientPresence) -> Router<BridgeContext> {
+        let router = watchedRouter()
+        HealthController(view: view, gate: gate(.operations)).addRoutes(to: router)
+        addGatedRoutes(of: .operations, presence, to: router)
+        return router
+    }
+
+    /// Every route of both, as `GET /healthz`.
+    package var routes: Set<String> {
+        let presence = ClientPresence()
+        let all = publicRouter(presence).routes + operationsRouter(presence).routes
+        return Set(all.map { "\($0.method.rawValue) \($0.path)" })
+    }
+
+    private func addGatedRoutes(
+        of listener: TokenGate.Listener, _ presence: ClientPresence, to router: Router<BridgeContext>
+    ) {
+        let gate = gate(listener)
+        CustomerViewController(live: live, gate: gate, presence: presence).addRoutes(to: router)
+        ComparisonsController(shadow: shadow, gate: gate).addRoutes(to: router)
+        MetricsController(metrics: BridgeMetrics(view: view), gate: gate).addRoutes(to: router)
+        StatusController(view: view, gate: gate).addRoutes(to: router)
+        DescriptionController(gate: gate).addRoutes(to: router)
+    }
+
+    private func watchedRouter() -> Router<BridgeContext> {
+        let router = Router(context: BridgeContext.self)
+        router.add(middleware: WatchMiddleware(counts: requests, logger: logger))
+        router.add(middleware: ProblemMiddleware())
+        return router
+    }
+
+    private func gate(_ listener: TokenGate.Listener) -> TokenGate {
+        TokenGate(live: live, listener: listener)
+    }
+
+    private var view: BridgeView {
+        BridgeView(
+            version: version, live: live, requests: requests, store: store, shadow: shadow, state: state)
+    }
+}

@@ -1,0 +1,155 @@
+import AppStore
+import Ledger
+import Pipeline
+import Shadowing
+import StoreTypes
+import Telemetry
+
+/// Everything that is counted and measured, as text for Prometheus.
+struct BridgeMetrics: Sendable {
+    let view: BridgeView
+
+    private var pipelines: Pipelines { view.pipelines }
+
+    func text() async -> [UInt8] {
+        // Where the store cannot be read that is in the text, too.
+        let backlog = (try? await view.store?.deliveryBacklog()) ?? []
+        var text = MetricsText()
+        text.family("receipt_bridge_build_info", .gauge, "Always 1; its label is the version.")
+        text.sample("receipt_bridge_build_info", [("version", view.version)], 1)
+        text.single(
+            "receipt_bridge_ready", .gauge, "1 while requests are wanted, else 0.",
+            view.state.phase == .ready ? 1 : 0)
+        view.requests.write(into: &text)
+        writeVerdicts(into: &text)
+        pipelines.counts.upstream.write(into: &text)
+        writeBudgets(into: &text)
+        writeNotifications(into: &text)
+        writeForwarding(backlog, into: &text)
+        writeShadow(into: &text)
+        writeStore(into: &text)
+        ProcessFigures()?.write(into: &text)
+        return text.bytes
+    }
+
+    // MARK: - Families
+
+    private func writeVerdicts(into text: inout MetricsText) {
+        let counts = pipelines.counts
+        let verdicts = "receipt_bridge_verdicts_total"
+        text.family(verdicts, .counter, "verifyReceipt answers, by app, status, source and environment.")
+        samples(verdicts, of: \.verdicts, into: &text)
+        let duration = "receipt_bridge_verdict_duration_seconds"
+        text.family(duration, .histogram, "From a request's body to its verdict, by the source that answered.")
+        for (source, histogram) in zip(SourceLabel.allCases, counts.durations) {
+            text.samples(duration, [("source", source.text)], of: histogram)
+        }
+        let repairs = "receipt_bridge_would_repair_total"
+        text.family(
+            repairs, .counter,
+            "Refused receipts that the tolerant profile would have taken, by each repair; at most 10 a second are looked at."
+        )
+        text.samples(repairs, of: counts.repairs)
+        let revocations = "receipt_bridge_revocations_seen_total"
+        text.family(revocations, .counter, "Purchases that became known as refunded or revoked.")
+        samples(revocations, of: \.revocations, into: &text)
+        for (name, table, help) in [
+            (
+                "receipt_bridge_record_cache_requests_total", counts.recordCache,
+                "Look-ups that kept records saved, or not."
+            ),
+            (
+                "receipt_bridge_answer_memory_requests_total", counts.answerMemory,
+                "Requests answered as before, or not."
+            ),
+        ] {
+            text.family(name, .counter, help)
+            text.samples(name, of: table, zeros: true)
+        }
+    }
+
+    private func writeBudgets(into text: inout MetricsText) {
+        let budgets = pipelines.budgets
+        let families: [(name: String, help: String, value: KeyPath<ServerAPIBudget.Level, Int64>)] = [
+            ("receipt_bridge_server_api_calls_left", "Calls that may be made now, of the hourly budget.", \.left),
+            ("receipt_bridge_server_api_calls_per_hour", "The hourly budget.", \.limit),
+        ]
+        for (name, help, value) in families {
+            text.family(name, .gauge, help)
+            for budget in budgets {
+                for level in budget.levels {
+                    text.sample(
+                        name,
+                        [
+                            ("app", budget.bundleId.rawValue), ("endpoint", level.endpoint.name),
+                            ("environment", level.environment.rawValue),
+                        ], level[keyPath: value])
+                }
+            }
+        }
+    }
+
+    private func writeNotifications(into text: inout MetricsText) {
+        let numbers = pipelines.notifications.counts.now
+        let taken = "receipt_bridge_notifications_total"
+        text.family(taken, .counter, "Notifications of the App Store that were taken.")
+        text.sample(taken, [("outcome", "stored")], numbers.stored)
+        text.sample(taken, [("outcome", "repeated")], numbers.repeated)
+        let refused = "receipt_bridge_notifications_refused_total"
+        text.family(refused, .counter, "Notifications that were not taken, by the code of the refusal.")
+        for code in NotificationRefusal.Code.allCases {
+            text.sample(refused, [("code", code.rawValue)], numbers.refused[code] ?? 0)
+        }
+        text.single(
+            "receipt_bridge_notification_hints_dropped_total", .counter,
+            "Look-ups that notifications of version 1 asked for while too many were under way.", numbers.droppedHints)
+    }
+
+    private func writeForwarding(_ backlog: [DeliveryBacklog], into text: inout MetricsText) {
+        let deliveries = "receipt_bridge_forwarding_deliveries_total"
+        text.family(deliveries, .counter, "Attempts to forward a notification, by what came of them.")
+        samples(deliveries, of: \.deliveries, into: &text)
+        let families: [(name: String, help: String, value: KeyPath<DeliveryBacklog, Int64>)] = [
+            ("receipt_bridge_forwarding_waiting", "Deliveries to be made or tried again.", \.waiting),
+            ("receipt_bridge_forwarding_dead", "Deliveries given up and not sent again.", \.dead),
+        ]
+        for (name, help, value) in families {
+            text.family(name, .gauge, help)
+            for row in backlog { text.sample(name, [("app", row.bundleId.rawValue)], row[keyPath: value]) }
+        }
+    }
+
+    private func writeShadow(into text: inout MetricsText) {
+        let comparisons = "receipt_bridge_shadow_comparisons_total"
+        text.family(comparisons, .counter, "Answers compared with a second source's, by what came of it.")
+        samples(comparisons, of: \.comparisons, into: &text)
+        let differences = "receipt_bridge_shadow_differences_total"
+        text.family(differences, .counter, "Differences found, by class.")
+        samples(differences, of: \.differences, into: &text)
+        text.single(
+            "receipt_bridge_shadow_waiting", .gauge, "Comparisons that wait.", Int64(view.shadow?.waiting ?? 0))
+    }
+
+    private func writeStore(into text: inout MetricsText) {
+        text.single("receipt_bridge_store_open", .gauge, "1 where a store is open, else 0.", view.store == nil ? 0 : 1)
+        guard let store = view.store else { return }
+        text.single(
+            "receipt_bridge_store_writes_waiting", .gauge, "Changes that wait for the disk.",
+            Int64(store.writesWaiting))
+        text.single(
+            "receipt_bridge_store_writes_total", .counter, "Changes that are on disk.", store.counts.writes.count)
+        let errors = "receipt_bridge_store_errors_total"
+        text.family(errors, .counter, "What failed in the store, reading and writing, by code.")
+        text.samples(errors, of: store.counts.errors, zeros: true)
+    }
+
+    // MARK: - Labels
+
+    private func samples(
+        _ name: String, of table: KeyPath<AppCounts, CounterTable>, into text: inout MetricsText
+    ) {
+        for (app, counts) in pipelines.counts.labelled {
+            text.samples(name, [("app", app)], of: counts[keyPath: table])
+        }
+    }
+}

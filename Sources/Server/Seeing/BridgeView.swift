@@ -1,0 +1,66 @@
+import AppStore
+import Ledger
+import Pipeline
+import Shadowing
+import StoreTypes
+import Telemetry
+
+/// What there is to be seen of a running server: metrics, readiness and the status page are made of it.
+struct BridgeView: Sendable {
+    /// Of the program.
+    let version: String
+    let live: LiveParts
+    let requests: RequestCounts
+    let store: BridgeStore?
+    let shadow: Shadow?
+    let state: ServingState
+
+    /// As they are now.
+    var settings: Settings { live.now.settings }
+    var pipelines: Pipelines { live.now.pipelines }
+
+    /// Something that an operator should look at, and that keeps nobody from being answered.
+    struct Warning: Sendable, Encodable {
+        /// Stable.
+        let code: String
+        /// For people; nothing of a request is in it.
+        let detail: String
+    }
+
+    /// A store that was configured and is not open.
+    var lacksStore: Bool { store == nil && settings.storePath != nil }
+
+    func warnings(_ backlog: [DeliveryBacklog]) -> [Warning] {
+        var warnings: [Warning] = []
+        func warn(_ code: String, _ detail: String) { warnings.append(Warning(code: code, detail: detail)) }
+        if lacksStore {
+            warn("storeNotOpen", "The store could not be opened: nothing is remembered, and no notification is taken.")
+        }
+        if let store, store.counts.errors.total > 0 {
+            warn("storeErrors", "\(store.counts.errors.total) operations of the store failed since the start.")
+        }
+        for row in pipelines.counts.upstream.rows where row.isFailing {
+            warn(
+                "upstreamFailing",
+                "\(row.endpoint), \(row.environment.rawValue): \(row.asked - row.answered) of \(row.asked) exchanges "
+                    + "brought no answer since the start.")
+        }
+        for budget in pipelines.budgets {
+            for level in budget.levels where level.left * 10 < level.limit {
+                warn(
+                    "budgetLow",
+                    "\(budget.bundleId.rawValue): \(level.left) of \(level.limit) calls an hour to "
+                        + "\(level.endpoint.name), \(level.environment.rawValue), are left.")
+            }
+        }
+        for row in backlog where row.dead > 0 {
+            warn("forwardingDead", "\(row.bundleId.rawValue): \(row.dead) notifications were given up.")
+        }
+        return warnings
+    }
+}
+
+extension UpstreamCounts.Row {
+    /// More than one in ten, of ten at least.
+    fileprivate var isFailing: Bool { asked >= 10 && (asked - answered) * 10 > asked }
+}

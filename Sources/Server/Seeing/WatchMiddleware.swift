@@ -1,0 +1,68 @@
+import HTTPTypes
+import Hummingbird
+import Logging
+
+/// Around everything: names a request, counts it, and writes a line about it where lines are wanted.
+///
+/// The line, at level `info` (`debug` for what machines ask every few seconds), holds nothing of the request but its
+/// method and its route, and nothing of the answer but where it comes from.
+struct WatchMiddleware: RouterMiddleware {
+    typealias Context = BridgeContext
+
+    let counts: RequestCounts
+    let logger: Logger
+
+    func handle(
+        _ request: Request, context: BridgeContext,
+        next: (Request, BridgeContext) async throws -> Response
+    ) async throws -> Response {
+        let begin = ContinuousClock.now
+        let identifier = RequestIdentifier.of(request)
+        return try await RequestIdentifier.$current.withValue(identifier) {
+            do {
+                var response = try await next(request, context)
+                answered(request, context, response, after: .now - begin)
+                response.headers[.requestIdentifier] = identifier
+                return response
+            } catch {
+                answered(request, context, Response(status: .internalServerError), after: .now - begin)
+                throw error
+            }
+        }
+    }
+
+    private func answered(
+        _ request: Request, _ context: BridgeContext, _ response: Response, after duration: Duration
+    ) {
+        let route = context.endpointPath
+        counts.answered(route, status: response.status.code, after: duration)
+        let level: Logger.Level = Self.machines.contains(route ?? "") ? .debug : .info
+        guard logger.logLevel <= level else { return }
+        var metadata: Logger.Metadata = [
+            "method": "\(Self.methods.contains(request.method) ? request.method.rawValue : "other")",
+            "route": "\(RouteLabel.all[RouteLabel.number(of: route)])", "status": "\(response.status.code)",
+            "milliseconds": "\(duration.milliseconds)",
+        ]
+        if let bytes = request.headers[.contentLength].flatMap({ Int($0) }) { metadata["bytesIn"] = "\(bytes)" }
+        if let bytes = response.body.contentLength { metadata["bytesOut"] = "\(bytes)" }
+        if let status = context.outcome.status {
+            metadata["verdict"] = "\(status)"
+            metadata["source"] = "\(response.headers[.receiptBridgeSource] ?? "-")"
+            metadata["environment"] = "\(response.headers[.receiptBridgeEnvironment] ?? "-")"
+        }
+        logger.log(level: level, "request", metadata: metadata)
+    }
+
+    private static let machines: Set<String> = ["/healthz", "/readyz", "/metrics"]
+    private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .delete, .patch, .options]
+}
+
+extension Duration {
+    /// With three decimals.
+    fileprivate var milliseconds: String {
+        let (seconds, attoseconds) = components
+        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        let fraction = String(microseconds % 1_000)
+        return "\(microseconds / 1_000)." + String(repeating: "0", count: 3 - fraction.count) + fraction
+    }
+}

@@ -1,0 +1,136 @@
+import AppStore
+import Comparison
+import Ledger
+import Pipeline
+import Reports
+import StoreTypes
+import Telemetry
+import Shadowing
+
+/// One moment of a running server, as the status page shows it.
+struct StatusFigures: Sendable {
+    let version: String
+    let phase: ServingState.Phase
+    let uptime: Duration
+    let madeAt: Timestamp
+    let warnings: [BridgeView.Warning]
+    let apps: [App]
+    let latencies: [(source: String, histogram: Histogram)]
+    let upstream: [UpstreamCounts.Row]
+    let budgets: [AppBudget]
+    let notifications: NotificationCounts.Numbers
+    let facts: [(name: String, value: String)]
+
+    /// One app; the last are all that are not configured.
+    struct App: Sendable {
+        let name: String
+        /// In the order in which they are asked; empty for apps that are not configured.
+        let sources: [AnswerSource]
+        let shadow: AnswerSource?
+        let traffic: [Traffic]
+        let revocations: Int64
+        let deliveries: [(outcome: String, count: Int64)]
+        let backlog: DeliveryBacklog?
+        /// Sentences to decide on, by environment.
+        let readiness: [Readiness]
+
+        var verdicts: Int64 { traffic.reduce(0) { $0 + $1.count } }
+    }
+
+    /// Verdicts of one kind.
+    struct Traffic: Sendable {
+        let status: StatusLabel
+        let source: SourceLabel
+        let environment: EnvironmentLabel
+        let count: Int64
+    }
+
+    var verdicts: Int64 { apps.reduce(0) { $0 + $1.verdicts } }
+
+    func verdicts(where isMeant: (Traffic) -> Bool) -> Int64 {
+        apps.reduce(0) { $0 + $1.traffic.reduce(0) { $0 + (isMeant($1) ? $1.count : 0) } }
+    }
+}
+
+extension StatusFigures {
+    /// Reads the store, where there is one; what cannot be read is not shown, and in the warnings.
+    init(_ view: BridgeView) async {
+        let counts = view.pipelines.counts
+        let backlog = (try? await view.store?.deliveryBacklog()) ?? []
+        let report = try? await view.shadow?.report()
+        let readiness = report.map { [Readiness]($0) } ?? []
+        version = view.version
+        phase = view.state.phase
+        uptime = .now - view.state.startedAt
+        madeAt = .now
+        warnings = view.warnings(backlog)
+        apps = counts.labelled.compactMap { name, counts in
+            App(
+                name, counts, settings: view.settings.apps.first { $0.bundleId?.rawValue == name },
+                backlog: backlog.first { $0.bundleId.rawValue == name },
+                readiness: readiness.filter { $0.app.scope.bundleId == name })
+        }
+        latencies = zip(SourceLabel.allCases, counts.durations).map { ($0.text, $1) }
+        upstream = counts.upstream.rows
+        budgets = view.pipelines.budgets
+        notifications = counts.notifications.now
+        facts = Self.facts(view)
+    }
+
+    private static func facts(_ view: BridgeView) -> [(name: String, value: String)] {
+        var facts: [(name: String, value: String)] = []
+        func add(_ name: String, _ value: String) { facts.append((name, value)) }
+        let counts = view.pipelines.counts
+        if let store = view.store {
+            add("Store", "open; \(store.counts.writes.count.grouped) changes on disk, \(store.writesWaiting) waiting")
+        } else {
+            add("Store", view.lacksStore ? "could not be opened" : "none")
+        }
+        add("Receipts of apps that are not configured", view.settings.unknownApps.rawValue)
+        add("Profile", view.settings.usesTolerantProfile ? "tolerant" : "apple")
+        add("Look-ups that kept records saved", counts.recordCache.hits)
+        add("Requests answered from memory", counts.answerMemory.hits)
+        if counts.repairs.total > 0 {
+            add("Refused receipts that profile: tolerant would mend", counts.repairs.words)
+        }
+        if let process = ProcessFigures() {
+            add("Memory", "\((process.residentBytes >> 20).grouped) MiB")
+            add("Processor time", Duration.seconds(process.cpuSeconds).words)
+            let limit = process.maximumFiles.map { " of \($0.grouped)" } ?? ""
+            add("Open files", process.openFiles.grouped + limit)
+            add("Threads", process.threads.grouped)
+        }
+        return facts
+    }
+}
+
+extension StatusFigures.App {
+    /// Nil for one that is not configured and that nothing is known of.
+    fileprivate init?(
+        _ name: String, _ counts: AppCounts, settings: AppSettings?, backlog: DeliveryBacklog?, readiness: [Readiness]
+    ) {
+        self.name = name
+        sources = settings?.answer ?? []
+        shadow = settings?.shadow
+        traffic = StatusLabel.allCases.flatMap { status in
+            SourceLabel.allCases.flatMap { source in
+                EnvironmentLabel.allCases.compactMap { environment in
+                    let count = counts.verdicts.count(status.rawValue, source.rawValue, environment.rawValue)
+                    guard count > 0 else { return nil }
+                    return StatusFigures.Traffic(
+                        status: status, source: source, environment: environment, count: count)
+                }
+            }
+        }
+        revocations = counts.revocations.total
+        deliveries = DeliveryLabel.allCases.map { ($0.text, counts.deliveries.count($0.rawValue)) }
+        self.backlog = backlog
+        self.readiness = readiness
+        if settings == nil, counts.verdicts.total == 0, backlog == nil { return nil }
+    }
+}
+
+extension CounterTable {
+    /// `12 of 40`, of a table by ``HitLabel``.
+    fileprivate var hits: String { "\(count(HitLabel.hit.rawValue).grouped) of \(total.grouped)" }
+}

@@ -1,0 +1,143 @@
+import AppStore
+import Pipeline
+import Reports
+import StoreTypes
+import Telemetry
+import Comparison
+
+/// The page of a running server, for people: one file that asks nobody for anything and runs nothing.
+struct StatusPage {
+    /// `Content-Security-Policy`.
+    static let policy = ContentPolicy.text()
+
+    let figures: StatusFigures
+
+    init(_ figures: StatusFigures) { self.figures = figures }
+
+    /// HTML that is well-formed XML too.
+    var bytes: [UInt8] {
+        var html = HTMLWriter()
+        html.element("html", ["lang": "en"]) { html in
+            html.element("head", [:], head)
+            html.element("body") { html in
+                html.element("a", ["class": "skip", "href": "#apps"], text: "To the apps")
+                html.element("header", [:], header)
+                html.element("nav", ["aria-label": "Contents"], contents)
+                html.element("main") { html in
+                    warnings(&html)
+                    apps(&html)
+                    sources(&html)
+                    upstream(&html)
+                    budgets(&html)
+                    notifications(&html)
+                    process(&html)
+                }
+                html.element("footer") { html in
+                    html.element(
+                        "p",
+                        text: """
+                            Everything is counted since the start. No receipt, no transaction and no secret is in this \
+                            page.
+                            """)
+                }
+            }
+        }
+        return html.bytes
+    }
+
+    private func head(_ html: inout HTMLWriter) {
+        html.empty("meta", ["charset": "utf-8"])
+        html.empty("meta", ["http-equiv": "Content-Security-Policy", "content": Self.policy])
+        html.empty("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
+        html.empty("meta", ["name": "color-scheme", "content": "light dark"])
+        html.empty("meta", ["name": "referrer", "content": "no-referrer"])
+        html.empty("meta", ["name": "robots", "content": "noindex"])
+        html.element("title", text: "Receipt Bridge: \(figures.phase.words)")
+        html.style(ReportStyle.sheet)
+        html.style(StatusStyle.sheet)
+    }
+
+    // MARK: - Top
+
+    private func header(_ html: inout HTMLWriter) {
+        html.element(
+            "p", ["class": "product"],
+            text: "Receipt Bridge \(figures.version) · status · \(figures.madeAt.words)")
+        html.element("h1", text: figures.phase.words)
+        html.element("p", ["class": "standing \(figures.phase == .ready ? "done" : "open")"], text: sentence)
+        html.element("dl", ["class": "tiles"]) { html in
+            for (name, value) in tiles {
+                html.element("div") { html in
+                    html.element("dt", text: name)
+                    html.element("dd", text: value)
+                }
+            }
+        }
+    }
+
+    private var sentence: String {
+        let answered =
+            figures.verdicts == 1 ? "One receipt was answered" : "\(figures.verdicts.grouped) receipts were answered"
+        let warnings =
+            switch figures.warnings.count {
+            case 0: "Nothing needs to be looked at."
+            case 1: "One thing needs to be looked at."
+            default: "\(figures.warnings.count) things need to be looked at."
+            }
+        return "Up for \(figures.uptime.words). \(answered) since then. \(warnings)"
+    }
+
+    private var tiles: [(String, String)] {
+        let good = figures.verdicts { $0.status.text == "0" || $0.status.text == "21006" }
+        let refused = figures.verdicts { ["21002", "21003"].contains($0.status.text) }
+        let later = figures.verdicts { ["21005", "21009", "211xx"].contains($0.status.text) }
+        let sandbox = figures.verdicts { $0.environment == .sandbox }
+        return [
+            ("receipts answered", figures.verdicts.grouped), ("genuine (0, 21006)", good.share(of: figures.verdicts)),
+            ("refused (21002, 21003)", refused.share(of: figures.verdicts)),
+            ("to be tried again", later.share(of: figures.verdicts)),
+            ("sandbox", sandbox.share(of: figures.verdicts)),
+            ("notifications taken", (figures.notifications.stored + figures.notifications.repeated).grouped),
+        ]
+    }
+
+    private func contents(_ html: inout HTMLWriter) {
+        let links = [
+            ("#apps", "Apps"), ("#sources", "Sources"), ("#upstream", "App Store"), ("#budgets", "Calls left"),
+            ("#notifications", "Notifications"), ("#process", "Process"), ("/comparisons", "Comparisons"),
+            ("/metrics", "Metrics"), ("/openapi.json", "OpenAPI"),
+        ]
+        html.element("ul") { html in
+            for (target, title) in links {
+                html.element("li") { $0.element("a", ["href": target], text: title) }
+            }
+        }
+    }
+
+    private func warnings(_ html: inout HTMLWriter) {
+        guard !figures.warnings.isEmpty else { return }
+        html.element("section", ["class": "warnings", "aria-labelledby": "warnings"]) { html in
+            html.element("h2", ["id": "warnings"], text: "To be looked at")
+            html.element("ul") { html in
+                for warning in figures.warnings {
+                    html.element("li") { html in
+                        html.element("span", ["class": "mark", "aria-hidden": "true"], text: "▲ ")
+                        html.foreign(warning.detail, limit: 500)
+                        html.element("code", text: warning.code)
+                    }
+                }
+            }
+        }
+    }
+}
+
+extension ServingState.Phase {
+    /// A heading.
+    fileprivate var words: String {
+        switch self {
+        case .starting: "Starting"
+        case .ready: "Answering"
+        case .draining: "About to end"
+        }
+    }
+}

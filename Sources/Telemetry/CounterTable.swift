@@ -1,0 +1,83 @@
+/// Counters for all combinations of one, two or three labels, made at once: counting allocates nothing.
+package final class CounterTable: Sendable {
+    /// The labels and their values; the last label changes fastest.
+    let labels: [(name: String, values: [String])]
+    private let cells: [Counter]
+    /// Values of the second and of the third label; 1 where there is none.
+    private let (seconds, thirds): (Int, Int)
+
+    private init(_ labels: [(name: String, values: [String])]) {
+        self.labels = labels
+        seconds = labels.count > 1 ? labels[1].values.count : 1
+        thirds = labels.count > 2 ? labels[2].values.count : 1
+        cells = (0..<labels.reduce(1) { $0 * $1.values.count }).map { _ in Counter() }
+    }
+
+    /// By one label whose values are only known when this is made.
+    package convenience init(_ name: String, _ values: [String]) { self.init([(name, values)]) }
+
+    /// By one label.
+    package convenience init<A: MetricLabel>(_ name: String, _: A.Type) {
+        self.init([(name, A.allCases.map(\.text))])
+    }
+
+    /// By two.
+    package convenience init<A: MetricLabel, B: MetricLabel>(
+        _ first: String, _: A.Type, _ second: String, _: B.Type
+    ) {
+        self.init([(first, A.allCases.map(\.text)), (second, B.allCases.map(\.text))])
+    }
+
+    /// By three.
+    package convenience init<A: MetricLabel, B: MetricLabel, C: MetricLabel>(
+        _ first: String, _: A.Type, _ second: String, _: B.Type, _ third: String, _: C.Type
+    ) {
+        self.init([
+            (first, A.allCases.map(\.text)), (second, B.allCases.map(\.text)), (third, C.allCases.map(\.text)),
+        ])
+    }
+
+    /// The same, and another.
+    package convenience init<B: MetricLabel>(_ first: String, _ values: [String], _ second: String, _: B.Type) {
+        self.init([(first, values), (second, B.allCases.map(\.text))])
+    }
+
+    /// The counter of these values, by their numbers; what is beyond the table is counted nowhere.
+    package func add(_ first: Int, _ second: Int = 0, _ third: Int = 0, by amount: Int64 = 1) {
+        if let cell = cell(first, second, third) { cells[cell].add(amount) }
+    }
+
+    /// Now.
+    package func count(_ first: Int, _ second: Int = 0, _ third: Int = 0) -> Int64 {
+        cell(first, second, third).map { cells[$0].count } ?? 0
+    }
+
+    private func cell(_ first: Int, _ second: Int, _ third: Int) -> Int? {
+        let cell = (first * seconds + second) * thirds + third
+        return cells.indices.contains(cell) ? cell : nil
+    }
+
+    /// All together.
+    package var total: Int64 { cells.reduce(0) { $0 + $1.count } }
+
+    /// Each with the values of its labels, in their order.
+    func forEach(_ body: (_ values: [String], _ count: Int64) -> Void) {
+        for (place, cell) in cells.enumerated() {
+            var (rest, values): (Int, [String]) = (place, [])
+            for label in labels.reversed() {
+                values.append(label.values[rest % label.values.count])
+                rest /= label.values.count
+            }
+            body(values.reversed(), cell.count)
+        }
+    }
+}
+
+extension CounterTable {
+    /// `whitespace 3, quotes 1`, of what was counted.
+    package var words: String {
+        var words: [String] = []
+        forEach { values, count in if count > 0 { words.append("\(values.joined(separator: " ")) \(count)") } }
+        return words.joined(separator: ", ")
+    }
+}

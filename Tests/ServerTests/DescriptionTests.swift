@@ -1,0 +1,114 @@
+import Foundation
+import Logging
+import Pipeline
+import Rendering
+import Server
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("The description of the interface")
+struct DescriptionTests {
+    /// As it is served.
+    private func document(_ proxy: Proxy) async throws -> JSONValue {
+        let answer = try #require(try await proxy.operations("/openapi.json"))
+        #expect(answer.status == 200 && answer.header("Content-Type") == "application/json")
+        return try JSONValue(reading: answer.body)
+    }
+
+    private func members(_ value: JSONValue?) -> [JSONValue.Member] {
+        if case .object(let members)? = value { members } else { [] }
+    }
+
+    /// What a `$ref` within the document means.
+    private func resolved(_ value: JSONValue, in document: JSONValue) -> JSONValue {
+        guard let reference = value["$ref"]?.text else { return value }
+        return reference.split(separator: "/").dropFirst().reduce(document) { $0[String($1)] ?? .null }
+    }
+
+    /// Of a server with tokens, as `GET /healthz`.
+    private func allRoutes() throws -> Set<String> {
+        var settings = Settings()
+        settings.tokens = [Redacted("Zm9ydHktdHdv")]
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let server = BridgeServer(
+            settings: settings,
+            pipelines: try Pipelines(settings: settings, transport: nil, tables: .bundled, logger: logger),
+            version: "1.2.3", logger: logger
+        ) { _ in }
+        return server.routes
+    }
+
+    @Test("is served, as OpenAPI 3.1, and has every route of the server and no other")
+    func routes() async throws {
+        let routes = try allRoutes()
+        try await Proxy.serving { proxy in
+            let document = try await document(proxy)
+            #expect(document["openapi"]?.text == "3.1.0")
+            let methods: Set = ["get", "head", "put", "post", "delete", "patch", "options"]
+            let described = members(document["paths"]).flatMap { path in
+                members(resolved(path.value, in: document)).map(\.key).filter(methods.contains).map {
+                    "\($0.uppercased()) \(path.key)"
+                }
+            }
+            #expect(Set(described).count == described.count)
+            #expect(Set(described).subtracting(routes).sorted() == [])
+            #expect(routes.subtracting(described).sorted() == [])
+        }
+    }
+
+    @Test("has every route that metrics have a label for")
+    func labels() async throws {
+        let routes = try allRoutes()
+        try await Proxy.serving({ settings, _ in settings.tokens = [Redacted("Zm9ydHktdHdv")] }) { proxy in
+            for route in routes where route.hasPrefix("GET ") || route.hasPrefix("POST ") {
+                let target = route.replacing("{id}", with: "1")
+                _ = try await proxy.send(
+                    "\(target) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer Zm9ydHktdHdv\r\nContent-Length: 0\r\n\r\n")
+            }
+            let metrics = try await proxy.metrics()
+            let counted = metrics.samples.keys.filter { $0.hasPrefix("receipt_bridge_http_requests_total") }
+            #expect(!counted.contains { $0.contains(#"route="other""#) }, "\(counted)")
+            for route in routes {
+                let path = route.drop { $0 != "/" }
+                #expect(counted.contains { $0.contains(#"route="\#(path)""#) }, "\(route)")
+            }
+        }
+    }
+
+    @Test("names every code that a problem can have, with its status")
+    func codes() async throws {
+        try await Proxy.serving { proxy in
+            let document = try await document(proxy)
+            var described: [String: Set<String>] = [:]
+            for path in members(document["paths"]).map({ resolved($0.value, in: document) }) {
+                for operation in members(path) {
+                    for response in members(operation.value["responses"]) {
+                        let schema = response.value["content"]?["application/problem+json"]?["schema"]
+                        for code in schema?["properties"]?["code"]?["enum"]?.elements ?? [] {
+                            described[code.text ?? "", default: []].insert(response.key)
+                        }
+                    }
+                }
+            }
+            for code in CustomerViewError.Code.allCases {
+                #expect(described[code.rawValue]?.contains("\(code.httpStatus)") == true, "\(code)")
+            }
+            for code in NotificationRefusal.Code.allCases {
+                #expect(described[code.rawValue]?.contains("\(code.httpStatus)") == true, "\(code)")
+            }
+            for (code, status) in [("bodyTooLarge", "413"), ("encodedBody", "415"), ("notFound", "404")] {
+                #expect(described[code]?.contains(status) == true, "\(code)")
+            }
+        }
+    }
+
+    @Test("is nowhere on the public listener, or behind a token")
+    func doors() async throws {
+        try await Proxy.serving { proxy in
+            let inPublic = try await proxy.get("/openapi.json", from: proxy.port)
+            #expect(inPublic?.status == 404)
+        }
+    }
+}

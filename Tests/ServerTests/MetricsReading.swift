@@ -1,0 +1,68 @@
+import TestSupport
+
+/// Metrics read back, strictly: what breaks a rule of the format is told in `faults`.
+///
+/// https://prometheus.io/docs/instrumenting/exposition_formats/#text-based-format
+struct MetricsReading {
+    /// Numbers by name and labels as they are written, `a{b="c"}`.
+    private(set) var samples: [String: Double] = [:]
+    /// Types by family.
+    private(set) var families: [String: String] = [:]
+    private(set) var faults: [String] = []
+
+    init(_ text: String) {
+        var current: (name: String, type: String)?
+        if !text.hasSuffix("\n") { faults.append("no line feed at the end") }
+        for line in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().map(String.init) {
+            let words = line.split(separator: " ", maxSplits: 3).map(String.init)
+            if line.hasPrefix("# HELP ") {
+                if words.count < 4 { faults.append("no help: \(line)") }
+                current = nil
+            } else if line.hasPrefix("# TYPE ") {
+                if families[words[2]] != nil { faults.append("twice: \(line)") }
+                if words[3] == "counter", !words[2].hasSuffix("_total") { faults.append("no _total: \(line)") }
+                families[words[2]] = words[3]
+                current = (words[2], words[3])
+            } else {
+                read(line, in: current)
+            }
+        }
+    }
+
+    private mutating func read(_ line: String, in family: (name: String, type: String)?) {
+        guard let blank = line.lastIndex(of: " "), let value = Double(line[line.index(after: blank)...]) else {
+            return faults.append("no number: \(line)")
+        }
+        let key = String(line[..<blank])
+        let name = String(key.prefix { $0 != "{" })
+        let endings = family?.type == "histogram" ? ["_bucket", "_sum", "_count"] : [""]
+        if !endings.contains(where: { name == (family?.name ?? "") + $0 }) { faults.append("out of place: \(line)") }
+        if samples.updateValue(value, forKey: key) != nil { faults.append("twice: \(line)") }
+    }
+
+    /// 0 where there is none.
+    subscript(_ key: String) -> Double { samples[key] ?? 0 }
+
+    /// All of a name.
+    func sum(_ name: String) -> Double {
+        samples.reduce(0) { $0 + ($1.key == name || $1.key.hasPrefix(name + "{") ? $1.value : 0) }
+    }
+}
+
+extension Proxy {
+    /// `GET` from the operations listener, on a connection of its own.
+    func operations(_ path: String, _ headers: [String] = []) async throws -> RawConnection.Answer? {
+        try await get(path, from: operationsPort, headers)
+    }
+
+    func get(_ path: String, from port: Int, _ headers: [String] = []) async throws -> RawConnection.Answer? {
+        let connection = try RawConnection(port: port)
+        try await connection.send(
+            (["GET \(path) HTTP/1.1", "Host: a"] + headers + ["", ""]).joined(separator: "\r\n"))
+        return try await connection.answer()
+    }
+
+    func metrics() async throws -> MetricsReading {
+        MetricsReading(try await operations("/metrics")?.text ?? "")
+    }
+}

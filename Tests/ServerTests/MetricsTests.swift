@@ -1,0 +1,161 @@
+import Foundation
+import Pipeline
+import Simulator
+import StoreTypes
+import Telemetry
+import TestSupport
+import Testing
+
+@Suite("Metrics of the server")
+struct MetricsTests {
+    private func post(_ proxy: Proxy, _ body: [UInt8], _ path: String = "/verifyReceipt") async throws {
+        _ = try await proxy.send(RawConnection.post(path, body, ["Host: a"]))
+    }
+
+    @Test("count verdicts by app, status, source and environment, and what Apple was asked for them")
+    func verdicts() async throws {
+        try await Proxy.serving { proxy in
+            try await post(proxy, try proxy.question())
+            try await post(proxy, try proxy.question())
+            try await post(proxy, try proxy.question(.activeSubscription, .sandbox))
+            try await post(proxy, Array("{}".utf8))
+            _ = try await proxy.get("/verifyReceipt", from: proxy.port)
+            let metrics = try await proxy.metrics()
+            #expect(metrics.faults == [])
+            let expected = [
+                #"verdicts_total{app="com.example.app",status="0",source="apple",environment="Production"}"#: 2,
+                #"verdicts_total{app="com.example.app",status="0",source="apple",environment="Sandbox"}"#: 1,
+                #"verdicts_total{app="other",status="21002",source="receipt",environment="Production"}"#: 1,
+                #"verdicts_total{app="other",status="21000",source="receipt",environment="Production"}"#: 1,
+                #"verdict_duration_seconds_count{source="apple"}"#: 3,
+                #"verdict_duration_seconds_bucket{source="apple",le="+Inf"}"#: 3,
+                #"upstream_requests_total{endpoint="verifyReceipt",environment="Production",outcome="answered"}"#: 3,
+                #"upstream_requests_total{endpoint="verifyReceipt",environment="Sandbox",outcome="answered"}"#: 1,
+                #"upstream_request_duration_seconds_count{endpoint="verifyReceipt",environment="Production"}"#: 3,
+                #"http_requests_total{route="/verifyReceipt",status="200"}"#: 5,
+                #"build_info{version="1.2.3"}"#: 1,
+                #"store_open"#: 0,
+            ]
+            for (name, count) in expected { #expect(metrics["receipt_bridge_\(name)"] == Double(count), "\(name)") }
+            #expect(metrics.sum("receipt_bridge_verdicts_total") == 5)
+            #expect(metrics["process_resident_memory_bytes"] > 0)
+        }
+    }
+
+    @Test("show what is left of Apple's limits, and what was at hand already")
+    func serverAPI() async throws {
+        try await Proxy.serving({ _, app in app.answer = [.api] }) { proxy in
+            for _ in 0..<2 { try await post(proxy, try proxy.question()) }
+            let metrics = try await proxy.metrics()
+            let environment = "Production"
+            let app = #"app="com.example.app""#
+            let limit: Double = 180_000
+            for endpoint in ["history", "statuses"] {
+                let labels = #"{\#(app),endpoint="\#(endpoint)",environment="\#(environment)"}"#
+                #expect(metrics["receipt_bridge_server_api_calls_per_hour\(labels)"] == limit)
+                let left = metrics["receipt_bridge_server_api_calls_left\(labels)"]
+                #expect((limit - 3...limit).contains(left), "\(endpoint) \(left)")
+                let exchanges =
+                    #"{endpoint="\#(endpoint)",environment="\#(environment)",outcome="answered"}"#
+                #expect(metrics["receipt_bridge_upstream_requests_total\(exchanges)"] == 1)
+            }
+            #expect(metrics[#"receipt_bridge_record_cache_requests_total{result="hit"}"#] == 1)
+            #expect(metrics[#"receipt_bridge_record_cache_requests_total{result="miss"}"#] == 1)
+        }
+    }
+
+    @Test("tell what came of exchanges that failed")
+    func outages() async throws {
+        try await Proxy.serving({ settings, _ in
+            settings.verifyReceipt.production = "http://127.0.0.1:9/verifyReceipt"
+        }) { proxy in
+            try await post(proxy, try proxy.question())
+            let metrics = try await proxy.metrics()
+            let failed = metrics[
+                #"receipt_bridge_upstream_requests_total{endpoint="verifyReceipt",environment="Production",outcome="notConnected"}"#
+            ]
+            #expect(failed == 3)
+        }
+    }
+
+    @Test("count receipts that were refused and that the tolerant profile would have mended, by what it would mend")
+    func repairs() async throws {
+        try await Proxy.serving({ _, app in app.answer = [.receipt] }) { proxy in
+            let receipt = try #require(proxy.store.receipts.first)
+            let urlSafe = String(
+                receipt.base64.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }.filter { $0 != "=" })
+            try await post(proxy, Question.body(urlSafe))
+            try await post(proxy, Question.body("not a receipt at all"))
+            let metrics = try await proxy.metrics()
+            #expect(metrics[#"receipt_bridge_would_repair_total{repair="urlSafeAlphabet"}"#] == 1)
+            #expect(metrics.sum("receipt_bridge_would_repair_total") <= 2)
+            let refused = metrics.samples.filter { $0.key.contains(#"status="21002""#) }
+            #expect(refused.values.reduce(0, +) == 2)
+        }
+    }
+
+    @Test("have no label that a request can choose, and nothing secret in them")
+    func labels() async throws {
+        try await Proxy.serving({ settings, _ in settings.unknownApps = .pass }) { proxy in
+            try await post(proxy, try proxy.question())
+            let before = Set(try await proxy.metrics().samples.keys)
+            for number in 0..<30 {
+                let claim = try MintedReceipts.app(
+                    content: MintedReceipts.content { $0.bundleId = "com.attacker.app\(number)" })
+                try await post(
+                    proxy, Question.body(String(decoding: MintedReceipts.base64(claim), as: UTF8.self)))
+                try await post(proxy, Array("{}".utf8), "/attack\(number)")
+                _ = try await proxy.send("MKCOL /metrics?attack\(number) HTTP/1.1\r\nHost: a\r\n\r\n")
+                _ = try await proxy.get("/comparisons?attack\(number)", from: proxy.port)
+            }
+            let answer = try #require(try await proxy.operations("/metrics"))
+            #expect(answer.header("Content-Type") == "text/plain; version=0.0.4; charset=utf-8")
+            let after = MetricsReading(answer.text)
+            #expect(after.faults == [])
+            #expect(!answer.text.lowercased().contains("attack"))
+            // Other is there, a status of it, a route, and their classes.
+            #expect(Set(after.samples.keys).subtracting(before).count < 100)
+            let receipt = try #require(proxy.store.receipts.first)
+            for secret in [Proxy.secret, String(receipt.base64.prefix(40))] { #expect(!answer.text.contains(secret)) }
+            for transaction in proxy.store.world.customers.flatMap(\.transactions) {
+                #expect(!answer.text.contains(transaction.transactionId))
+            }
+        }
+    }
+
+    @Test("are nowhere on the public listener, or behind a token")
+    func doors() async throws {
+        let bearer = ["Authorization: Bearer Zm9ydHktdHdv"]
+        try await Proxy.serving { proxy in
+            let inPublic = try await proxy.get("/metrics", from: proxy.port)
+            #expect(inPublic?.status == 404)
+            let withoutTokens = try await proxy.get("/metrics", from: proxy.port, bearer)
+            #expect(withoutTokens?.status == 404)
+            let fromThisMachine = try await proxy.operations("/metrics")
+            #expect(fromThisMachine?.status == 200)
+            let throughProxy = try await proxy.operations("/metrics", ["X-Forwarded-For: 127.0.0.1"])
+            #expect(throughProxy?.status == 404)
+        }
+        try await Proxy.serving({ settings, _ in settings.tokens = [Redacted("Zm9ydHktdHdv")] }) { proxy in
+            let withoutToken = try await proxy.get("/metrics", from: proxy.port)
+            #expect(withoutToken?.status == 404)
+            let withToken = try await proxy.get("/metrics", from: proxy.port, bearer)
+            #expect(withToken?.status == 200)
+        }
+    }
+
+    @Test("go on where they were when the configuration is made anew, also for apps that come and go")
+    func reloading() throws {
+        let counts = BridgeCounts()
+        var settings = Settings()
+        let (first, second) = (BundleIdentifier(rawValue: "a.a"), BundleIdentifier(rawValue: "b.b"))
+        settings.apps = [AppSettings(bundleId: first), AppSettings(bundleId: second)]
+        counts.apps(of: settings)[first].comparisons.add(0)
+        settings.apps = [AppSettings(bundleId: second)]
+        counts.apps(of: settings)[first].comparisons.add(0)
+        settings.apps = [AppSettings(bundleId: first)]
+        counts.apps(of: settings)[first].comparisons.add(0)
+        #expect(counts.labelled.map(\.app) == ["a.a", "b.b", "other"])
+        #expect(counts.labelled.map(\.counts.comparisons.total) == [2, 0, 1])
+    }
+}

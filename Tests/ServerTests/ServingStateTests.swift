@@ -1,0 +1,58 @@
+import Pipeline
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("Readiness")
+struct ServingStateTests {
+    private func report(_ proxy: Proxy) async throws -> (status: Int, JSONValue) {
+        let answer = try #require(try await proxy.operations("/readyz"))
+        #expect(answer.header("Content-Type") == "application/json")
+        return (answer.status, try JSONValue(reading: answer.body))
+    }
+
+    @Test("is ok and nothing else in public, and with its reasons on the operations listener")
+    func ready() async throws {
+        try await Proxy.serving { proxy in
+            let answer = try #require(try await proxy.get("/readyz", from: proxy.port))
+            #expect(answer.status == 200 && answer.text == "ok\n")
+            let operations = try #require(try await proxy.operations("/readyz"))
+            #expect(operations.text == #"{"status":"ok","version":"1.2.3","warnings":[]}"#)
+            let forwarded = try #require(try await proxy.operations("/readyz", ["Forwarded: for=127.0.0.1"]))
+            #expect(forwarded.status == 200 && forwarded.text == "ok\n")
+        }
+    }
+
+    @Test("does not depend on the store: who cannot open it answers all the same, and warns")
+    func withoutStore() async throws {
+        try await Proxy.serving({ settings, _ in settings.storePath = "/nowhere/bridge.sqlite" }) { proxy in
+            let answer = try #require(
+                try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"])))
+            #expect(try JSONValue(reading: answer.body)["status"]?.integer == 0)
+            let inPublic = try await proxy.get("/readyz", from: proxy.port)
+            #expect(inPublic?.text == "ok\n")
+            let (status, body) = try await report(proxy)
+            #expect(status == 200 && body["status"]?.text == "ok")
+            #expect(body["warnings"]?.elements?.compactMap { $0["code"]?.text } == ["storeNotOpen"])
+        }
+    }
+
+    @Test("ends first: while load balancers are given time to notice, what comes is still answered")
+    func draining() async throws {
+        try await Proxy.serving({ settings, _ in settings.drainTime = .seconds(2) }) { proxy in
+            await proxy.beginStop()
+            _ = await eventually { (try? await proxy.get("/readyz", from: proxy.port))??.status == 503 }
+            let answer = try #require(try await proxy.get("/readyz", from: proxy.port))
+            #expect(answer.status == 503 && answer.text == "not ready\n")
+            let (status, body) = try await report(proxy)
+            #expect(status == 503 && body["status"]?.text == "draining")
+            let health = try await proxy.get("/healthz", from: proxy.port)
+            #expect(health?.text == "ok\n")
+            let verdict = try #require(
+                try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"])))
+            #expect(try JSONValue(reading: verdict.body)["status"]?.integer == 0)
+            #expect(try await proxy.metrics()["receipt_bridge_ready"] == 0)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import Telemetry
+import Testing
+
+@Suite("Metrics as text")
+struct MetricsTextTests {
+    private enum Fruit: Int, MetricLabel {
+        case apple, pear
+    }
+
+    private enum Size: Int, MetricLabel {
+        case small, large
+
+        var text: String { self == .small ? "S" : "L" }
+    }
+
+    private func text(_ write: (inout MetricsText) -> Void) -> String {
+        var text = MetricsText()
+        write(&text)
+        return String(decoding: text.bytes, as: UTF8.self)
+    }
+
+    @Test("A family has its help and its type in front, and each number its labels")
+    func families() {
+        let table = CounterTable("fruit", Fruit.self, "size", Size.self)
+        table.add(Fruit.apple.rawValue, Size.large.rawValue)
+        table.add(Fruit.apple.rawValue, Size.large.rawValue, by: 2)
+        table.add(Fruit.pear.rawValue, Size.small.rawValue)
+        let text = text { text in
+            text.family("fruits_total", .counter, "Fruits sold.")
+            text.samples("fruits_total", [("shop", "north")], of: table)
+            text.single("price_euros", .gauge, "Of one.", 7)
+            text.family("weight_kilograms", .gauge, "Of all.")
+            text.sample("weight_kilograms", 0.25)
+        }
+        #expect(
+            text == """
+                # HELP fruits_total Fruits sold.
+                # TYPE fruits_total counter
+                fruits_total{shop="north",fruit="apple",size="L"} 3
+                fruits_total{shop="north",fruit="pear",size="S"} 1
+                # HELP price_euros Of one.
+                # TYPE price_euros gauge
+                price_euros 7
+                # HELP weight_kilograms Of all.
+                # TYPE weight_kilograms gauge
+                weight_kilograms 0.25
+
+                """)
+    }
+
+    @Test("Values of labels are escaped as the format wants it")
+    func escaping() {
+        let text = text { $0.sample("a", [("b", "quote \" back \\ line \n é")], 1) }
+        #expect(text == #"a{b="quote \" back \\ line \n é"} 1"# + "\n")
+    }
+
+    @Test("A histogram counts each duration in its class and in all above, and sums them up")
+    func histogram() {
+        let histogram = Histogram()
+        for duration in [Duration.microseconds(500), .microseconds(501), .milliseconds(30), .seconds(60)] {
+            histogram.observe(duration)
+        }
+        let text = text { $0.samples("wait_seconds", of: histogram) }
+        #expect(
+            text == """
+                wait_seconds_bucket{le="0.0005"} 1
+                wait_seconds_bucket{le="0.001"} 2
+                wait_seconds_bucket{le="0.0025"} 2
+                wait_seconds_bucket{le="0.005"} 2
+                wait_seconds_bucket{le="0.01"} 2
+                wait_seconds_bucket{le="0.025"} 2
+                wait_seconds_bucket{le="0.05"} 3
+                wait_seconds_bucket{le="0.1"} 3
+                wait_seconds_bucket{le="0.25"} 3
+                wait_seconds_bucket{le="0.5"} 3
+                wait_seconds_bucket{le="1"} 3
+                wait_seconds_bucket{le="2.5"} 3
+                wait_seconds_bucket{le="5"} 3
+                wait_seconds_bucket{le="10"} 3
+                wait_seconds_bucket{le="+Inf"} 4
+                wait_seconds_sum 60.031001
+                wait_seconds_count 4
+
+                """)
+        #expect(histogram.seconds(at: 0.5) == 0.001 && histogram.seconds(at: 1) == .infinity)
+    }
+
+    @Test("Durations that no clock gives count as none, or as very long, and do not trap")
+    func strangeDurations() {
+        let histogram = Histogram()
+        for duration in [Duration.seconds(-5), .zero, .seconds(Int64.max), .seconds(Int64.min)] {
+            histogram.observe(duration)
+        }
+        #expect(histogram.count == 4 && histogram.seconds == 1_000_000)
+    }
+
+    @Test("What is beyond a table is counted nowhere")
+    func beyond() {
+        let table = CounterTable("fruit", Fruit.self)
+        table.add(2)
+        table.add(-1)
+        #expect(table.total == 0 && table.count(17) == 0)
+    }
+
+    @Test("Many tasks that count at the same time lose nothing")
+    func together() async {
+        let table = CounterTable("fruit", Fruit.self)
+        let histogram = Histogram()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 {
+                group.addTask {
+                    for _ in 0..<10_000 {
+                        table.add(1)
+                        histogram.observe(.milliseconds(1))
+                    }
+                }
+            }
+        }
+        #expect(table.count(1) == 80_000 && histogram.count == 80_000 && histogram.seconds == 80)
+    }
+
+    #if os(Linux)
+        @Test("The kernel's figures of this process are plausible")
+        func process() throws {
+            let figures = try #require(ProcessFigures())
+            #expect(figures.residentBytes > 1 << 20 && figures.virtualBytes >= figures.residentBytes)
+            #expect(figures.threads >= 1 && figures.openFiles >= 3 && figures.cpuSeconds > 0)
+            #expect(figures.startTime > 1_600_000_000)
+            let text = text { figures.write(into: &$0) }
+            #expect(text.contains("# TYPE process_cpu_seconds_total counter\nprocess_cpu_seconds_total "))
+        }
+    #endif
+}

@@ -1,0 +1,49 @@
+package import Foundation
+
+#if canImport(FoundationXML)
+    package import FoundationXML
+#endif
+
+/// A page as a strict reader sees it: an element that is not closed, or text that is not escaped, is an error.
+package final class ReportDocument: NSObject, XMLParserDelegate {
+    package struct Element {
+        package let name: String
+        package let attributes: [String: String]
+        package var text = ""
+    }
+
+    /// In the order of their ends.
+    package private(set) var elements: [Element] = []
+    private var open: [Element] = []
+
+    /// - Throws: what is not well-formed, and where.
+    package init(_ bytes: [UInt8]) throws {
+        super.init()
+        let parser = XMLParser(data: Data(bytes))
+        parser.delegate = self
+        guard parser.parse() else {
+            throw RawConnection.Failure(
+                description: "\(String(describing: parser.parserError)) in line \(parser.lineNumber)")
+        }
+    }
+
+    package func all(_ name: String) -> [Element] { elements.filter { $0.name == name } }
+
+    package func parser(
+        _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
+        attributes: [String: String] = [:]
+    ) {
+        open.append(Element(name: name, attributes: attributes))
+    }
+
+    package func parser(_ parser: XMLParser, foundCharacters string: String) {
+        if !open.isEmpty { open[open.count - 1].text += string }
+    }
+
+    package func parser(_ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?)
+    {
+        guard let element = open.popLast() else { return }
+        elements.append(element)
+        if !open.isEmpty, name != "script", name != "style" { open[open.count - 1].text += element.text }
+    }
+}
