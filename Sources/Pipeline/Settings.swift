@@ -1,5 +1,6 @@
 package import AppStore
 package import Comparison
+package import Ledger
 package import Rendering
 package import StoreTypes
 
@@ -86,6 +87,8 @@ package struct Settings: Sendable {
     package var apps: [AppSettings] = []
     /// The SQLite file that things are remembered in; nil remembers nothing over a restart.
     package var storePath: String?
+    /// How long things stay there.
+    package var retention = Retention()
     /// What the file says and this version does not act on yet, for the log.
     package var unused: [String] = []
 

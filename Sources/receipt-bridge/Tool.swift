@@ -13,7 +13,8 @@ struct Tool: AsyncParsableCommand {
         subcommands: [
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
             ServeCommand.self, OrdersCommand.self, RefundsCommand.self, RenewalsCommand.self, ConsumptionCommand.self,
-            NotificationsCommand.self, ForwardingCommand.self, SimulateCommand.self, MappingsCommand.self,
+            NotificationsCommand.self, ForwardingCommand.self, ForgetCommand.self, SimulateCommand.self,
+            MappingsCommand.self,
             BenchCommand.self, BareRouteCommand.self,
         ])
 
