@@ -2,7 +2,9 @@
 # make test      every test, in debug and in release, on a fresh machine too (at most 30 minutes on two cores)
 # make check     format, imports between targets, then make test
 # make bench     the table of measurements of this machine (what shadowing costs: needs Python and wrk)
-# make bench-http  what routes cost beside one that does next to nothing (needs Python and wrk)
+# make bench-http  what routes cost beside one that does next to nothing, and passing on beside nginx (needs Python, wrk,
+#                h2load and nginx)
+# make soak      ten minutes (MINUTES=10) of load while the App Store fails in turns (needs Python)
 # make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
 # make build     the release binary, at .build/release/receipt-bridge
 # make static    the same with Swift's runtime inside, stripped, at .build-static/release/receipt-bridge
@@ -18,7 +20,7 @@ SWIFT ?= swift
 # Without it, every change of the plan rebuilds dependencies whose flags come out in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
 
-.PHONY: demo test test-browser test-static test-packaging check bench bench-http bench-migrate build static install manual
+.PHONY: demo test test-browser test-static test-packaging check bench bench-http bench-migrate soak build static install manual
 .PHONY: receipts format set-up
 
 build: set-up
@@ -73,6 +75,12 @@ bench: build
 
 bench-http: build
 	python3 Tests/http_bench.py --tool .build/release/receipt-bridge
+	python3 Tests/passthrough.py --tool .build/release/receipt-bridge
+
+MINUTES ?= 10
+
+soak: build
+	python3 Tests/soak.py --tool .build/release/receipt-bridge --minutes $(MINUTES)
 
 ROWS ?= 100000
 PAIRS ?=

@@ -18,7 +18,7 @@ python3 docs/manual.py "$tool" >"$folder/manual.1"
 diff -u docs/receipt-bridge.1 "$folder/manual.1" >&2 || fail "docs/receipt-bridge.1 is old: make manual"
 warnings=$(man --warnings -l docs/receipt-bridge.1 2>&1 >"$folder/manual.txt")
 [ -z "$warnings" ] || fail "the manual page: $warnings"
-grep -q -e '--allow-unverified' "$folder/manual.txt" || fail "the manual page does not know forget"
+grep -q -e '--original-transaction-id' "$folder/manual.txt" || fail "the manual page does not know forget"
 ! command -v mandoc >/dev/null || mandoc -T lint -W warning docs/receipt-bridge.1 >&2 || fail "mandoc complains"
 echo "manual page: $(wc -l <"$folder/manual.txt") lines"
 
@@ -39,7 +39,7 @@ completed=$(PATH="$folder/root/usr/bin:$PATH" bash --norc -c '
     COMP_WORDS=(receipt-bridge for) COMP_CWORD=1 COMP_LINE="receipt-bridge for" COMP_POINT=18
     "$function" receipt-bridge for receipt-bridge
     printf "%s " "${COMPREPLY[@]}"' bash "$folder/root/usr/share/bash-completion/completions/receipt-bridge")
-[ "$completed" = "forwarding " ] || [ "$completed" = "forwarding forget " ] || fail "bash completes: $completed"
+[ "$completed" = "forget forwarding " ] || [ "$completed" = "forwarding forget " ] || fail "bash completes: $completed"
 for shell in zsh fish; do
     ! command -v $shell >/dev/null || $shell -n "$folder"/root/usr/share/$shell/*/*receipt-bridge* || fail "$shell"
 done

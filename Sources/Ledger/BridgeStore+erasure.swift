@@ -129,7 +129,7 @@ extension BridgeStore {
                 WHERE app = ?1 AND originalTransactionId IS NOT NULL
                 """, arguments: [app])
         while let row = try rows.next() {
-            if IdentifyingWords.all(in: row[1] as String).contains(wanted) { found.insert(row[0]) }
+            if IdentifyingWords.all(in: row[1] as DatabaseValue).contains(wanted) { found.insert(row[0]) }
         }
         return found
     }

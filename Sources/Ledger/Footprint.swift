@@ -107,7 +107,7 @@ struct Footprint: Sendable {
     }
 
     private mutating func readTexts(in db: Database) throws {
-        for text in try String.fetchAll(
+        for text in try DatabaseValue.fetchAll(
             db,
             sql: """
                 SELECT text FROM transactionRecord WHERE transactionId IN (SELECT value FROM json_each(?1)) AND app = ?2
@@ -128,7 +128,8 @@ struct Footprint: Sendable {
             sql: "SELECT id, text FROM notification WHERE app = ? AND (originalTransactionId IS NULL OR version = 1)",
             arguments: [app])
         while let row = try rows.next() {
-            if !IdentifyingWords.all(in: row[1] as String).isDisjoint(with: wanted) { notifications.insert(row[0]) }
+            let said = IdentifyingWords.all(in: row[1] as DatabaseValue)
+            if !said.isDisjoint(with: wanted) { notifications.insert(row[0]) }
         }
     }
 
@@ -141,7 +142,8 @@ struct Footprint: Sendable {
                 JOIN difference ON key = difference WHERE bundleId = ?
                 """, arguments: [scope.bundleId.rawValue])
         while let row = try rows.next() {
-            if !IdentifyingWords.all(in: row[1] as Data).isDisjoint(with: wanted) { examples.insert(row[0]) }
+            let said = IdentifyingWords.all(in: row[1] as DatabaseValue)
+            if !said.isDisjoint(with: wanted) { examples.insert(row[0]) }
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 
 /// What in a text can name a person: numbers, and UUIDs in lower case. Signed texts are opened, those inside them, too.
 enum IdentifyingWords {
@@ -13,7 +14,14 @@ enum IdentifyingWords {
         return words
     }
 
-    static func all(in text: String) -> Set<String> { all(in: text.utf8) }
+    /// Of what stands in a column, whether TEXT or a BLOB.
+    static func all(in value: DatabaseValue) -> Set<String> {
+        switch value.storage {
+        case .string(let text): all(in: text.utf8)
+        case .blob(let bytes): all(in: bytes)
+        default: []
+        }
+    }
 
     private static func collect(_ bytes: [UInt8], depth: Int, into words: inout Set<String>) {
         for run in bytes.split(whereSeparator: { !belongsToWord($0) }) {

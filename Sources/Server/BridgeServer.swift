@@ -4,7 +4,6 @@ import HummingbirdCore
 package import Ledger
 package import Logging
 import NIOCore
-import NIOPosix
 package import Pipeline
 import ServiceLifecycle
 package import Shadowing
@@ -42,7 +41,7 @@ package struct BridgeServer: Service {
         // Finished when the operations listener takes connections, or will not be there.
         let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Never.self)
         var services: [any Service] = [publicListener(after: operations)]
-        let isOpen = await isFree(settings.operationsListen)
+        let isOpen = await AddressProbe.bind(settings.operationsListen) == .free
         if isOpen {
             services.append(operationsListener { operationsAreSettled.finish() })
         } else if settings.operationsListenIsExplicit {
@@ -127,17 +126,5 @@ package struct BridgeServer: Service {
 
     private func configuration(_ address: Settings.Address) -> ApplicationConfiguration {
         ApplicationConfiguration(address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024)
-    }
-
-    private func isFree(_ address: Settings.Address) async -> Bool {
-        do {
-            let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .bind(host: address.host, port: address.port).get()
-            try await channel.close()
-            return true
-        } catch {
-            return false
-        }
     }
 }

@@ -131,7 +131,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
             throw ExitCode.usage
         }
-        let directory = AppStoreDirectory(lookups: lookups, renderer: CustomerViewRenderer(tables: .bundled))
+        let directory = AppStoreDirectory(lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
         let result: Result<Void, any Error>
         do { result = .success(try await run(trust: trust, directory: directory)) } catch { result = .failure(error) }
         await transport.shutDown()

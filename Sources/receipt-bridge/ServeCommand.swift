@@ -23,6 +23,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var configuration: ConfigurationOptions
     @Option(help: ArgumentHelp("Address to listen on; IPv6 as [::]:8080.", valueName: "host:port"))
     var listen: String?
+    @OptionGroup var mappings: MappingsOption
     @Option(help: "Least severe log messages to write: debug, info, notice, warning, error.")
     var logLevel = LogLevel.notice
 
@@ -39,6 +40,7 @@ struct ServeCommand: AsyncParsableCommand {
             try SelfTest.run()
             let settings = try configuration.settings { settings throws(SettingsError) in
                 try configuration.addRoots(to: &settings)
+                try mappings.apply(to: &settings)
                 guard let listen else { return }
                 guard let address = Settings.Address(listen) else {
                     throw SettingsError(["--listen: \(listen) is not HOST:PORT"])
@@ -51,11 +53,11 @@ struct ServeCommand: AsyncParsableCommand {
             transport = try CurlTransport(settings: settings)
             store = openStore(settings, logger)
             let pipelines = try Pipelines(
-                settings: settings, transport: transport, store: store, tables: .bundled, logger: logger)
+                settings: settings, transport: transport, store: store, tables: settings.tables, logger: logger)
             let shadow = Shadow(
                 settings: settings, pipeline: pipelines.verifyReceipt, store: store, logger: logger)
             let forwarder = Forwarder(
-                settings: settings, pipelines: pipelines, transport: transport, tables: .bundled, logger: logger)
+                settings: settings, pipelines: pipelines, transport: transport, tables: settings.tables, logger: logger)
             server = BridgeServer(
                 settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
                 logger: logger

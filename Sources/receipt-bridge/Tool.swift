@@ -14,8 +14,7 @@ struct Tool: AsyncParsableCommand {
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
             ServeCommand.self, OrdersCommand.self, RefundsCommand.self, RenewalsCommand.self, ConsumptionCommand.self,
             NotificationsCommand.self, ForwardingCommand.self, ForgetCommand.self, SimulateCommand.self,
-            MappingsCommand.self,
-            BenchCommand.self, BareRouteCommand.self,
+            MappingsCommand.self, DoctorCommand.self, BenchCommand.self, BareRouteCommand.self,
         ])
 
     /// Argument mistakes exit with 2, whatever the parser's own habit.

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Ledger
 import StoreTypes
@@ -39,6 +40,48 @@ struct RetentionTests {
                     StatusRow(
                         originalTransactionId: $0, status: 2, subscriptionGroupIdentifier: nil, clock: ago(days))
                 }, renewals: [], companions: ["c\(ids)"]), of: scope)
+    }
+
+    /// A compact JWS as Apple's are.
+    private func jws(_ payload: String) -> String {
+        func text(_ bytes: [UInt8]) -> String {
+            Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+                .replacing("=", with: "")
+        }
+        return "\(text(Array("{\"alg\":\"ES256\"}".utf8))).\(text(Array(payload.utf8)))."
+            + text((0..<64).map { UInt8($0) })
+    }
+
+    @Test("A purchase stays readable when the notification that told of it is gone")
+    func outlived() async throws {
+        let told = transaction("1", 500)
+        let text = jws("{\"transactionId\":\"1\",\"productId\":\"com.example.app.yearly\"}")
+        let row = TransactionRow(
+            transactionId: "1", originalTransactionId: "1", appTransactionId: nil, isSubscription: true,
+            signedDate: told.signedDate, revocation: nil, text: text)
+        let renewal = RenewalRow(
+            originalTransactionId: "1", signedDate: told.signedDate,
+            text: jws("{\"originalTransactionId\":\"1\",\"autoRenewStatus\":1}"))
+        let notification = NotificationRow(
+            uuid: "n", version: 2, type: "SUBSCRIBED", subtype: nil, signedDate: ago(500), receivedAt: ago(500),
+            text: jws(
+                "{\"data\":{\"signedTransactionInfo\":\"\(text)\",\"signedRenewalInfo\":\"\(renewal.text)\"}}"))
+        _ = try await store.keep(notification, NotificationNews(transaction: row, renewal: renewal), of: scope)
+        #expect(try await expire() == ["notifications 1"])
+        let id = try #require(TransactionIdentifier(rawValue: "1"))
+        #expect(try await store.transaction(id, in: scope) == text)
+        // Asked about, it is a customer with that word on the subscription.
+        try await store.keep(
+            CustomerRow(
+                askedAt: ago(1), signedDate: ago(600), appAppleId: nil, revision: "r",
+                transactions: [transaction("1", 600)],
+                statuses: [
+                    StatusRow(
+                        originalTransactionId: "1", status: 1, subscriptionGroupIdentifier: nil, clock: ago(600))
+                ], renewals: [], companions: []), of: scope)
+        let keys = LookupKeys(originalTransactionIds: ["1"], transactionIds: [])
+        let customer = try await store.customer(of: keys, in: scope)
+        #expect(customer?.transactions == [text] && customer?.subscriptions.map(\.renewal) == [renewal.text])
     }
 
     private func tell(_ uuid: String, _ days: Int64, about id: String? = nil, to addressees: [Addressee] = [])

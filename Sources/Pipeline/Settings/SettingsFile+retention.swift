@@ -16,7 +16,7 @@ extension SettingsFile {
             guard let text = node.text(key.name) else { continue }
             let days = Int64(text)
             if text != "forever", !(key.minimum...36_500).contains(days ?? 0) {
-                node.file.note("\(node.name(key.name)): expected \(key.minimum) to 36500 days, or forever")
+                node.note(key.name, "expected \(key.minimum) to 36500 days, or forever")
             }
             retention[keyPath: key.at] = days
         }
