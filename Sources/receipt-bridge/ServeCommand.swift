@@ -33,20 +33,15 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = Logger.toStandardError(level: Logger.Level(rawValue: logLevel.rawValue) ?? .notice)
+        // Before anything else: from here on SIGHUP no longer ends the process.
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
         let transport: CurlTransport
         let server: BridgeServer
         let store: BridgeStore?
+        let reload: ConfigurationReload<UnixSignalsSequence>
         do {
             try SelfTest.run()
-            let settings = try configuration.settings { settings throws(SettingsError) in
-                try configuration.addRoots(to: &settings)
-                try mappings.apply(to: &settings)
-                guard let listen else { return }
-                guard let address = Settings.Address(listen) else {
-                    throw SettingsError(["--listen: \(listen) is not HOST:PORT"])
-                }
-                settings.listen = address
-            }
+            let settings = try read()
             for key in settings.unused {
                 logger.notice("configured, and not used by this version", metadata: ["key": "\(key)"])
             }
@@ -66,13 +61,21 @@ struct ServeCommand: AsyncParsableCommand {
                 address.port = port
                 Terminal.say("listening on http://\(address)")
             }
+            let (exchange, memory) = (transport, store)
+            reload = ConfigurationReload(
+                signals: hangups, server: server, read: { () throws(SettingsError) in try read() },
+                make: { settings, former in
+                    try Pipelines(
+                        settings: settings, transport: exchange, store: memory, former: former,
+                        tables: settings.tables, logger: logger)
+                }, logger: logger)
         } catch {
             throw ConfigurationOptions.report(error)
         }
         do {
             try await ServiceGroup(
                 configuration: .init(
-                    services: [server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+                    services: [reload, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
             ).run()
         } catch let error as SettingsError {
             throw ConfigurationOptions.report(error)
@@ -83,6 +86,19 @@ struct ServeCommand: AsyncParsableCommand {
         }
         await transport.shutDown()
         await store?.close()
+    }
+
+    /// Flags before environment before file.
+    private func read() throws(SettingsError) -> Settings {
+        try configuration.settings { settings throws(SettingsError) in
+            try configuration.addRoots(to: &settings)
+            try mappings.apply(to: &settings)
+            guard let listen else { return }
+            guard let address = Settings.Address(listen) else {
+                throw SettingsError(["--listen: \(listen) is not HOST:PORT"])
+            }
+            settings.listen = address
+        }
     }
 
     /// Nobody is denied an answer because nothing can be remembered.

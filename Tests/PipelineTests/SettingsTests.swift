@@ -472,6 +472,37 @@ struct SettingsTests {
             ])
     }
 
+    @Test("says by name what differs from another, and what needs a restart; never a value")
+    func changes() throws {
+        let folder = try Folder()
+        try folder.write("k.p8", "key".utf8)
+        let old = try read(
+            "listen: 127.0.0.1:1\napps: [{bundleId: a.b, sharedSecret: {env: S}}, {bundleId: a.c}]", in: folder,
+            environment: ["S": "canary-1"])
+        let new = try read(
+            """
+            listen: 127.0.0.1:2
+            store: none
+            tokens: [{env: S}]
+            apps:
+              - bundleId: a.b
+                sharedSecret: {env: S}
+                clientPassword: required
+                serverAPI: {issuerId: i, keyId: k, privateKey: {file: k.p8}}
+              - bundleId: a.d
+            """, in: folder, environment: ["S": "canary-2"])
+        let changes = SettingsChanges(from: old, to: new)
+        #expect(
+            changes.applied == [
+                "tokens", "apps[a.b].sharedSecret", "apps[a.b].clientPassword", "apps[a.b].serverAPI.issuerId",
+                "apps[a.b].serverAPI.keyId", "apps[a.b].serverAPI.privateKey", "apps[a.c]: gone", "apps[a.d]: new",
+            ])
+        #expect(changes.needRestart == ["listen", "store"])
+        let kept = new.keepingFixedKeys(of: old)
+        #expect(kept.listen.port == 1 && kept.storePath == old.storePath && kept.tokens == new.tokens)
+        #expect(SettingsChanges(from: old, to: old) == SettingsChanges(from: new, to: new))
+    }
+
     @Test("names tables of its own, which are checked completely")
     func mappings() throws {
         let folder = try Folder()
