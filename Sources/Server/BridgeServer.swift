@@ -72,6 +72,10 @@ package struct BridgeServer: Service {
         // Stopped after the listeners, so that the last answers are still seen.
         if let shadow { services.insert(shadow, at: 0) }
         if let forwarder { services.insert(forwarder, at: 0) }
+        if let store {
+            services.append(ErasureWatch(store: store, pipelines: pipelines, shadow: shadow, logger: logger))
+            services.append(Housekeeping(store: store, retention: settings.retention, logger: logger))
+        }
         // Stopped first.
         services.append(Drain(state: state, time: settings.drainTime))
         try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
