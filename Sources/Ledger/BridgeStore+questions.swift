@@ -15,12 +15,13 @@ extension BridgeStore {
         _ id: TransactionIdentifier, in scope: LedgerScope
     ) async throws(LedgerError) -> String? {
         try await read { db in
-            try String.fetchOne(
+            try StoredText.fetchOne(
                 db,
                 sql: """
                     SELECT text FROM transactionRecord JOIN app ON app.id = transactionRecord.app
                     WHERE transactionId = ? AND bundleId = ? AND environment = ?
-                    """, arguments: [id.rawValue, scope.bundleId.rawValue, scope.environment.rawValue])
+                    """, arguments: [id.rawValue, scope.bundleId.rawValue, scope.environment.rawValue]
+            ).map { try self.text($0, in: db) }
         }
     }
 
@@ -34,12 +35,14 @@ extension BridgeStore {
             let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT text, receivedAt FROM notification JOIN app ON app.id = notification.app
+                    SELECT text, receivedAt, notification.id FROM notification JOIN app ON app.id = notification.app
                     WHERE type = ? AND originalTransactionId = ? AND bundleId = ? AND environment = ? AND version = 2
                     ORDER BY coalesce(signedDate, receivedAt) DESC
                     """,
                 arguments: [type, originalTransactionId, scope.bundleId.rawValue, scope.environment.rawValue])
-            return rows.map { ($0[0], Timestamp(milliseconds: $0[1])) }
+            return try rows.map {
+                (try self.text($0[0], ofNotification: $0[2], in: db), Timestamp(milliseconds: $0[1]))
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ package final class BridgeStore: Sendable {
     package let path: String
     private let maximumPages: Int?
     let state = Mutex(State())
+    let headers = SignedHeaders()
     /// Since it was opened.
     package let counts = StoreCounts()
     /// Changes that wait for the disk.
@@ -98,6 +99,7 @@ package final class BridgeStore: Sendable {
         layout.registerMigration("forwarding", migrate: addForwarding)
         layout.registerMigration("lastGood", migrate: addLastGood)
         layout.registerMigration("erasure", migrate: addErasure)
+        layout.registerMigration("signedTexts", migrate: addSignedTexts)
         return layout
     }
 
