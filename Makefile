@@ -6,6 +6,8 @@
 # make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
 # make build     the release binary, at .build/release/receipt-bridge
 # make test-browser  the page of a comparison in a browser, with pictures in .build/browser (needs Python and Chromium)
+# make fuzz      mutated inputs through every parser, with AddressSanitizer: SECONDS= or RUNS= for each target (needs Python)
+# make test-asan every test in debug with AddressSanitizer and leak checking, in .build-asan
 # make receipts  makes Receipts/ anew from fixed seeds
 # make format    formats the sources
 
@@ -13,7 +15,7 @@ SWIFT ?= swift
 # Without it, every change of the plan rebuilds dependencies whose flags come out in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
 
-.PHONY: demo test test-browser check bench bench-http bench-migrate build receipts format set-up
+.PHONY: demo test test-asan test-browser fuzz check bench bench-http bench-migrate build receipts format set-up
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -29,6 +31,19 @@ test-browser: set-up
 	mkdir -p .build/browser
 	RECEIPT_BRIDGE_PAGE=$(CURDIR)/.build/browser/page.html $(SWIFT) test --disable-xctest --filter ComparisonPageTests/sample
 	python3 Tests/browser/page.py .build/browser/page.html .build/browser
+
+test-asan: set-up
+	SWIFT_BACKTRACE=enable=no $(SWIFT) test --disable-xctest --no-parallel --sanitize=address --scratch-path .build-asan
+
+SECONDS ?= 60
+RUNS ?= 0
+TARGETS ?=
+SEEDS ?=
+
+fuzz: set-up
+	FUZZ=1 $(SWIFT) build -c release --product receipt-bridge-fuzz --scratch-path .build-fuzz
+	python3 Tests/fuzz.py --tool .build-fuzz/release/receipt-bridge-fuzz --seconds $(SECONDS) --runs $(RUNS) \
+		--targets "$(TARGETS)" --seeds "$(SEEDS)"
 
 check: set-up
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift
