@@ -2,7 +2,9 @@
 # make test      every test, in debug and in release, on a fresh machine too (at most 30 minutes on two cores)
 # make check     format, imports between targets, then make test
 # make bench     the table of measurements of this machine (what shadowing costs: needs Python and wrk)
-# make bench-http  what routes cost beside one that does next to nothing (needs Python and wrk)
+# make bench-http  what routes cost beside one that does next to nothing, and passing on beside nginx (needs Python, wrk,
+#                h2load and nginx)
+# make soak      ten minutes (MINUTES=10) of load while the App Store fails in turns (needs Python)
 # make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
 # make build     the release binary, at .build/release/receipt-bridge
 # make test-browser  the page of a comparison in a browser, with pictures in .build/browser (needs Python and Chromium)
@@ -15,7 +17,7 @@ SWIFT ?= swift
 # Without it, every change of the plan rebuilds dependencies whose flags come out in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
 
-.PHONY: demo test test-asan test-browser fuzz check bench bench-http bench-migrate build receipts format set-up
+.PHONY: demo test test-asan test-browser fuzz check bench bench-http bench-migrate soak build receipts format set-up
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -56,6 +58,12 @@ bench: build
 
 bench-http: build
 	python3 Tests/http_bench.py --tool .build/release/receipt-bridge
+	python3 Tests/passthrough.py --tool .build/release/receipt-bridge
+
+MINUTES ?= 10
+
+soak: build
+	python3 Tests/soak.py --tool .build/release/receipt-bridge --minutes $(MINUTES)
 
 ROWS ?= 100000
 PAIRS ?=

@@ -155,12 +155,18 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
+        .target(
+            name: "Doctor",
+            dependencies: [
+                "StoreTypes", "Cryptography", "Transport", "AppStore", "Rendering", "Ledger", "Pipeline", "Server",
+            ],
+            swiftSettings: strict),
         .executableTarget(
             name: "receipt-bridge",
             dependencies: [
                 "CMalloc", "StoreTypes", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
                 "Rendering", "Pipeline", "Ledger", "Migration", "Reports", "Server", "Simulator", "StoredRows",
-                "Comparison", "ComparisonRun", "Forwarding", "Operations", "Shadowing",
+                "Comparison", "ComparisonRun", "Doctor", "Forwarding", "Operations", "Shadowing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -224,7 +230,8 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Server", "AppStore", "Cryptography", "Forwarding", "HTTPTestServer", "Ledger", "Pipeline", "Rendering",
+                "Server", "AppStore", "Cryptography", "Doctor", "Forwarding", "HTTPTestServer", "Ledger", "Pipeline",
+                "Rendering",
                 "Shadowing", "Simulator", "StoreTypes", "Transport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

@@ -9,26 +9,13 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 import urllib.request
 
-
-def cpu_seconds(pid):
-    with open(f"/proc/{pid}/stat") as file:
-        fields = file.read().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def start(arguments, marker):
-    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
-    for line in process.stderr:
-        if marker in line:
-            return process, line.strip().rsplit(" ", 1)[1]
-    sys.exit(f"{arguments} ended: {process.wait()}")
+from measuring import cpu_seconds, start, stop
 
 
 def script(folder, receipts, shared_secret):
@@ -62,9 +49,7 @@ def measure(tool, folder, config, lua, seconds):
                 report = json.load(answer)
         return rate, cpu / requests * 1e6, report
     finally:
-        server.send_signal(signal.SIGTERM)
-        server.stderr.close()
-        server.wait()
+        stop(server)
 
 
 def main():
@@ -97,9 +82,7 @@ def main():
                     file.write(re.sub(r"answer: .*", answer, base) + f"\nstore: sqlite:{number}.sqlite\n")
                 figures[name] = measure(arguments.tool, folder, config, lua, arguments.seconds)
         finally:
-            simulator.send_signal(signal.SIGTERM)
-            simulator.stderr.close()
-            simulator.wait()
+            stop(simulator)
     print(f"{'answered from':<26}{'requests/s':>12}{'CPU of the server, µs a request':>34}")
     for name, (rate, cpu, _) in figures.items():
         print(f"{name:<26}{rate:>12,.0f}{cpu:>34,.0f}")

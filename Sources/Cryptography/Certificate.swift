@@ -54,6 +54,19 @@ package final class Certificate: @unchecked Sendable {
 
     package var isSelfIssued: Bool { issuer == subject }
 
+    /// The subject's common name, for people; nil where it has none.
+    package var commonName: String? {
+        let name = X509_get_subject_name(x509)
+        guard let entry = X509_NAME_get_entry(name, X509_NAME_get_index_by_NID(name, NID_commonName, -1)) else {
+            return nil
+        }
+        var text: UnsafeMutablePointer<UInt8>?
+        let length = ASN1_STRING_to_UTF8(&text, X509_NAME_ENTRY_get_data(entry))
+        guard length >= 0, let text else { return nil }
+        defer { CRYPTO_free(text, #file, #line) }
+        return String(decoding: UnsafeBufferPointer(start: text, count: Int(length)), as: UTF8.self)
+    }
+
     /// The certificate's key, usable after the certificate is gone.
     package func publicKey() throws(CryptographyError) -> VerifyingKey {
         guard let key = X509_get_pubkey(x509) else { throw .openSSL(.malformed, "key of a certificate") }

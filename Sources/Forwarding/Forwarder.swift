@@ -4,6 +4,7 @@ package import Pipeline
 package import Rendering
 import ServiceLifecycle
 package import StoreTypes
+import Synchronization
 package import Transport
 
 /// Sends genuine notifications on to the targets that apps name in `forward`, each at least once.
@@ -26,25 +27,47 @@ package final class Forwarder: Service {
         package init() {}
     }
 
-    private let lanes: [ForwardingLane]
+    /// The lanes of one configuration, and which one that is.
+    private struct Plan: Sendable {
+        var lanes: [ForwardingLane]
+        var number = 0
+    }
+
+    private let plan: Mutex<Plan>
     private let bell: Bell
     private let options: Options
+    private let transport: any HTTPTransport
+    private let tables: FieldTables
+    private let logger: Logger
+    private let now: @Sendable () -> Timestamp
 
-    /// Nil where no app forwards, or nothing is remembered.
+    /// Nil where nothing is remembered. Where no app forwards it waits for a configuration in which one does.
     package init?(
         settings: Settings, pipelines: Pipelines, transport: any HTTPTransport, tables: FieldTables, logger: Logger,
         options: Options = Options(), now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        guard let source = pipelines.forwarding else { return nil }
+        guard pipelines.forwarding != nil else { return nil }
+        plan = Mutex(Plan(lanes: []))
+        bell = pipelines.notifications.arrivals
+        self.options = options
+        self.transport = transport
+        self.tables = tables
+        self.logger = logger
+        self.now = now
+        adopt(settings, pipelines)
+    }
+
+    /// From now on these targets are sent to. What is under way to the former ones is finished first.
+    package func adopt(_ settings: Settings, _ pipelines: Pipelines) {
+        guard let source = pipelines.forwarding else { return }
         let parts = ForwardingLane.Parts(
-            source: source, bodies: DeliveryBodies(source: source, tables: tables), transport: transport,
-            bell: pipelines.notifications.arrivals, options: options, now: now, logger: logger)
-        lanes = settings.apps.flatMap { app in
+            source: source, bodies: DeliveryBodies(source: source, tables: tables), transport: transport, bell: bell,
+            options: options, now: now, logger: logger)
+        let lanes = settings.apps.flatMap { app in
             zip(app.forward, app.addressees).map { ForwardingLane(target: $0, addressee: $1, parts: parts) }
         }
-        guard !lanes.isEmpty else { return nil }
-        bell = parts.bell
-        self.options = options
+        plan.withLock { $0 = Plan(lanes: lanes, number: $0.number + 1) }
+        bell.ring()
     }
 
     /// Until the process is asked to stop; what is under way then has a few seconds.
@@ -65,11 +88,26 @@ package final class Forwarder: Service {
     }
 
     private func work() async {
+        while !Task.isCancelled, !Task.isShuttingDownGracefully {
+            let (plan, rings) = (plan.withLock { $0 }, bell.rings)
+            guard !plan.lanes.isEmpty else {
+                await bell.wait(beyond: rings, atMost: .seconds(60))
+                continue
+            }
+            await work(by: plan)
+        }
+    }
+
+    /// Until there is another plan.
+    private func work(by plan: Plan) async {
+        let isOver: @Sendable () -> Bool = {
+            Task.isShuttingDownGracefully || self.plan.withLock { $0.number } != plan.number
+        }
         await withTaskGroup(of: Void.self) { group in
-            for lane in lanes {
-                group.addTask { await lane.watch { Task.isShuttingDownGracefully } }
+            for lane in plan.lanes {
+                group.addTask { await lane.watch(until: isOver) }
                 for _ in 0..<options.concurrency {
-                    group.addTask { await lane.work { Task.isShuttingDownGracefully } }
+                    group.addTask { await lane.work(until: isOver) }
                 }
             }
         }

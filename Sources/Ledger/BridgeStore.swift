@@ -52,7 +52,7 @@ package final class BridgeStore: Sendable {
     }
 
     /// All tables, a step for each version that added some. Steps are never changed, only added to.
-    private static var layout: DatabaseMigrator {
+    static var layout: DatabaseMigrator {
         var layout = DatabaseMigrator()
         layout.registerMigration("comparisons", migrate: addComparisons)
         layout.registerMigration("customers", migrate: addCustomers)

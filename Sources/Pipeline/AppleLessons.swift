@@ -12,7 +12,7 @@ struct AppleLessons: Sendable {
     let revocations: RevocationMemory
     /// By SHA-256 of the receipt's canonical text.
     private let identifiers = BoundedMemory<[UInt8], LookupKeys>(limit: capacity)
-    private let keeper: RecordKeeper?
+    let keeper: RecordKeeper?
 
     /// Identifiers in memory.
     private static let capacity = 200_000

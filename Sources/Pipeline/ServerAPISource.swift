@@ -13,7 +13,9 @@ package struct ServerAPISource: Sendable {
     }
 
     private let apps: [BundleIdentifier: App]
-    private let cache = RecordCache()
+    private let cache: RecordCache
+    /// Of apps that were there before, too: what was called is paid, however often the configuration is read.
+    private let allBudgets: [BundleIdentifier: ServerAPIBudget]
     private let now: @Sendable () -> Timestamp
     /// Nil where nothing is kept for longer.
     private let keeper: RecordKeeper?
@@ -21,10 +23,11 @@ package struct ServerAPISource: Sendable {
     /// - Parameters:
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
     ///   - reserve: the part of that which live traffic has for itself.
+    ///   - former: whose budgets and memory this one goes on with.
     init(
         settings: Settings, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
         now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
-        retry: RetryPolicy = RetryPolicy(), keeper: RecordKeeper? = nil
+        retry: RetryPolicy = RetryPolicy(), keeper: RecordKeeper? = nil, former: ServerAPISource? = nil
     ) throws {
         let hosts: ServerAPIHosts
         do throws(TransportError) {
@@ -37,14 +40,18 @@ package struct ServerAPISource: Sendable {
         let parts = ServerAPIClient.Parts(
             transport: transport, hosts: hosts, verifier: verifier, retry: retry, clock: clock)
         var apps: [BundleIdentifier: App] = [:]
+        var allBudgets = former?.allBudgets ?? [:]
         for app in settings.apps {
             guard let bundleId = app.bundleId, let account = app.serverAPI else { continue }
-            let budget = ServerAPIBudget(share: share, reserve: reserve)
+            let budget = allBudgets[bundleId] ?? ServerAPIBudget(share: share, reserve: reserve)
+            allBudgets[bundleId] = budget
             apps[bundleId] = App(
                 client: ServerAPIClient(account: account, parts: parts, budget: budget), budget: budget,
                 lifetime: app.cacheSeconds * 1000)
         }
         self.apps = apps
+        self.allBudgets = allBudgets
+        cache = former?.cache ?? RecordCache()
         self.now = now
         self.keeper = keeper
     }

@@ -24,12 +24,13 @@ package struct Pipelines: Sendable {
     /// - Parameters:
     ///   - transport: nil where nobody may be asked.
     ///   - store: nil where nothing is remembered over a restart.
+    ///   - former: what answered before, by another configuration; whatever it has learnt, counted and paid for goes on.
     ///   - now: the clock.
     ///   - sleep: passes the time between two questions to Apple.
     /// - Throws: `SettingsError` where the settings name what cannot be used.
     package init(
-        settings: Settings, transport: (any HTTPTransport)?, store: BridgeStore? = nil, tables: FieldTables,
-        logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
+        settings: Settings, transport: (any HTTPTransport)?, store: BridgeStore? = nil, former: Pipelines? = nil,
+        tables: FieldTables, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) throws {
         let decoder = ReceiptDecoder(
@@ -37,37 +38,49 @@ package struct Pipelines: Sendable {
         let apps = AppRegistry(settings: settings)
         let verifier = SignedPayloadVerifier(trust: decoder.trust)
         // What is new in the store makes old what was read from it.
-        let changes = RecentChanges()
-        let keeper = store.map { store in
-            RecordKeeper(store: store, logger: logger, now: now) { changes.note($0, in: $1) }
-        }
-        let revocations = RevocationMemory(keeper: keeper)
-        let lessons = AppleLessons(revocations: revocations, keeper: keeper)
-        do throws(LedgerError) {
-            if let store { try lessons.load(from: store) }
-        } catch {
-            logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
-        }
+        let changes = former?.notifications.changes ?? RecentChanges()
+        let lessons = former?.verifyReceipt.lessons ?? Self.lessons(of: store, changes, logger: logger, now: now)
+        let revocations = lessons.revocations
         let serverAPI = try transport.map {
-            try ServerAPISource(settings: settings, transport: $0, verifier: verifier, now: now, keeper: keeper)
+            try ServerAPISource(
+                settings: settings, transport: $0, verifier: verifier, now: now, keeper: lessons.keeper,
+                former: former?.verifyReceipt.serverAPI)
         }
         verifyReceipt = VerifyReceiptPipeline(
             decoder: decoder, apps: apps,
             apple: try transport.map { try AppleSource(settings: settings, transport: $0, sleep: sleep) },
             serverAPI: serverAPI,
-            stored: store.map {
-                StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
-            },
+            stored: former?.verifyReceipt.stored
+                ?? store.map {
+                    StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
+                },
             lessons: lessons, renderer: AnswerRenderer(tables: tables), now: now, sleep: sleep, logger: logger)
         customerView = CustomerViewPipeline(
             decoder: decoder, verifier: verifier, apps: apps, serverAPI: serverAPI, revocations: revocations,
             renderer: CustomerViewRenderer(tables: tables), now: now, logger: logger)
         notifications = NotificationIntake(
             apps: apps, verifier: verifier, decoder: ReceiptDecoder(trust: decoder.trust, profile: .tolerant),
-            store: store, serverAPI: serverAPI, revocations: revocations, changes: changes, now: now, logger: logger)
+            store: store, serverAPI: serverAPI, revocations: revocations, changes: changes, now: now, logger: logger,
+            former: former?.notifications)
         forwarding = store.map {
             ForwardingSource(store: $0, verifier: verifier, apps: apps, serverAPI: serverAPI, now: now)
         }
+    }
+
+    /// What was known before the start, and is learnt from now on.
+    private static func lessons(
+        of store: BridgeStore?, _ changes: RecentChanges, logger: Logger, now: @escaping @Sendable () -> Timestamp
+    ) -> AppleLessons {
+        let keeper = store.map { store in
+            RecordKeeper(store: store, logger: logger, now: now) { changes.note($0, in: $1) }
+        }
+        let lessons = AppleLessons(revocations: RevocationMemory(keeper: keeper), keeper: keeper)
+        do throws(LedgerError) {
+            if let store { try lessons.load(from: store) }
+        } catch {
+            logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
+        }
+        return lessons
     }
 }
 

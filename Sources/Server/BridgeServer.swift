@@ -4,15 +4,14 @@ import HummingbirdCore
 package import Ledger
 package import Logging
 import NIOCore
-import NIOPosix
 package import Pipeline
 import ServiceLifecycle
 package import Shadowing
 
 /// The HTTP door: two listeners in front of the pipelines. This is the only place that wires them.
 package struct BridgeServer: Service {
-    private let settings: Settings
-    private let pipelines: Pipelines
+    /// What answers now.
+    package let live: LiveParts
     private let store: BridgeStore?
     private let shadow: Shadow?
     private let forwarder: Forwarder?
@@ -29,8 +28,7 @@ package struct BridgeServer: Service {
         forwarder: Forwarder? = nil, logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void
     ) {
-        self.settings = settings
-        self.pipelines = pipelines
+        live = LiveParts(settings: settings, pipelines: pipelines)
         self.store = store
         self.shadow = shadow
         self.forwarder = forwarder
@@ -38,11 +36,19 @@ package struct BridgeServer: Service {
         self.onListening = onListening
     }
 
+    /// From the next request on these answer, and what goes on behind the answers goes by them.
+    package func adopt(_ settings: Settings, _ pipelines: Pipelines) {
+        live.exchange(settings: settings, pipelines: pipelines)
+        shadow?.adopt(settings, pipeline: pipelines.verifyReceipt)
+        forwarder?.adopt(settings, pipelines)
+    }
+
     package func run() async throws {
+        let settings = live.now.settings
         // Finished when the operations listener takes connections, or will not be there.
         let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Never.self)
         var services: [any Service] = [publicListener(after: operations)]
-        let isOpen = await isFree(settings.operationsListen)
+        let isOpen = await AddressProbe.bind(settings.operationsListen) == .free
         if isOpen {
             services.append(operationsListener { operationsAreSettled.finish() })
         } else if settings.operationsListenIsExplicit {
@@ -60,16 +66,15 @@ package struct BridgeServer: Service {
     }
 
     private func publicListener(after operations: AsyncStream<Never>) -> some Service {
+        let settings = live.now.settings
         let presence = ClientPresence()
         let router = Router(context: BridgeContext.self)
         router.add(middleware: ProblemMiddleware())
-        VerifyReceiptController(pipeline: pipelines.verifyReceipt, shadow: shadow, presence: presence).addRoutes(
+        VerifyReceiptController(live: live, shadow: shadow, presence: presence).addRoutes(
             to: router)
-        NotificationController(intake: pipelines.notifications).addRoutes(to: router)
-        if !settings.tokens.isEmpty {
-            customerViews(.public, presence).addRoutes(to: router)
-            comparisons(.public).addRoutes(to: router)
-        }
+        NotificationController(live: live).addRoutes(to: router)
+        customerViews(.public, presence).addRoutes(to: router)
+        comparisons(.public).addRoutes(to: router)
         HealthController().addRoutes(to: router)
         return Application(
             router: router,
@@ -93,19 +98,18 @@ package struct BridgeServer: Service {
         return Application(
             router: router,
             server: server(presence),
-            configuration: configuration(settings.operationsListen),
+            configuration: configuration(live.now.settings.operationsListen),
             onServerRunning: { _ in onListening() },
             logger: logger)
     }
 
     private func customerViews(_ listener: TokenGate.Listener, _ presence: ClientPresence) -> CustomerViewController {
         CustomerViewController(
-            pipeline: pipelines.customerView, gate: TokenGate(tokens: settings.tokens, listener: listener),
-            presence: presence)
+            live: live, gate: TokenGate(live: live, listener: listener), presence: presence)
     }
 
     private func comparisons(_ listener: TokenGate.Listener) -> ComparisonsController {
-        ComparisonsController(shadow: shadow, gate: TokenGate(tokens: settings.tokens, listener: listener))
+        ComparisonsController(shadow: shadow, gate: TokenGate(live: live, listener: listener))
     }
 
     private func server(_ presence: ClientPresence) -> HTTPServerBuilder {
@@ -123,17 +127,5 @@ package struct BridgeServer: Service {
 
     private func configuration(_ address: Settings.Address) -> ApplicationConfiguration {
         ApplicationConfiguration(address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024)
-    }
-
-    private func isFree(_ address: Settings.Address) async -> Bool {
-        do {
-            let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .bind(host: address.host, port: address.port).get()
-            try await channel.close()
-            return true
-        } catch {
-            return false
-        }
     }
 }

@@ -16,8 +16,20 @@ import Synchronization
 /// source does not keep up, comparisons are dropped and counted. Calls to the App Store Server API are a small part of the
 /// hour's budget, and never of what is reserved for clients. Of a receipt only its digest is written down.
 package final class Shadow: Service {
-    private let apps: [BundleIdentifier: AppSettings]
-    private let pipeline: VerifyReceiptPipeline
+    /// What is configured now.
+    private struct Configured: Sendable {
+        let apps: [BundleIdentifier: AppSettings]
+        let pipeline: VerifyReceiptPipeline
+
+        init(_ settings: Settings, _ pipeline: VerifyReceiptPipeline) {
+            let shadowed = settings.apps.filter { $0.shadow != nil && $0.shadowSampling > 0 }
+            apps = Dictionary(
+                shadowed.compactMap { app in app.bundleId.map { ($0, app) } }, uniquingKeysWith: { _, last in last })
+            self.pipeline = pipeline
+        }
+    }
+
+    private let configured: Mutex<Configured>
     private let store: BridgeStore?
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
@@ -36,24 +48,31 @@ package final class Shadow: Service {
     /// How long volatile differences are given to go away.
     private static let patience = Duration.seconds(2)
 
-    /// Nil where no app has a shadow.
-    package init?(
+    /// Compares nothing where no app has a shadow.
+    package init(
         settings: Settings, pipeline: VerifyReceiptPipeline, store: BridgeStore?, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        let shadowed = settings.apps.filter { $0.shadow != nil && $0.shadowSampling > 0 }
-        guard !shadowed.isEmpty else { return nil }
-        apps = Dictionary(
-            shadowed.compactMap { app in app.bundleId.map { ($0, app) } }, uniquingKeysWith: { _, last in last })
-        self.pipeline = pipeline
+        configured = Mutex(Configured(settings, pipeline))
         self.store = store
         self.now = now
         self.logger = logger
     }
 
+    /// From now on it goes by these.
+    package func adopt(_ settings: Settings, pipeline: VerifyReceiptPipeline) {
+        let new = Configured(settings, pipeline)
+        configured.withLock { $0 = new }
+    }
+
+    /// Whether any app has a shadow.
+    package var hasApps: Bool { configured.withLock { !$0.apps.isEmpty } }
+
+    private func app(_ bundleId: BundleIdentifier) -> AppSettings? { configured.withLock { $0.apps[bundleId] } }
+
     /// Remembers an answer that was given, where its app wants that, and returns at once.
     package func saw(_ body: [UInt8], route: AppleWalk.Route, reply: PipelineReply) {
-        guard let bundleId = reply.authenticApp, let app = apps[bundleId], let shadow = app.shadow,
+        guard let bundleId = reply.authenticApp, let app = app(bundleId), let shadow = app.shadow,
             reply.source != shadow, reply.source != .receipt, reply.answer.status.canBeCompared,
             app.shadowSampling >= 1 || Double.random(in: 0..<1) < app.shadowSampling
         else { return }
@@ -121,7 +140,7 @@ package final class Shadow: Service {
     }
 
     private func ask(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> PipelineReply {
-        await pipeline.answer(
+        await configured.withLock { $0.pipeline }.answer(
             body: job.body.reveal(), route: job.route,
             manner: .init(sources: [source], priority: .shadow, isFresh: isFresh))
     }
@@ -142,7 +161,7 @@ package final class Shadow: Service {
         context.isAuthentic = true
         context.excludesOldTransactions =
             (try? VerifyReceiptRequest(body: job.body.reveal()))?.excludesOldTransactions ?? false
-        context.overrides = apps[job.app]?.comparisonRules ?? [:]
+        context.overrides = app(job.app)?.comparisonRules ?? [:]
         do throws(ComparisonError) {
             let left = try ComparedAnswer(verifyReceipt: (job.shadow == .apple ? second : answered).answer.body)
             let right = try ComparedAnswer(

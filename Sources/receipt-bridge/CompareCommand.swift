@@ -29,6 +29,7 @@ struct CompareCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup var rows: StoredRowsOptions
 
     @Argument(help: "What to compare.")
     var source: String
@@ -44,45 +45,12 @@ struct CompareCommand: AsyncParsableCommand {
     @Flag(help: "Exit code 1 where anything differs unexpectedly.")
     var failOnDiff = false
 
-    @Option(help: "The column or key that holds the receipt (default: receipt; in JSON also receipt-data).")
-    var receiptColumn: String?
-
-    @Option(help: "The column or key that holds the row's id (default: id, where there is one).")
-    var idColumn: String?
-
-    @Option(help: "Of a database: the table (default: the only one, else receipts).")
-    var table: String?
-
-    @Flag(help: "Begins anew, where a run could go on.")
-    var fresh = false
-
-    @Option(help: "The part of Apple's hourly limits to use, 0.01 to 1; a running server uses the same limits.")
-    var budget = 0.5
-
-    @Option(help: "How many receipts are compared at the same time (default: 16, of recorded ones one for each core).")
-    var workers: Int?
-
-    @Option(help: "Rows to take from the source in this run.")
-    var limit: Int64?
-
-    @Option(help: "Hours to begin new work for.")
-    var maxHours: Double?
-
     @Option(help: "Receipts whose two documents the report shows side by side.")
     var pairs = 40
 
-    @Option(help: .hidden)
-    var checkpointMilliseconds = 1_000
-
     func validate() throws {
-        guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
-        guard (1...1_024).contains(workers ?? 1) else { throw ValidationError("--workers: 1 to 1024") }
-        guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
         guard (0...1_000).contains(pairs) else { throw ValidationError("--pairs: 0 to 1000") }
-        guard maxHours.map({ $0 > 0 && $0 <= 100_000 }) ?? true else {
-            throw ValidationError("--max-hours: more than 0, at most 100000")
-        }
-        guard !fresh || destination != nil else { throw ValidationError("--fresh needs --to") }
+        guard !rows.fresh || destination != nil else { throw ValidationError("--fresh needs --to") }
         for path in report where !["html", "json", "md"].contains(where: { path.hasSuffix(".\($0)") }) {
             throw ValidationError("--report: a name that ends in .html, .json or .md")
         }
@@ -100,7 +68,7 @@ struct CompareCommand: AsyncParsableCommand {
                 let curl = try CurlTransport(settings: settings)
                 live = LiveSides(
                     verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: curl),
-                    serverAPI: try BatchLookups(settings: settings, transport: curl, trust: trust, share: budget))
+                    serverAPI: try BatchLookups(settings: settings, transport: curl, trust: trust, share: rows.budget))
                 transport = curl
             }
         } catch {
@@ -123,15 +91,15 @@ struct CompareCommand: AsyncParsableCommand {
 
     private func options(asks: Bool) -> ComparisonRunOptions {
         var options = ComparisonRunOptions(
-            source: source, workers: workers ?? (asks ? 16 : ProcessInfo.processInfo.activeProcessorCount))
+            source: source, workers: rows.workers ?? (asks ? 16 : ProcessInfo.processInfo.activeProcessorCount))
         options.destination = destination
-        options.sourceOptions = SourceOptions(receiptColumn: receiptColumn, idColumn: idColumn, table: table)
-        options.isFresh = fresh
-        options.rowLimit = limit
-        options.timeLimit = maxHours.map { .seconds($0 * 3_600) }
+        options.sourceOptions = rows.sourceOptions()
+        options.isFresh = rows.fresh
+        options.rowLimit = rows.limit
+        options.timeLimit = rows.timeLimit
         options.reports = report
         options.shownPairs = pairs
-        options.checkpointInterval = .milliseconds(checkpointMilliseconds)
+        options.checkpointInterval = rows.checkpointInterval
         return options
     }
 

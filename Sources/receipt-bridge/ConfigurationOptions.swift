@@ -51,3 +51,18 @@ struct ConfigurationOptions: ParsableArguments {
         return .defect
     }
 }
+
+/// The option of commands that write answers.
+struct MappingsOption: ParsableArguments {
+    @Option(help: ArgumentHelp("Folder of field tables, in place of those in the program.", valueName: "dir"))
+    var mappings: String?
+
+    func apply(to settings: inout Settings) throws(SettingsError) {
+        guard let mappings else { return }
+        do throws(SettingsError) {
+            try settings.use(mappings: URL(filePath: mappings))
+        } catch {
+            throw SettingsError(error.findings.map { "--mappings: \($0)" })
+        }
+    }
+}

@@ -24,7 +24,8 @@ struct LookupCommand: AsyncParsableCommand {
             let settings = try configuration.settingsWithRoots()
             transport = try CurlTransport(settings: settings)
             pipelines = try Pipelines(
-                settings: settings, transport: transport, tables: .bundled, logger: .toStandardError(level: .error))
+                settings: settings, transport: transport, tables: settings.tables,
+                logger: .toStandardError(level: .error))
         } catch {
             throw ConfigurationOptions.report(error)
         }

@@ -24,21 +24,13 @@ struct MigrateCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup var rows: StoredRowsOptions
 
     @Argument(help: "What to read.")
     var source: String
 
     @Option(name: .customLong("to"), help: ArgumentHelp("What to write.", valueName: "dest"))
     var destination: String
-
-    @Option(help: "The column or key that holds the receipt (default: receipt; in JSON also receipt-data).")
-    var receiptColumn: String?
-
-    @Option(help: "The column or key that holds the row's id (default: id, where there is one).")
-    var idColumn: String?
-
-    @Option(help: "Of a database: the table (default: the only one, else receipts).")
-    var table: String?
 
     @Flag(
         help: "Asks the App Store Server API about each customer, once (default where the configuration has a key).")
@@ -62,35 +54,11 @@ struct MigrateCommand: AsyncParsableCommand {
     @Flag(help: "Sets the account tokens; without it the run only says what it would set.")
     var setAccountTokens = false
 
-    @Flag(help: "Begins anew, where a run could go on.")
-    var fresh = false
-
-    @Option(help: "The part of Apple's hourly limits to use, 0.01 to 1; a running server uses the same limits.")
-    var budget = 0.5
-
-    @Option(help: "How many batches are decoded at the same time (default: one for each core).")
-    var workers: Int?
-
-    @Option(help: "Rows to take from the source in this run.")
-    var limit: Int64?
-
-    @Option(help: "Hours to begin new work for.")
-    var maxHours: Double?
-
     @Option(help: ArgumentHelp("A report to write, .html or .json.", valueName: "file"))
     var report: [String] = []
 
-    @Option(help: .hidden)
-    var checkpointMilliseconds = 1_000
-
     func validate() throws {
         guard !(withApi && offline) else { throw ValidationError("--with-api and --offline exclude each other") }
-        guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
-        guard (1...1_024).contains(workers ?? 1) else { throw ValidationError("--workers: 1 to 1024") }
-        guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
-        guard maxHours.map({ $0 > 0 && $0 <= 100_000 }) ?? true else {
-            throw ValidationError("--max-hours: more than 0, at most 100000")
-        }
         guard !setAccountTokens || accountTokenColumn != nil else {
             throw ValidationError("--set-account-tokens needs --account-token-column")
         }
@@ -121,7 +89,7 @@ struct MigrateCommand: AsyncParsableCommand {
         let lookups: BatchLookups
         do {
             transport = try CurlTransport(settings: settings)
-            lookups = try BatchLookups(settings: settings, transport: transport, trust: trust, share: budget)
+            lookups = try BatchLookups(settings: settings, transport: transport, trust: trust, share: rows.budget)
         } catch {
             throw ConfigurationOptions.report(error)
         }
@@ -131,7 +99,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
             throw ExitCode.usage
         }
-        let directory = AppStoreDirectory(lookups: lookups, renderer: CustomerViewRenderer(tables: .bundled))
+        let directory = AppStoreDirectory(lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
         let result: Result<Void, any Error>
         do { result = .success(try await run(trust: trust, directory: directory)) } catch { result = .failure(error) }
         await transport.shutDown()
@@ -147,18 +115,17 @@ struct MigrateCommand: AsyncParsableCommand {
     private func options(withAPI: Bool) -> MigrationOptions {
         var options = MigrationOptions(
             source: source, destination: destination,
-            workers: workers ?? ProcessInfo.processInfo.activeProcessorCount)
-        options.lasting.source = SourceOptions(
-            receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn, table: table)
+            workers: rows.workers ?? ProcessInfo.processInfo.activeProcessorCount)
+        options.lasting.source = rows.sourceOptions(accountTokenColumn: accountTokenColumn)
         options.lasting.withAPI = withAPI
         options.lasting.allowUnverified = allowUnverified
-        options.isFresh = fresh
+        options.isFresh = rows.fresh
         options.isPlan = plan
         options.isRefresh = refresh
-        options.rowLimit = limit
-        options.timeLimit = maxHours.map { .seconds($0 * 3_600) }
+        options.rowLimit = rows.limit
+        options.timeLimit = rows.timeLimit
         options.accountTokens = setAccountTokens ? .set : .dryRun
-        options.checkpointInterval = .milliseconds(checkpointMilliseconds)
+        options.checkpointInterval = rows.checkpointInterval
         options.reports = report
         return options
     }

@@ -100,7 +100,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
     private func intake(_ desk: OperationDesk) throws -> NotificationIntake {
         let store = try desk.requiredStore(for: "--replay")
         return try Pipelines(
-            settings: desk.settings, transport: desk.transport, store: store, tables: .bundled,
+            settings: desk.settings, transport: desk.transport, store: store, tables: desk.settings.tables,
             logger: .toStandardError(level: .error)
         ).notifications
     }

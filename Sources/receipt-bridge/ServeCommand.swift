@@ -23,6 +23,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var configuration: ConfigurationOptions
     @Option(help: ArgumentHelp("Address to listen on; IPv6 as [::]:8080.", valueName: "host:port"))
     var listen: String?
+    @OptionGroup var mappings: MappingsOption
     @Option(help: "Least severe log messages to write: debug, info, notice, warning, error.")
     var logLevel = LogLevel.notice
 
@@ -32,30 +33,26 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = Logger.toStandardError(level: Logger.Level(rawValue: logLevel.rawValue) ?? .notice)
+        // Before anything else: from here on SIGHUP no longer ends the process.
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
         let transport: CurlTransport
         let server: BridgeServer
         let store: BridgeStore?
+        let reload: ConfigurationReload<UnixSignalsSequence>
         do {
             try SelfTest.run()
-            let settings = try configuration.settings { settings throws(SettingsError) in
-                try configuration.addRoots(to: &settings)
-                guard let listen else { return }
-                guard let address = Settings.Address(listen) else {
-                    throw SettingsError(["--listen: \(listen) is not HOST:PORT"])
-                }
-                settings.listen = address
-            }
+            let settings = try read()
             for key in settings.unused {
                 logger.notice("configured, and not used by this version", metadata: ["key": "\(key)"])
             }
             transport = try CurlTransport(settings: settings)
             store = openStore(settings, logger)
             let pipelines = try Pipelines(
-                settings: settings, transport: transport, store: store, tables: .bundled, logger: logger)
+                settings: settings, transport: transport, store: store, tables: settings.tables, logger: logger)
             let shadow = Shadow(
                 settings: settings, pipeline: pipelines.verifyReceipt, store: store, logger: logger)
             let forwarder = Forwarder(
-                settings: settings, pipelines: pipelines, transport: transport, tables: .bundled, logger: logger)
+                settings: settings, pipelines: pipelines, transport: transport, tables: settings.tables, logger: logger)
             server = BridgeServer(
                 settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
                 logger: logger
@@ -64,13 +61,21 @@ struct ServeCommand: AsyncParsableCommand {
                 address.port = port
                 Terminal.say("listening on http://\(address)")
             }
+            let (exchange, memory) = (transport, store)
+            reload = ConfigurationReload(
+                signals: hangups, server: server, read: { () throws(SettingsError) in try read() },
+                make: { settings, former in
+                    try Pipelines(
+                        settings: settings, transport: exchange, store: memory, former: former,
+                        tables: settings.tables, logger: logger)
+                }, logger: logger)
         } catch {
             throw ConfigurationOptions.report(error)
         }
         do {
             try await ServiceGroup(
                 configuration: .init(
-                    services: [server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+                    services: [reload, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
             ).run()
         } catch let error as SettingsError {
             throw ConfigurationOptions.report(error)
@@ -81,6 +86,19 @@ struct ServeCommand: AsyncParsableCommand {
         }
         await transport.shutDown()
         await store?.close()
+    }
+
+    /// Flags before environment before file.
+    private func read() throws(SettingsError) -> Settings {
+        try configuration.settings { settings throws(SettingsError) in
+            try configuration.addRoots(to: &settings)
+            try mappings.apply(to: &settings)
+            guard let listen else { return }
+            guard let address = Settings.Address(listen) else {
+                throw SettingsError(["--listen: \(listen) is not HOST:PORT"])
+            }
+            settings.listen = address
+        }
     }
 
     /// Nobody is denied an answer because nothing can be remembered.

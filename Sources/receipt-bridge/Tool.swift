@@ -14,6 +14,7 @@ struct Tool: AsyncParsableCommand {
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
             ServeCommand.self, OrdersCommand.self, RefundsCommand.self, RenewalsCommand.self, ConsumptionCommand.self,
             NotificationsCommand.self, ForwardingCommand.self, SimulateCommand.self, MappingsCommand.self,
+            DoctorCommand.self,
             BenchCommand.self, BareRouteCommand.self,
         ])
 

@@ -27,6 +27,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @OptionGroup var inputs: Inputs
     @OptionGroup var configuration: ConfigurationOptions
+    @OptionGroup var mappings: MappingsOption
     @Option(help: "Where the answer comes from: receipt, apple. Default: the app's `answer`, apple then receipt.")
     var answer: String?
     @Option(help: "The endpoint that is meant.")
@@ -48,10 +49,12 @@ struct VerifyCommand: AsyncParsableCommand {
         let transport: CurlTransport
         let pipeline: VerifyReceiptPipeline
         do {
-            let settings = try configuration.settingsWithRoots()
+            var settings = try configuration.settingsWithRoots()
+            try mappings.apply(to: &settings)
             transport = try CurlTransport(settings: settings)
             pipeline = try VerifyReceiptPipeline(
-                settings: settings, transport: transport, tables: .bundled, logger: .toStandardError(level: .error))
+                settings: settings, transport: transport, tables: settings.tables,
+                logger: .toStandardError(level: .error))
         } catch {
             throw ConfigurationOptions.report(error)
         }

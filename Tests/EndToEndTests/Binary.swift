@@ -88,6 +88,9 @@ final class Running: Sendable {
     /// SIGTERM.
     func stop() { process.withLock { if $0.isRunning { $0.terminate() } } }
 
+    /// SIGHUP.
+    func hangUp() { process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGHUP) } } }
+
     /// SIGKILL: no time for anything.
     func kill() { process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGKILL) } } }
 

@@ -158,7 +158,7 @@ struct SettingsTests {
             "trust.leaves: unknown key", "upstream.verifyReceipt.staging: unknown key",
             "upstream.apple: unknown key", "sharedSecret: expected keys and values",
             "apps[0].sharedSecret: cannot read missing.txt", "apps[0].colour: unknown key",
-            "apps[1].bundleId: configured twice", "apps[1].appAppleId: many is not a whole number",
+            "apps[1].bundleId: com.example.app is configured twice", "apps[1].appAppleId: many is not a whole number",
             "apps[1].sharedSecret: the environment has no MISSING",
             "apps[1].answer: oracle is none of apple, api, receipt, stored", "apps[2].bundleId: missing",
             "apps[3]: expected keys and values",
@@ -186,8 +186,8 @@ struct SettingsTests {
             ("shadow: api", "apps[0].shadow: api needs serverAPI with issuerId, keyId and privateKey"),
             ("shadow: apple", "apps[0].shadow: apple answers already; the shadow is another source"),
             ("shadow: receipt", "apps[0].shadow: receipt is none of none, apple, api"),
-            ("shadowSampling: 2", "apps[0].shadowSampling: expected 0 to 1"),
-            ("shadowSampling: half", "apps[0].shadowSampling: expected 0 to 1"),
+            ("shadowSampling: 2", "apps[0].shadowSampling: 2 is not in the range 0 to 1"),
+            ("shadowSampling: half", "apps[0].shadowSampling: half is not in the range 0 to 1"),
             ("comparisonRules: {ordr: ignore}", "apps[0].comparisonRules.ordr: unknown key"),
             (
                 "comparisonRules: {order: maybe}",
@@ -386,6 +386,122 @@ struct SettingsTests {
                 ])
         }
         #expect(mistakes?.findings.count == 3)
+    }
+
+    @Test("takes every key of one app from the environment, and of everything around it")
+    func completeEnvironment() throws {
+        let folder = try Folder()
+        let root = try StandIn.pki.root.certificate
+        func file(_ name: String, _ bytes: [UInt8]) throws -> String { try folder.write(name, bytes).path }
+        let environment = [
+            "LISTEN": "127.0.0.1:1", "OPERATIONS_LISTEN": "127.0.0.1:2", "STORE": "sqlite:/tmp/e.sqlite",
+            "PROFILE": "tolerant", "UNKNOWNAPPS": "refuse", "TOKENS_FILE": try file("t", Array("one\ntwo\n".utf8)),
+            "TRUST_ROOTS": try file("r.cer", root), "TRUST_INTERMEDIATES": try file("m.cer", root),
+            "UPSTREAM_VERIFYRECEIPT_PRODUCTION": "https://a.example/v",
+            "UPSTREAM_VERIFYRECEIPT_SANDBOX": "https://b.example/v",
+            "UPSTREAM_SERVERAPI_PRODUCTION": "https://c.example", "UPSTREAM_SERVERAPI_SANDBOX": "https://d.example",
+            "UPSTREAM_PROXY": "http://p.example:3128", "APP_BUNDLEID": "com.example.app", "APP_APPAPPLEID": "7",
+            "APP_SHAREDSECRET_FILE": try file("s", Array("secret\n".utf8)), "APP_ACCEPTEDSECRETS": "former",
+            "APP_CLIENTPASSWORD": "required", "APP_SANDBOX": "deny", "APP_STALESUBSCRIPTION": "answer",
+            "APP_UNKNOWNTRANSACTION": "accountNotFound", "APP_CACHESECONDS": "5", "APP_STOREDMAXAGE": "6",
+            "APP_ANSWER": "stored,api", "APP_LATESTRECEIPTINFOORDER": "descending", "APP_SHADOW": "apple",
+            "APP_SHADOWSAMPLING": "0.5", "APP_SERVERAPI_ISSUERID": "i", "APP_SERVERAPI_KEYID": "k",
+            "APP_SERVERAPI_PRIVATEKEY_FILE": try file("k.p8", Array("key".utf8)),
+            "APP_COMPARISONRULES_ORDER": "ignore",
+            // Not ours: of a Kubernetes service named receipt-bridge. And a misspelling.
+            "SERVICE_HOST": "10.0.0.1", "PORT": "tcp://10.0.0.1:80", "PORT_80_TCP": "x", "LISTN": "y",
+        ].reduce(into: [String: String]()) { $0["RECEIPT_BRIDGE_" + $1.key] = $1.value }
+        let settings = try SettingsEnvironment.settings(file: nil, environment: environment)
+        #expect(settings.listen.port == 1 && settings.operationsListen.port == 2 && settings.usesTolerantProfile)
+        #expect(settings.storePath == "/tmp/e.sqlite" && settings.unknownApps == .refuse)
+        #expect(settings.tokens.map { $0.reveal() } == ["one", "two"])
+        #expect(settings.trustedRoots == [root] && settings.intermediates == [root])
+        #expect(settings.verifyReceipt.production == "https://a.example/v")
+        #expect(settings.serverAPI.sandbox == "https://d.example")
+        #expect(settings.upstreamProxy == "http://p.example:3128")
+        let app = try #require(settings.apps.first)
+        #expect(settings.apps.count == 1 && app.appAppleId == 7 && app.sharedSecret == SharedSecret("secret"))
+        #expect(app.acceptedSecrets == [SharedSecret("former")] && app.clientPassword == .required)
+        #expect(app.sandbox == .deny && app.staleSubscription == .answer && app.cacheSeconds == 5)
+        #expect(app.unknownTransaction == .accountNotFound && app.storedMaxAge == 6)
+        #expect(app.answer == [.stored, .api] && app.latestReceiptInfoOrder == .descending)
+        #expect(app.shadow == .apple && app.shadowSampling == 0.5 && app.comparisonRules == ["order": .ignore])
+        #expect(app.serverAPI?.issuerId == "i" && app.serverAPI?.keyId == "k")
+        #expect(settings.unused == ["RECEIPT_BRIDGE_LISTN"])
+        #expect(settings.secretFiles.map(\.key).contains("RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE"))
+
+        let error = #expect(throws: SettingsError.self) {
+            try SettingsEnvironment.settings(
+                file: nil,
+                environment: [
+                    "RECEIPT_BRIDGE_STORE": "postgres://u:canary@h/d", "RECEIPT_BRIDGE_TOKENS_FILE": "/nowhere",
+                    "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_CACHESECONDS": "9999",
+                    "RECEIPT_BRIDGE_APP_SERVERAPI_KEYID": "k", "RECEIPT_BRIDGE_UPSTREAM_PROXY": "u:canary@h",
+                ])
+        }
+        #expect(
+            error?.findings == [
+                "RECEIPT_BRIDGE_STORE: PostgreSQL is not built yet; use sqlite:PATH",
+                "RECEIPT_BRIDGE_TOKENS_FILE: cannot read /nowhere",
+                "RECEIPT_BRIDGE_APP_CACHESECONDS: 9999 is not in the range 0 to 3600",
+                "RECEIPT_BRIDGE_APP_SERVERAPI: expected issuerId, keyId and privateKey",
+            ])
+        #expect(
+            try findings("upstream: {proxy: \"u:canary@h\"}") == [
+                "upstream.proxy: expected http://HOST:PORT or https://HOST:PORT"
+            ])
+    }
+
+    @Test("says by name what differs from another, and what needs a restart; never a value")
+    func changes() throws {
+        let folder = try Folder()
+        try folder.write("k.p8", "key".utf8)
+        let old = try read(
+            "listen: 127.0.0.1:1\napps: [{bundleId: a.b, sharedSecret: {env: S}}, {bundleId: a.c}]", in: folder,
+            environment: ["S": "canary-1"])
+        let new = try read(
+            """
+            listen: 127.0.0.1:2
+            store: none
+            tokens: [{env: S}]
+            apps:
+              - bundleId: a.b
+                sharedSecret: {env: S}
+                clientPassword: required
+                serverAPI: {issuerId: i, keyId: k, privateKey: {file: k.p8}}
+              - bundleId: a.d
+            """, in: folder, environment: ["S": "canary-2"])
+        let changes = SettingsChanges(from: old, to: new)
+        #expect(
+            changes.applied == [
+                "tokens", "apps[a.b].sharedSecret", "apps[a.b].clientPassword", "apps[a.b].serverAPI.issuerId",
+                "apps[a.b].serverAPI.keyId", "apps[a.b].serverAPI.privateKey", "apps[a.c]: gone", "apps[a.d]: new",
+            ])
+        #expect(changes.needRestart == ["listen", "store"])
+        let kept = new.keepingFixedKeys(of: old)
+        #expect(kept.listen.port == 1 && kept.storePath == old.storePath && kept.tokens == new.tokens)
+        #expect(SettingsChanges(from: old, to: old) == SettingsChanges(from: new, to: new))
+    }
+
+    @Test("names tables of its own, which are checked completely")
+    func mappings() throws {
+        let folder = try Folder()
+        let tables = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Mappings")
+        for file in FieldTables.fileNames {
+            try folder.write("tables/\(file)", try Data(contentsOf: tables.appending(path: file)))
+        }
+        let settings = try read("mappings: tables", in: folder)
+        #expect(settings.mappings?.hasSuffix("/tables") == true)
+        let answer = try String(contentsOf: folder.url.appending(path: "tables/answer.json"), encoding: .utf8)
+        try folder.write("tables/answer.json", answer.replacing("latest_receipt_info", with: "latest_rows").utf8)
+        let changed = try read("mappings: tables", in: folder).tables
+        #expect(changed.answer.rows.contains { $0.wire == "latest_rows" })
+        try folder.write("tables/answer.json", "{".utf8)
+        try FileManager.default.removeItem(at: folder.url.appending(path: "tables/renewal.json"))
+        let error = #expect(throws: SettingsError.self) { try read("mappings: tables", in: folder) }
+        #expect(error?.findings.count == 2, "\(error?.findings ?? [])")
+        #expect(error?.findings.allSatisfy { $0.hasPrefix("bridge.yaml: mappings: ") } == true)
     }
 
     @Test("is found by RECEIPT_BRIDGE_CONFIG, unless a file is named")

@@ -3,7 +3,7 @@ import Foundation
 package import StoreTypes
 
 /// Where the private key of a Server API account is: the `.p8` file of App Store Connect, or its text.
-package enum PrivateKeySource: Sendable {
+package enum PrivateKeySource: Sendable, Hashable {
     /// A file; read again when it changes.
     case file(path: String)
     /// The text itself, as from an environment variable.

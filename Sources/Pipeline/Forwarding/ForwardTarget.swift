@@ -4,7 +4,7 @@ package import StoreTypes
 package import Transport
 
 /// Whom an app's notifications are forwarded to, and how: an element of `forward`.
-package struct ForwardTarget: Sendable {
+package struct ForwardTarget: Sendable, Hashable {
     /// What is posted.
     package enum Form: String, Sendable, Hashable, CaseIterable {
         /// The body that the App Store posted.

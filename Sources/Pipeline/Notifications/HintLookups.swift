@@ -15,7 +15,6 @@ final class HintLookups: Sendable {
     /// Under way.
     private static let capacity = 32
 
-    private let serverAPI: ServerAPISource?
     private let counts: NotificationCounts
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
@@ -23,10 +22,8 @@ final class HintLookups: Sendable {
     private let running = Mutex(0)
 
     init(
-        serverAPI: ServerAPISource?, counts: NotificationCounts, now: @escaping @Sendable () -> Timestamp,
-        logger: Logger
+        counts: NotificationCounts, now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
-        self.serverAPI = serverAPI
         self.counts = counts
         self.now = now
         self.logger = logger
@@ -38,7 +35,8 @@ final class HintLookups: Sendable {
         return recent.admits(Name(scope: scope, identifier: first), at: now)
     }
 
-    func lookUp(_ keys: LookupKeys, in scope: LedgerScope) {
+    /// - Parameter serverAPI: nil where nobody may be asked.
+    func lookUp(_ keys: LookupKeys, in scope: LedgerScope, through serverAPI: ServerAPISource?) {
         guard let serverAPI, serverAPI.serves(scope.bundleId) else { return }
         let isAdmitted = running.withLock { running in
             guard running < Self.capacity else { return false }

@@ -35,7 +35,7 @@ extension NotificationIntake {
             log(row, outcome, of: scope)
             guard isAdmitted, let subject else { return outcome }
             forget(about.map(\.rawValue), in: scope)
-            hints.lookUp(subject.keys, in: scope)
+            hints.lookUp(subject.keys, in: scope, through: serverAPI)
         } catch {
             throw NotificationRefusal(error)
         }

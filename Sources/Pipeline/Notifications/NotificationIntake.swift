@@ -31,18 +31,19 @@ package struct NotificationIntake: Sendable {
     let changes: RecentChanges
     let hints: HintLookups
     /// Rings when something new is to be forwarded.
-    package let arrivals = Bell()
+    package let arrivals: Bell
     /// Since the start.
-    package let counts = NotificationCounts()
+    package let counts: NotificationCounts
     let now: @Sendable () -> Timestamp
     let logger: Logger
-    private let lines = OncePerMinute<NotificationRefusal.Code>()
-    private let underWay = ByteAllowance(limit: maximumBytesUnderWay)
+    private let lines: OncePerMinute<NotificationRefusal.Code>
+    private let underWay: ByteAllowance
 
+    /// - Parameter former: whose counts and waiting work this one goes on with.
     init(
         apps: AppRegistry, verifier: SignedPayloadVerifier, decoder: ReceiptDecoder, store: BridgeStore?,
         serverAPI: ServerAPISource?, revocations: RevocationMemory, changes: RecentChanges,
-        now: @escaping @Sendable () -> Timestamp, logger: Logger
+        now: @escaping @Sendable () -> Timestamp, logger: Logger, former: NotificationIntake? = nil
     ) {
         self.apps = apps
         self.verifier = verifier
@@ -51,7 +52,11 @@ package struct NotificationIntake: Sendable {
         self.serverAPI = serverAPI
         self.revocations = revocations
         self.changes = changes
-        hints = HintLookups(serverAPI: serverAPI, counts: counts, now: now, logger: logger)
+        counts = former?.counts ?? NotificationCounts()
+        hints = former?.hints ?? HintLookups(counts: counts, now: now, logger: logger)
+        arrivals = former?.arrivals ?? Bell()
+        lines = former?.lines ?? OncePerMinute()
+        underWay = former?.underWay ?? ByteAllowance(limit: Self.maximumBytesUnderWay)
         self.now = now
         self.logger = logger
     }

@@ -19,17 +19,18 @@ struct TokenGate: Sendable {
         case `public`, operations
     }
 
-    let tokens: [Redacted<String>]
+    let live: LiveParts
     let listener: Listener
 
     func admits(_ request: Request, from peer: SocketAddress?) -> Bool {
-        if let token = Self.bearerToken(of: request), isKnown(token) { return true }
+        let tokens = live.now.settings.tokens
+        if let token = Self.bearerToken(of: request), Self.isKnown(token, among: tokens) { return true }
         guard listener == .operations, !Self.isForwarded(request) else { return false }
         return tokens.isEmpty || peer?.isLoopback ?? false
     }
 
     /// Looks at all of them: how long it takes does not tell which one it was.
-    private func isKnown(_ token: String) -> Bool {
+    private static func isKnown(_ token: String, among tokens: [Redacted<String>]) -> Bool {
         tokens.reduce(false) { found, known in ConstantTime.equal(known.reveal(), token) || found }
     }
 

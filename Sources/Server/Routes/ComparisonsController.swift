@@ -42,7 +42,7 @@ struct ComparisonsController: Sendable {
     }
 
     private func page(_ request: Request) async -> Response {
-        guard let shadow else {
+        guard let shadow, shadow.hasApps else {
             return Problem(
                 title: "Not Found", status: 404, code: "noShadow",
                 detail: "No app has a shadow: set shadow: apple or shadow: api in the configuration."

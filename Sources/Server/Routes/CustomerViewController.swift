@@ -5,7 +5,7 @@ import Pipeline
 
 /// The endpoint of new clients: one view of a customer, in camelCase.
 struct CustomerViewController: Sendable {
-    let pipeline: CustomerViewPipeline
+    let live: LiveParts
     let gate: TokenGate
     let presence: ClientPresence
 
@@ -16,12 +16,14 @@ struct CustomerViewController: Sendable {
             let body = try await request.wholeBody()
             guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
             guard let body else { return Problem.bodyTooLarge.closingResponse }
+            let pipeline = live.now.pipelines.customerView
             return await answer(context) { () async throws(CustomerViewError) in try await pipeline.view(body: body) }
         }
         router.get("/v1/transactions/{id}") { request, context in
             guard admits(request, context) else { return Problem.notFound.response }
             let id = context.parameters.get("id") ?? ""
             let bundleId = request.uri.queryParameters["bundleId"].map(String.init)
+            let pipeline = live.now.pipelines.customerView
             return await answer(context) { () async throws(CustomerViewError) in
                 try await pipeline.view(transactionId: id, bundleId: bundleId)
             }

@@ -7,7 +7,7 @@ import Pipeline
 /// No token: who sends is known by the signature, or by the password. 200 means stored; a problem asks for another
 /// delivery.
 struct NotificationController: Sendable {
-    let intake: NotificationIntake
+    let live: LiveParts
 
     func addRoutes(to router: Router<BridgeContext>) {
         router.post("/v1/notifications") { request, _ in
@@ -19,7 +19,7 @@ struct NotificationController: Sendable {
             }
             // Not cancelled when the sender goes away: what is half done would only come again.
             do throws(NotificationRefusal) {
-                try await intake.take(body)
+                try await live.now.pipelines.notifications.take(body)
                 return Response(status: .ok)
             } catch {
                 return Problem(error).response

@@ -13,7 +13,7 @@ struct VerifyReceiptController: Sendable {
     /// Bytes of a longer body that are read and thrown away, so that its sender gets to read the answer.
     static let drainedBodyBytes = 8 << 20
 
-    let pipeline: VerifyReceiptPipeline
+    let live: LiveParts
     let shadow: Shadow?
     let presence: ClientPresence
 
@@ -51,8 +51,11 @@ struct VerifyReceiptController: Sendable {
         let body = try await request.wholeBody()
         guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
         guard let body else { return Problem.bodyTooLarge.closingResponse }
-        let reply = await presence.serving(context.channel) { await pipeline.answer(body: body, route: route) }
-        shadow?.saw(body, route: route, reply: reply)
+        let parts = live.now
+        let reply = await presence.serving(context.channel) {
+            await parts.pipelines.verifyReceipt.answer(body: body, route: route)
+        }
+        if parts.isShadowed { shadow?.saw(body, route: route, reply: reply) }
         return Self.response(reply)
     }
 

@@ -81,11 +81,22 @@ package struct Settings: Sendable {
     /// Stands in for the secret of every configured app that has none of its own.
     package var sharedSecret: SharedSecret?
     package var unknownApps = UnknownApps.pass
+    /// The folder of the tables that answers are written by; nil for those in the program.
+    package internal(set) var mappings: String?
+    package internal(set) var tables = FieldTables.bundled
     /// Any of them opens `/v1/*` on the public listener; without one it is closed there.
     package var tokens: [Redacted<String>] = []
     package var apps: [AppSettings] = []
     /// The SQLite file that things are remembered in; nil remembers nothing over a restart.
     package var storePath: String?
+    /// A file that holds a secret, and the key that names it.
+    package struct SecretFile: Sendable, Hashable {
+        package let key: String
+        package let path: String
+    }
+
+    /// Whatever was read that nobody else should be able to read.
+    package var secretFiles: [SecretFile] = []
     /// What the file says and this version does not act on yet, for the log.
     package var unused: [String] = []
 

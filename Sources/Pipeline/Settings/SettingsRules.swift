@@ -26,6 +26,9 @@ package enum SettingsRules {
                 findings.append("\(key): \(error.reason)")
             }
         }
+        if let proxy = settings.upstreamProxy, !isProxy(proxy) {
+            findings.append("upstream.proxy: expected http://HOST:PORT or https://HOST:PORT")
+        }
         if !settings.trustedRoots.isEmpty {
             for (key, address) in [("listen", settings.listen), ("operations.listen", settings.operationsListen)]
             where !address.isLoopback {
@@ -33,6 +36,12 @@ package enum SettingsRules {
             }
         }
         return findings
+    }
+
+    /// As libcurl takes it; it may hold a user and password.
+    private static func isProxy(_ text: String) -> Bool {
+        (text.hasPrefix("http://") || text.hasPrefix("https://"))
+            && text.utf8.allSatisfy { (0x21...0x7E).contains($0) } && !text.hasSuffix("://")
     }
 
     /// `apple.com` and everything below it, with the final dot of a complete name or without.

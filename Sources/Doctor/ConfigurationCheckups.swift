@@ -1,0 +1,37 @@
+import Foundation
+import Pipeline
+import StoreTypes
+
+/// What the configuration says, and who can read its secrets.
+struct ConfigurationCheckups {
+    let settings: Settings
+
+    var all: [Checkup] { [configuration] + settings.unused.map(unused) + settings.secretFiles.compactMap(secret) }
+
+    private var configuration: Checkup {
+        let apps = settings.apps.compactMap { $0.bundleId?.rawValue }
+        guard !apps.isEmpty else {
+            return Checkup(
+                "configuration", settings.unknownApps == .pass ? .pass : .fail,
+                settings.unknownApps == .pass
+                    ? "no app is configured: receipts of all apps are passed on to Apple as they come"
+                    : "no app is configured, and unknownApps is refuse: every receipt gets 21003",
+                advice: settings.unknownApps == .pass ? nil : "name the apps under apps, or set unknownApps: pass")
+        }
+        return Checkup(
+            "configuration", .pass,
+            "\(apps.count == 1 ? "1 app" : "\(apps.count) apps"): \(apps.joined(separator: ", "))")
+    }
+
+    private func unused(_ key: String) -> Checkup {
+        Checkup("configuration", .warn, "\(key) is not used", advice: "remove it, or look for a misspelling")
+    }
+
+    private func secret(_ file: Settings.SecretFile) -> Checkup? {
+        let permissions = try? FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+        guard let permissions, permissions & 0o007 != 0 else { return nil }
+        return Checkup(
+            "secret \(file.key)", .warn, "\(file.path) can be read or changed by everybody on this machine",
+            advice: "chmod 600, owned by the user that receipt-bridge runs as")
+    }
+}

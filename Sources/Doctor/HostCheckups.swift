@@ -1,0 +1,75 @@
+import Foundation
+import Pipeline
+import StoreTypes
+import Transport
+
+/// Apple's hosts: whether they are reached, and what time it is there.
+struct HostCheckups {
+    let settings: Settings
+    let transport: any HTTPTransport
+    let now: @Sendable () -> Timestamp
+
+    private struct Sight {
+        let checkup: Checkup
+        /// Ours less theirs, in seconds.
+        var skew: Int64?
+    }
+
+    func all() async -> [Checkup] {
+        async let production = look(at: settings.verifyReceipt.production, "verifyReceipt production")
+        async let sandbox = look(at: settings.verifyReceipt.sandbox, "verifyReceipt sandbox")
+        var sights = await [production, sandbox]
+        if settings.apps.contains(where: { $0.serverAPI != nil }) {
+            async let production = look(at: settings.serverAPI.production, "serverAPI production")
+            async let sandbox = look(at: settings.serverAPI.sandbox, "serverAPI sandbox")
+            sights += await [production, sandbox]
+        }
+        // Tokens are judged by the Server API's clock.
+        let clock = sights.reversed().compactMap(\.skew).first.map(Self.clock) ?? Self.unknownClock
+        return sights.map(\.checkup) + [clock]
+    }
+
+    /// GET does nothing: verifyReceipt says 21000, the Server API that nobody is there without a token.
+    private func look(at url: String, _ name: String) async -> Sight {
+        do throws(TransportError) {
+            let asked = now()
+            let response = try await transport.send(
+                HTTPRequest(method: .get, url: url, timeout: .seconds(8), maximumResponseBytes: 65_536))
+            let host = try HTTPURL(url).origin
+            let skew = response.headers["Date"].flatMap(Self.seconds).map { (asked.seconds + now().seconds) / 2 - $0 }
+            guard response.status < 500 else {
+                return Sight(
+                    checkup: Checkup(name, .warn, "\(host) answers HTTP \(response.status)", advice: "try again later"),
+                    skew: skew)
+            }
+            return Sight(checkup: Checkup(name, .pass, "\(host) answers"), skew: skew)
+        } catch {
+            return Sight(
+                checkup: Checkup(
+                    name, .fail, "\(error)", advice: "let this machine out to \(error.place), or name a proxy"))
+        }
+    }
+
+    static func seconds(_ date: String) -> Int64? {
+        let format = DateFormatter()
+        format.locale = Locale(identifier: "en_US_POSIX")
+        format.timeZone = .gmt
+        format.dateFormat = "EEE, dd MMM yyyy HH:mm:ss zzz"
+        return format.date(from: date).map { Int64($0.timeIntervalSince1970.rounded()) }
+    }
+
+    /// - Parameter skew: of this machine's clock, in seconds.
+    static func clock(_ skew: Int64) -> Checkup {
+        guard abs(skew) > 2 else { return Checkup("clock", .pass, "as the App Store's") }
+        let text = "\(abs(skew)) s \(skew > 0 ? "ahead of" : "behind") the App Store's"
+        guard abs(skew) > 60 else { return Checkup("clock", .pass, text) }
+        return Checkup(
+            "clock", abs(skew) > 300 ? .fail : .warn, text,
+            advice:
+                "set it by NTP: the Server API refuses tokens of another time, and subscriptions end too early or too late"
+        )
+    }
+
+    private static let unknownClock = Checkup(
+        "clock", .warn, "nobody said what time it is", advice: "compare it with another machine's")
+}

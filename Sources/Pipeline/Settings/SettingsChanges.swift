@@ -1,0 +1,100 @@
+import AppStore
+import StoreTypes
+
+/// What differs between two configurations, by the names of keys: values are nobody's business.
+package struct SettingsChanges: Sendable, Hashable {
+    /// Count from now on.
+    package let applied: [String]
+    /// Count after a restart; until then what they said before.
+    package let needRestart: [String]
+
+    /// A key, and what is compared of it.
+    private typealias Key<Subject> = (name: String, value: (Subject) -> AnyHashable?)
+
+    package init(from old: Settings, to new: Settings) {
+        needRestart = Self.names(Self.fixedKeys, old, new)
+        applied = Self.names(Self.keys, old, new) + Self.apps(old, new)
+    }
+
+    /// What the process was started with: sockets, files and threads that are open.
+    private static var fixedKeys: [Key<Settings>] {
+        [
+            ("listen", { $0.listen }),
+            ("operations.listen", { $0.operationsListen }),
+            ("store", { $0.storePath }),
+            ("upstream.proxy", { $0.upstreamProxy }),
+        ]
+    }
+
+    private static var keys: [Key<Settings>] {
+        [
+            ("profile", { $0.usesTolerantProfile }),
+            ("trust.roots", { $0.trustedRoots }),
+            ("trust.intermediates", { $0.intermediates }),
+            ("upstream.verifyReceipt", { $0.verifyReceipt }),
+            ("upstream.serverAPI", { $0.serverAPI }),
+            ("sharedSecret", { $0.sharedSecret }),
+            ("unknownApps", { $0.unknownApps }),
+            ("mappings", { $0.mappings }),
+            ("tokens", { $0.tokens }),
+        ]
+    }
+
+    private static var appKeys: [Key<AppSettings>] {
+        [
+            ("appAppleId", { $0.appAppleId }),
+            ("sharedSecret", { $0.sharedSecret }),
+            ("acceptedSecrets", { $0.acceptedSecrets }),
+            ("clientPassword", { $0.clientPassword }),
+            ("sandbox", { $0.sandbox }),
+            ("answer", { $0.answer }),
+            ("staleSubscription", { $0.staleSubscription }),
+            ("unknownTransaction", { $0.unknownTransaction }),
+            ("cacheSeconds", { $0.cacheSeconds }),
+            ("storedMaxAge", { $0.storedMaxAge }),
+            ("serverAPI.issuerId", { $0.serverAPI?.issuerId }),
+            ("serverAPI.keyId", { $0.serverAPI?.keyId }),
+            ("serverAPI.privateKey", { $0.serverAPI?.privateKey }),
+            ("latestReceiptInfoOrder", { $0.latestReceiptInfoOrder }),
+            ("shadow", { $0.shadow }),
+            ("shadowSampling", { $0.shadowSampling }),
+            ("comparisonRules", { $0.comparisonRules }),
+            ("forward", { $0.forward }),
+        ]
+    }
+
+    private static func names<Subject>(_ keys: [Key<Subject>], _ old: Subject, _ new: Subject) -> [String] {
+        keys.filter { $0.value(old) != $0.value(new) }.map(\.name)
+    }
+
+    /// `apps[com.example.app].sandbox`; an app that came or went is named by itself.
+    private static func apps(_ old: Settings, _ new: Settings) -> [String] {
+        let before = byName(old)
+        let after = byName(new)
+        return Set(before.keys).union(after.keys).sorted { $0.rawValue < $1.rawValue }.flatMap { bundleId -> [String] in
+            switch (before[bundleId], after[bundleId]) {
+            case (let old?, let new?): names(appKeys, old, new).map { "apps[\(bundleId)].\($0)" }
+            case (nil, _): ["apps[\(bundleId)]: new"]
+            case (_, nil): ["apps[\(bundleId)]: gone"]
+            }
+        }
+    }
+
+    private static func byName(_ settings: Settings) -> [BundleIdentifier: AppSettings] {
+        Dictionary(
+            settings.apps.compactMap { app in app.bundleId.map { ($0, app) } }, uniquingKeysWith: { _, last in last })
+    }
+}
+
+extension Settings {
+    /// The same with what only a restart changes as it was.
+    package func keepingFixedKeys(of old: Settings) -> Settings {
+        var settings = self
+        settings.listen = old.listen
+        settings.operationsListen = old.operationsListen
+        settings.operationsListenIsExplicit = old.operationsListenIsExplicit
+        settings.storePath = old.storePath
+        settings.upstreamProxy = old.upstreamProxy
+        return settings
+    }
+}

@@ -1,0 +1,215 @@
+import AppStore
+import Foundation
+import StoreTypes
+import Yams
+
+/// A place in the configuration that is read key by key: what the environment says of a key goes before what the file
+/// says. A key of the file that nobody asked for is an error at the end.
+///
+/// The environment's name of a key is that of its place and its own, in capitals: `RECEIPT_BRIDGE_UPSTREAM_PROXY`.
+final class SettingsNode {
+    let path: String
+    let file: SettingsFileContext
+    /// What the environment's names begin with; nil for what stands in the file only, as the second app.
+    let variable: String?
+    private let mapping: Node.Mapping
+    private var remaining: Set<String>
+
+    init(_ node: Node, path: String, file: SettingsFileContext, variable: String? = nil) {
+        self.path = path
+        self.file = file
+        self.variable = variable
+        if let mapping = node.mapping {
+            self.mapping = mapping
+        } else {
+            self.mapping = Node.Mapping([])
+            if node.null == nil { file.note("\(path.isEmpty ? "the document" : path): expected keys and values") }
+        }
+        remaining = []
+        for (key, _) in self.mapping {
+            guard let name = key.scalar?.string else {
+                file.note("\(path): a key that is not text")
+                continue
+            }
+            remaining.insert(name)
+        }
+    }
+
+    func name(_ key: String) -> String { path.isEmpty ? key : "\(path).\(key)" }
+
+    private func variable(_ key: String) -> String? { variable.map { "\($0)_\(key.uppercased())" } }
+
+    /// What the environment says of a key; then the file is not asked.
+    private func overriding(_ key: String, _ suffix: String = "") -> String? {
+        guard let name = variable(key), let text = file.variable(name + suffix) else { return nil }
+        remaining.remove(key)
+        return text
+    }
+
+    /// Something is wrong with a key, or with the variable that goes before it.
+    func note(_ key: String, _ finding: String) {
+        if let name = variable(key),
+            file.variable(name) != nil || mapping[Node(key)] == nil && file.hasVariable(below: name)
+        {
+            file.noteVariable("\(name): \(finding)")
+        } else {
+            file.note("\(name(key)): \(finding)")
+        }
+    }
+
+    func node(_ key: String) -> Node? {
+        remaining.remove(key)
+        guard let node = mapping[Node(key)], node.null == nil else { return nil }
+        return node
+    }
+
+    func child(_ key: String) -> SettingsNode? {
+        let name = variable(key)
+        let isNamed = name.map(file.hasVariable(below:)) ?? false
+        guard let node = node(key) ?? (isNamed ? Node.mapping(Node.Mapping([])) : nil) else { return nil }
+        return SettingsNode(node, path: self.name(key), file: file, variable: name)
+    }
+
+    func text(_ key: String) -> String? {
+        if let text = overriding(key) { return text }
+        guard let node = node(key) else { return nil }
+        guard let text = node.scalar?.string, !text.isEmpty else {
+            file.note("\(name(key)): expected text")
+            return nil
+        }
+        return text
+    }
+
+    /// Where a file is that a key names: relative to the configuration, or to where the process was started.
+    func resolve(_ path: String, of key: String) -> URL {
+        overriding(key) == nil ? file.resolve(path) : URL(filePath: path)
+    }
+
+    func number(_ key: String, in range: ClosedRange<Int64> = .min ... .max) -> Int64? {
+        guard let text = text(key) else { return nil }
+        guard let number = Int64(text) else {
+            note(key, "\(text) is not a whole number")
+            return nil
+        }
+        guard range.contains(number) else {
+            note(key, "\(number) is not in the range \(range.lowerBound) to \(range.upperBound)")
+            return nil
+        }
+        return number
+    }
+
+    func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, of: Choice.Type) -> Choice?
+    where Choice.RawValue == String {
+        guard let text = text(key) else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            note(key, "\(text) is none of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+            return nil
+        }
+        return choice
+    }
+
+    func address(_ key: String) -> Settings.Address? {
+        guard let text = text(key) else { return nil }
+        guard let address = Settings.Address(text) else {
+            note(key, "\(text) is not HOST:PORT")
+            return nil
+        }
+        return address
+    }
+
+    func list(_ key: String) -> [Node]? {
+        guard let node = node(key) else { return nil }
+        guard let sequence = node.sequence else {
+            file.note("\(name(key)): expected a list")
+            return nil
+        }
+        return Array(sequence)
+    }
+
+    /// A list of texts; in the environment with commas between them.
+    func texts(_ key: String) -> [String]? {
+        if let text = overriding(key) {
+            return text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        return list(key)?.compactMap { node in
+            if node.scalar == nil { file.note("\(name(key)): expected a list of texts") }
+            return node.scalar?.string
+        }
+    }
+
+    /// A key that a later version acts on.
+    func leaveUnused(_ key: String) {
+        if node(key) != nil { file.unused.append(name(key)) }
+    }
+
+    /// Says what was not asked for.
+    func finish() {
+        for key in remaining.sorted() { file.note("\(name(key)): unknown key") }
+    }
+}
+
+// MARK: - Secrets
+
+extension SettingsNode {
+    /// `{file: path}` or `{env: NAME}`; in the environment itself `…_FILE`, or the secret.
+    func secret(_ key: String) -> SharedSecret? {
+        if let path = overriding(key, "_FILE") {
+            return file.secret(at: path, ofVariable: "\(variable(key) ?? "")_FILE")
+        }
+        if let text = overriding(key) { return SharedSecret(text.trimmingCharacters(in: .whitespacesAndNewlines)) }
+        return child(key)?.secretValue()
+    }
+
+    /// The same for the text of a `.p8`. A file is read again when it changes.
+    func privateKey(_ key: String) -> PrivateKeySource? {
+        if let path = overriding(key, "_FILE") {
+            return keyFile(URL(filePath: path)) {
+                self.file.noteVariable("\(self.variable(key) ?? "")_FILE: \($0) \(path)")
+            }
+        }
+        if let text = overriding(key) { return .text(Redacted(text)) }
+        guard let child = child(key) else { return nil }
+        guard let path = child.text("file") else { return child.secretValue().map { .text($0) } }
+        child.finish()
+        return keyFile(file.resolve(path), of: child.path) { self.file.note("\(child.path): \($0) \(path)") }
+    }
+
+    private func keyFile(
+        _ url: URL, of key: String? = nil, _ note: (String) -> Void
+    ) -> PrivateKeySource? {
+        guard FileManager.default.isReadableFile(atPath: url.path) else {
+            note("cannot read")
+            return nil
+        }
+        file.secretFiles.append(.init(key: key ?? path, path: url.path))
+        return .file(path: url.path)
+    }
+
+    /// A list of `{file: path}` or `{env: NAME}`; in the environment `…_FILE` with one secret a line, or one secret.
+    func secrets(_ key: String) -> [SharedSecret] {
+        if let path = overriding(key, "_FILE") {
+            let text = file.secret(at: path, ofVariable: "\(variable(key) ?? "")_FILE")?.reveal() ?? ""
+            return text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
+                .filter { !$0.isEmpty }.map { SharedSecret($0) }
+        }
+        if let text = overriding(key) { return [SharedSecret(text.trimmingCharacters(in: .whitespacesAndNewlines))] }
+        return (list(key) ?? []).enumerated().compactMap { index, node in
+            SettingsNode(node, path: "\(name(key))[\(index)]", file: file).secretValue()
+        }
+    }
+
+    private func secretValue() -> SharedSecret? {
+        defer { finish() }
+        if let path = text("file") { return file.secret(at: path, for: self.path) }
+        if let variable = text("env") {
+            let value = file.environment[variable]?.trimmingCharacters(in: .whitespacesAndNewlines)
+            guard let value, !value.isEmpty else {
+                file.note("\(self.path): the environment has no \(variable)")
+                return nil
+            }
+            return SharedSecret(value)
+        }
+        file.note("\(self.path): expected {file: path} or {env: NAME}")
+        return nil
+    }
+}

@@ -1,0 +1,58 @@
+import Cryptography
+package import Logging
+package import Pipeline
+import ServiceLifecycle
+
+/// Reads the configuration again whenever it is told to; one with a mistake changes nothing.
+package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service where Signals.Element: Sendable {
+    private let signals: Signals
+    private let server: BridgeServer
+    private let read: @Sendable () throws(SettingsError) -> Settings
+    private let make: @Sendable (Settings, _ former: Pipelines) throws -> Pipelines
+    private let logger: Logger
+
+    /// - Parameters:
+    ///   - signals: one for each time.
+    ///   - read: the configuration as it is now, checked.
+    ///   - make: what answers by it, with everything that the former ones have learnt.
+    package init(
+        signals: Signals, server: BridgeServer, read: @escaping @Sendable () throws(SettingsError) -> Settings,
+        make: @escaping @Sendable (Settings, _ former: Pipelines) throws -> Pipelines, logger: Logger
+    ) {
+        self.signals = signals
+        self.server = server
+        self.read = read
+        self.make = make
+        self.logger = logger
+    }
+
+    package func run() async throws {
+        for try await _ in signals.cancelOnGracefulShutdown() { reload() }
+    }
+
+    private func reload() {
+        let former = server.live.now
+        do {
+            let read = try read()
+            let changes = SettingsChanges(from: former.settings, to: read)
+            let settings = read.keepingFixedKeys(of: former.settings)
+            server.adopt(settings, try make(settings, former.pipelines))
+            if !changes.needRestart.isEmpty {
+                logger.warning(
+                    "changed, and counts after a restart",
+                    metadata: ["keys": "\(changes.needRestart.joined(separator: ", "))"])
+            }
+            logger.notice(
+                "the configuration was read again",
+                metadata: ["changed": "\(changes.applied.isEmpty ? "-" : changes.applied.joined(separator: ", "))"])
+        } catch let error as SettingsError {
+            for finding in error.findings { refuse(finding) }
+        } catch {
+            refuse("\(error)")
+        }
+    }
+
+    private func refuse(_ finding: String) {
+        logger.error("the configuration has a mistake; the former one goes on", metadata: ["finding": "\(finding)"])
+    }
+}

@@ -1,0 +1,51 @@
+import ArgumentParser
+import Doctor
+import Foundation
+import Pipeline
+import Transport
+
+/// `doctor`: whether an installation has what it needs.
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Checks configuration, keys, clock, store and the way to Apple; changes nothing.",
+        discussion: "Exit 0 where nothing fails, 1 where something does, 2 where the configuration cannot be read.")
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @Flag(help: "One JSON array in place of the table.")
+    var json = false
+    @Flag(help: "Ask nobody: no calls, no proxy, no clock.")
+    var offline = false
+
+    func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        let checkups: [Checkup]
+        do throws(SettingsError) {
+            let settings = try configuration.settingsWithRoots()
+            checkups = await look(settings, environment)
+        } catch {
+            show(Doctor.checkups(mistakes: error))
+            throw error.isUnreadable ? ExitCode.usage : ExitCode.someNotVerified
+        }
+        show(checkups)
+        guard !checkups.contains(where: { $0.verdict == .fail }) else { throw ExitCode.someNotVerified }
+    }
+
+    private func look(_ settings: Settings, _ environment: [String: String]) async -> [Checkup] {
+        var transport: CurlTransport?
+        var failure: [Checkup] = []
+        do {
+            transport = offline ? nil : try CurlTransport(settings: settings)
+        } catch {
+            failure = [Checkup("upstream", .fail, "\(error)")]
+        }
+        let doctor = Doctor(settings: settings, transport: transport, environment: environment)
+        let checkups = await doctor.checkups() + failure
+        await transport?.shutDown()
+        return checkups
+    }
+
+    private func show(_ checkups: [Checkup]) {
+        if json { Terminal.line(checkups.json) } else { Terminal.result(Array(checkups.table.utf8)) }
+    }
+}

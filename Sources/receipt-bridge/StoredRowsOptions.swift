@@ -1,0 +1,50 @@
+import ArgumentParser
+import StoredRows
+
+/// The options of every command that goes through stored receipts, row by row, and can go on where it stopped.
+struct StoredRowsOptions: ParsableArguments {
+    @Option(help: "The column or key that holds the receipt (default: receipt; in JSON also receipt-data).")
+    var receiptColumn: String?
+
+    @Option(help: "The column or key that holds the row's id (default: id, where there is one).")
+    var idColumn: String?
+
+    @Option(help: "Of a database: the table (default: the only one, else receipts).")
+    var table: String?
+
+    @Flag(help: "Begins anew, where a run could go on.")
+    var fresh = false
+
+    @Option(help: "The part of Apple's hourly limits to use, 0.01 to 1; a running server uses the same limits.")
+    var budget = 0.5
+
+    @Option(
+        help: "How many rows or batches are under way at the same time (default: one for each core; asking both, 16).")
+    var workers: Int?
+
+    @Option(help: "Rows to take from the source in this run.")
+    var limit: Int64?
+
+    @Option(help: "Hours to begin new work for.")
+    var maxHours: Double?
+
+    @Option(help: .hidden)
+    var checkpointMilliseconds = 1_000
+
+    var timeLimit: Duration? { maxHours.map { .seconds($0 * 3_600) } }
+    var checkpointInterval: Duration { .milliseconds(checkpointMilliseconds) }
+
+    func sourceOptions(accountTokenColumn: String? = nil) -> SourceOptions {
+        SourceOptions(
+            receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn, table: table)
+    }
+
+    func validate() throws {
+        guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
+        guard (1...1_024).contains(workers ?? 1) else { throw ValidationError("--workers: 1 to 1024") }
+        guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
+        guard maxHours.map({ $0 > 0 && $0 <= 100_000 }) ?? true else {
+            throw ValidationError("--max-hours: more than 0, at most 100000")
+        }
+    }
+}

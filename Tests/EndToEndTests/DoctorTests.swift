@@ -1,0 +1,110 @@
+import Foundation
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("The doctor")
+struct DoctorTests {
+    /// `pass openssl`, without the listeners, whose addresses others may use.
+    private func verdicts(_ outcome: Binary.Outcome) throws -> [String] {
+        guard case .array(let rows) = try JSONValue(reading: outcome.output) else { return [] }
+        return rows.compactMap { row in
+            guard row.keys == ["check", "ok", "detail", "advice"], let name = row["check"]?.text,
+                let verdict = row["ok"]?.text, !name.hasSuffix("listen")
+            else { return nil }
+            return "\(verdict) \(name)"
+        }
+    }
+
+    private func row(_ outcome: Binary.Outcome, _ check: String) throws -> (detail: String, advice: String) {
+        guard case .array(let rows) = try JSONValue(reading: outcome.output) else { return ("", "") }
+        let row = try #require(rows.first { $0["check"]?.text == check })
+        return (row["detail"]?.text ?? "", row["advice"]?.text ?? "")
+    }
+
+    @Test("finds nothing wrong with what a simulator writes")
+    func healthy() async throws {
+        let stage = try await OperationStage(customers: 4)
+        let outcome = try await stage.run("doctor", "--json")
+        #expect(outcome.exit == 0, "\(outcome.text)")
+        #expect(
+            try verdicts(outcome).filter { !$0.hasPrefix("warn secret") } == [
+                "pass configuration", "pass openssl", "pass root", "pass root", "pass root", "warn root", "warn root",
+                "pass key com.example.app", "pass store", "pass proxy", "pass verifyReceipt production",
+                "pass verifyReceipt sandbox", "pass serverAPI production", "pass serverAPI sandbox", "pass clock",
+                "pass serverAPI com.example.app production", "pass serverAPI com.example.app sandbox",
+            ], "\(outcome.text)")
+        #expect(!FileManager.default.fileExists(atPath: stage.folder.path("bridge.sqlite")))
+        let before = try await stage.calls
+        let offline = try await stage.run("doctor", "--offline")
+        #expect(offline.exit == 0 && offline.text.contains("pass  root"))
+        #expect(offline.text.contains("Apple Root CA - G3, until 2039-04-30, built in"))
+        #expect(try await stage.calls == before)
+        await stage.stop()
+    }
+
+    @Test("says what is wrong with keys, secrets, the store and the way out")
+    func ill() async throws {
+        let stage = try await OperationStage(customers: 2)
+        let yaml = try String(
+            contentsOf: stage.folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+        try stage.folder.write("bridge.sqlite", "this is no database, however long it may be".utf8)
+        let secret = try stage.folder.write("open.txt", "secret".utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: secret.path)
+        try stage.folder.write(
+            "ill.yaml",
+            yaml.replacing("keyId: SIMKEY0001", with: "keyId: WRONGKEY00")
+                .appending("\ntokens: [{file: open.txt}]\n").utf8)
+        let ill = try await Binary.run(
+            "doctor", "--json", "--config", "ill.yaml", in: stage.folder,
+            environment: ["https_proxy": "http://user:canary@127.0.0.1:1"])
+        #expect(ill.exit == 1)
+        let found = try verdicts(ill)
+        for expected in [
+            "warn secret tokens[0]", "fail store", "fail proxy", "fail serverAPI com.example.app production",
+            "fail serverAPI com.example.app sandbox", "pass key com.example.app",
+        ] { #expect(found.contains(expected), "\(expected): \(found)") }
+        #expect(try row(ill, "proxy").detail == "127.0.0.1:1, by https_proxy: nobody is there")
+        let refused = try row(ill, "serverAPI com.example.app production")
+        #expect(refused.detail == "HTTP status 401: a wrong key or identifier, or an app not yet released")
+        #expect(refused.advice.contains("issuerId, keyId and bundleId") && refused.advice.contains("never released"))
+        #expect(!ill.text.contains("canary"))
+
+        try stage.folder.write("other.p8", "no key".utf8)
+        try stage.folder.write(
+            "keyless.yaml", yaml.replacing(/file: \S+?\.p8/, with: "file: other.p8").utf8)
+        let keyless = try await Binary.run("doctor", "--json", "--config", "keyless.yaml", in: stage.folder)
+        let verdict = try verdicts(keyless)
+        #expect(keyless.exit == 1 && verdict.contains("fail key com.example.app"))
+        #expect(!verdict.contains { $0.contains("serverAPI com.example.app") })
+        await stage.stop()
+
+        let alone = try await Binary.run("doctor", "--json", "--config", "keyless.yaml", in: stage.folder)
+        #expect(try verdicts(alone).contains("fail verifyReceipt production"))
+        #expect(try verdicts(alone).contains("warn clock"))
+    }
+
+    @Test("names every mistake of the configuration, and exits with 2 where it cannot be read at all")
+    func mistaken() async throws {
+        let folder = try Folder()
+        try folder.write("bad.yaml", "listn: x\nstore: postgres://user:canary@db/x\n".utf8)
+        let bad = try await Binary.run("doctor", "--config", "bad.yaml", in: folder)
+        #expect(bad.exit == 1 && !bad.text.contains("canary"))
+        #expect(
+            bad.text.hasPrefix(
+                """
+                fail  configuration  bad.yaml: store: PostgreSQL is not built yet; use sqlite:PATH
+                fail  configuration  bad.yaml: listn: unknown key
+                pass  openssl        verifies SHA-1 and RSA-1024, as old receipts need
+
+                """), "\(bad.text)")
+        try folder.write("worse.yaml", "sharedSecret: [canary".utf8)
+        for (file, reason) in [
+            ("worse.yaml", "worse.yaml: not YAML: line"), ("none.yaml", "none.yaml: cannot be read"),
+        ] {
+            let outcome = try await Binary.run("doctor", "--config", file, in: folder)
+            #expect(outcome.exit == 2 && outcome.text.contains("fail  configuration  \(reason)"), "\(outcome.text)")
+            #expect(!outcome.text.contains("canary"))
+        }
+    }
+}

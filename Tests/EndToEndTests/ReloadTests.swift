@@ -1,0 +1,148 @@
+import Cryptography
+import Foundation
+import Simulator
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("A configuration that is read again")
+struct ReloadTests {
+    private static func status(_ answer: RawConnection.Answer?) throws -> Int64? {
+        try JSONValue(reading: answer?.body ?? [])["status"]?.integer
+    }
+
+    /// A running proxy in front of the stage's App Store, and its file.
+    private final class Stage: Sendable {
+        let inner: OperationStage
+        let proxy: Running
+        let port: Int
+        let yaml: String
+
+        init() async throws {
+            inner = try await OperationStage(customers: 8, store: nil)
+            yaml = try String(
+                contentsOf: inner.folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+            proxy = try inner.start("serve", "--listen", "127.0.0.1:0")
+            port = try await proxy.port()
+        }
+
+        /// Writes the file, sends SIGHUP and waits for the log to say so.
+        func reload(_ text: String, until line: String) async throws {
+            try inner.folder.write("receipt-bridge.yaml", text.utf8)
+            let before = proxy.errors.components(separatedBy: line).count
+            proxy.hangUp()
+            #expect(await eventually { proxy.errors.components(separatedBy: line).count > before }, "\(proxy.errors)")
+        }
+
+        func ask(_ body: [UInt8]) async throws -> Int64? {
+            let connection = try RawConnection(port: port)
+            try await connection.send(RawConnection.post("/verifyReceipt", body))
+            return try ReloadTests.status(try await connection.answer())
+        }
+
+        func stop() async {
+            proxy.stop()
+            #expect(await proxy.end() == 0)
+            await inner.stop()
+        }
+    }
+
+    private final class Load: Sendable {
+        let isOver = Atomic(false)
+        let answered = Atomic(0)
+    }
+
+    @Test("counts from the next request on, and no request or connection is lost under load")
+    func underLoad() async throws {
+        let stage = try await Stage()
+        let receipt = try #require(stage.inner.appStore.receipts.first).base64
+        let old = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
+        let load = Load()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<6 {
+                let connection = try RawConnection(port: stage.port)
+                group.addTask {
+                    while !load.isOver.load(ordering: .relaxed) {
+                        try await connection.send(RawConnection.post("/verifyReceipt", old))
+                        let answer = try #require(try await connection.answer())
+                        #expect(answer.status == 200)
+                        #expect(try Self.status(answer) == 0)
+                        load.answered.add(1, ordering: .relaxed)
+                    }
+                }
+            }
+            for round in 1...5 {
+                try stage.inner.folder.write("new-secret-\(round).txt", "secret-of-round-\(round)".utf8)
+                // What clients send stays right: the former secret is accepted.
+                let changed = stage.yaml.replacing(
+                    "answer: [apple, receipt]",
+                    with: "acceptedSecrets: [{file: new-secret-\(round).txt}]\n    answer: [receipt]")
+                let before = load.answered.load(ordering: .relaxed)
+                try await stage.reload(changed, until: "the configuration was read again")
+                #expect(await eventually { load.answered.load(ordering: .relaxed) > before + 12 })
+                #expect(try await stage.ask(Question.body(receipt, password: "secret-of-round-\(round)")) == 0)
+            }
+            load.isOver.store(true, ordering: .relaxed)
+            try await group.waitForAll()
+        }
+        #expect(try await stage.ask(Question.body(receipt, password: "secret-of-round-4")) == 21004)
+        #expect(stage.proxy.errors.contains("apps[com.example.app].acceptedSecrets, apps[com.example.app].answer"))
+        #expect(!stage.proxy.errors.contains("secret-of-round"))
+        await stage.stop()
+    }
+
+    @Test("with a mistake changes nothing, and every mistake is logged; what needs a restart is named")
+    func mistaken() async throws {
+        let stage = try await Stage()
+        let receipt = try #require(stage.inner.appStore.receipts.first).base64
+        let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
+        try await stage.reload(
+            stage.yaml.replacing("answer: [apple, receipt]", with: "answer: [oracle]") + "\nlistn: x\n",
+            until: "the former one goes on")
+        #expect(await eventually { stage.proxy.errors.contains("listn: unknown key") })
+        #expect(stage.proxy.errors.contains("apps[0].answer: oracle is none of apple, api, receipt, stored"))
+        #expect(try await stage.ask(body) == 0)
+        try await stage.reload(
+            stage.yaml.replacing("store: none", with: "store: sqlite:other.sqlite") + "\nunknownApps: refuse\n",
+            until: "the configuration was read again")
+        #expect(stage.proxy.errors.contains(#""keys":"store""#), "\(stage.proxy.errors)")
+        #expect(stage.proxy.errors.contains(#""changed":"unknownApps""#))
+        #expect(!FileManager.default.fileExists(atPath: stage.inner.folder.path("other.sqlite")))
+        await stage.stop()
+    }
+
+    @Test("takes another key of App Store Connect and a new app while it runs, and refills no budget")
+    func rotatedKey() async throws {
+        let stage = try await Stage()
+        let api = stage.yaml.replacing("answer: [apple, receipt]", with: "answer: [api]\n    cacheSeconds: 0")
+        try await stage.reload(api, until: "the configuration was read again")
+        let receipt = try #require(stage.inner.appStore.receipts.first).base64
+        let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
+        #expect(try await stage.ask(body) == 0)
+        // A key that App Store Connect does not know is refused there; the good one under a new name counts again.
+        let key = try Data(contentsOf: stage.inner.folder.url.appending(path: SimulatedConfiguration.keyFile))
+        try stage.inner.folder.write("rotated.p8", key)
+        try await stage.reload(
+            api.replacing("keyId: \(SimulatedConfiguration.keyId)", with: "keyId: REVOKED001"),
+            until: "the configuration was read again")
+        #expect(try await stage.ask(body) == 21009)
+        try await stage.reload(
+            api.replacing(SimulatedConfiguration.keyFile, with: "rotated.p8"), until: "the configuration was read again"
+        )
+        #expect(try await stage.ask(body) == 0)
+        #expect(stage.proxy.errors.contains("apps[com.example.app].serverAPI.privateKey"))
+        // Apple asks for a pause; it is kept, whatever is read again.
+        let later = "\(Int64(Date().timeIntervalSince1970 * 1000) + 60_000)"
+        stage.inner.appStore.faults.add(
+            SimulatedFault(
+                .serverAPI(.failure(code: 4_290_000, retryAfter: later)), endpoint: "serverAPI", times: 1))
+        #expect(try await stage.ask(body) == 21005)
+        let calls = try await stage.inner.calls
+        try await stage.reload(api, until: "the configuration was read again")
+        #expect(try await stage.ask(body) == 21005)
+        #expect(try await stage.inner.calls == calls)
+        try await stage.reload(
+            stage.yaml + "  - bundleId: com.example.second\n", until: "apps[com.example.second]: new")
+        await stage.stop()
+    }
+}

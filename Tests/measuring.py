@@ -1,0 +1,80 @@
+"""What the measuring scripts beside this file share: processes that say when they are ready, their CPU, and load by wrk."""
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.request
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as file:
+        fields = file.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start(arguments, marker):
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if marker in line:
+            threading.Thread(target=process.stderr.read, daemon=True).start()
+            return process, re.search(r"http://\S+", line).group(0)
+    sys.exit(f"{arguments} ended: {process.wait()}")
+
+
+def stop(process):
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+
+
+def post(url, body):
+    request = urllib.request.Request(url, data=body if isinstance(body, bytes) else json.dumps(body).encode())
+    with urllib.request.urlopen(request) as answer:
+        return answer.headers, json.loads(answer.read() or b"null")
+
+
+def script(folder, path, bodies, name):
+    """One body again and again, or each once and then from the beginning."""
+    data = os.path.join(folder, name + ".bodies")
+    with open(data, "wb") as file:
+        for body in bodies:
+            file.write(body + b"\n")
+    lua = os.path.join(folder, name + ".lua")
+    with open(lua, "w") as file:
+        file.write(f"""local requests, next = {{}}, 0
+init = function(args)
+  for line in io.lines("{data}") do
+    requests[#requests + 1] = wrk.format("POST", "{path}", nil, line)
+  end
+end
+request = function()
+  next = next % #requests + 1
+  return requests[next]
+end
+""")
+    return lua
+
+
+def wrk(server, lua, seconds, connections=16):
+    """Requests, requests a second, microseconds of the server's CPU for each, and latencies."""
+    process, url = server
+    before = cpu_seconds(process.pid)
+    output = subprocess.run(
+        ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", lua, url],
+        check=True, capture_output=True, text=True).stdout
+    if "Non-2xx" in output or "Socket errors" in output:
+        print(output)
+        sys.exit("not all requests were answered with 200")
+    requests = int(re.search(r"(\d+) requests in", output).group(1))
+    rate = float(re.search(r"Requests/sec:\s+([\d.]+)", output).group(1))
+    cpu = (cpu_seconds(process.pid) - before) / requests * 1e6
+    return requests, rate, cpu, *re.search(r"50%\s+([\d.]+\S+)[\s\S]*99%\s+([\d.]+\S+)", output).groups()

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""What passing Apple's answers on costs, beside nginx's `proxy_pass` in front of the same `return 200`.
+
+Also: the latency that is added at half of the load that was reached, the memory of a thousand open connections, and how soon
+after its start a server answers. Servers, load and the stand-in for Apple share this machine's cores, so only what stands
+beside each other in one run means something. Needs wrk, h2load (nghttp2-client) and nginx.
+"""
+import argparse
+import http.client
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.parse
+
+from measuring import free_port, script, start, stop, wrk
+
+# The longest that nginx takes in its configuration; Apple's answers are longer.
+ANSWER = json.dumps({"status": 0, "environment": "Production", "receipt": {"in_app": []}, "latest_receipt": "M" * 3_000})
+
+
+def nginx(folder, name, server):
+    """One with the configuration of a plain server."""
+    port = free_port()
+    home = os.path.join(folder, name)
+    os.makedirs(home)
+    config = os.path.join(home, "nginx.conf")
+    with open(config, "w") as file:
+        file.write(f"""daemon off; master_process off; worker_processes 1; pid {home}/pid; error_log {home}/error.log;
+events {{ worker_connections 4096; }}
+http {{
+  access_log off; client_max_body_size 4m; client_body_buffer_size 1m; keepalive_requests 1000000;
+  client_body_temp_path {home}/body; proxy_temp_path {home}/proxy; fastcgi_temp_path {home}/fastcgi;
+  uwsgi_temp_path {home}/uwsgi; scgi_temp_path {home}/scgi;
+  {server.replace("PORT", str(port))}
+}}
+""")
+    process = subprocess.Popen(["nginx", "-e", os.path.join(home, "error.log"), "-c", config])
+    wait_for(port)
+    return process, f"http://127.0.0.1:{port}"
+
+
+def wait_for(port):
+    for _ in range(500):
+        try:
+            return ask(port, "GET", "/")
+        except OSError:
+            time.sleep(0.01)
+    sys.exit(f"nothing answers at port {port}")
+
+
+def ask(port, method, path, body=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request(method, path, body)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def resident_megabytes(pid):
+    with open(f"/proc/{pid}/status") as file:
+        return int(re.search(r"VmRSS:\s+(\d+)", file.read()).group(1)) / 1024
+
+
+def at_rate(folder, url, body, rate, seconds):
+    """Median and 99th percentile in milliseconds, of that many requests a second on 16 connections."""
+    data, log = os.path.join(folder, "body.json"), os.path.join(folder, "h2load.log")
+    with open(data, "wb") as file:
+        file.write(body)
+    if os.path.exists(log):
+        os.remove(log)
+    subprocess.run(["h2load", "--h1", "-c16", "-t1", f"--rps={max(1, rate // 16)}", f"-D{seconds}", "-d", data,
+                    "--log-file", log, url + "/verifyReceipt"], check=True, capture_output=True)
+    rows = [line.split() for line in open(log)]
+    if any(row[1] != "200" for row in rows) or not rows:
+        sys.exit("not all requests were answered with 200")
+    times = sorted(int(row[2]) / 1000 for row in rows)
+    return times[len(times) // 2], times[len(times) * 99 // 100], len(times) / seconds
+
+
+def first_answer(tool, config, body):
+    """Milliseconds from the start of the process to the end of its first verdict."""
+    port = free_port()
+    begin = time.perf_counter()
+    process = subprocess.Popen([tool, "serve", "--config", config, "--listen", f"127.0.0.1:{port}"],
+                               stderr=subprocess.DEVNULL)
+    try:
+        while True:
+            try:
+                status, answer = ask(port, "POST", "/verifyReceipt", body)
+                elapsed = (time.perf_counter() - begin) * 1000
+                if status != 200 or json.loads(answer)["status"] != 0:
+                    sys.exit(f"the first answer was {status}: {answer[:200]}")
+                return elapsed
+            except ConnectionRefusedError:
+                time.sleep(0.001)
+    finally:
+        stop(process)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tool", required=True)
+    parser.add_argument("--seconds", type=int, default=6)
+    arguments = parser.parse_args()
+    missing = [name for name in ("wrk", "h2load", "nginx") if shutil.which(name) is None]
+    if missing:
+        sys.exit(f"missing: {', '.join(missing)} (apt-get install wrk nghttp2-client nginx-light)")
+    tool, seconds = arguments.tool, arguments.seconds
+    running = []
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            # Receipts and roots; it is not asked.
+            simulator, _ = start(
+                [tool, "simulate", "--listen", "127.0.0.1:0", "--state", folder, "--customers", "20", "--seed", "7"],
+                "simulated App Store at")
+            running.append(simulator)
+            rows = [json.loads(line) for line in open(os.path.join(folder, "receipts.jsonl"))]
+            body = json.dumps({"receipt-data": rows[0]["receipt"]}).encode()
+            apple = nginx(folder, "apple", f"""server {{ listen 127.0.0.1:PORT backlog=1024;
+                location / {{ default_type application/json; return 200 '{ANSWER}'; }} }}""")
+            running.append(apple[0])
+            apple_port = urllib.parse.urlsplit(apple[1]).port
+            passing = nginx(folder, "passing", f"""upstream apple {{ server 127.0.0.1:{apple_port};
+                keepalive 64; keepalive_requests 1000000; }}
+              server {{ listen 127.0.0.1:PORT backlog=1024; location / {{ proxy_pass http://apple;
+                proxy_http_version 1.1; proxy_set_header Connection ""; }} }}""")
+            running.append(passing[0])
+            config = os.path.join(folder, "passing.yaml")
+            base = open(os.path.join(folder, "receipt-bridge.yaml")).read()
+            base = re.sub(r"(verifyReceipt:\s*\n\s*production: )\S+(\s*\n\s*sandbox: )\S+",
+                          rf"\g<1>{apple[1]}/verifyReceipt\g<2>{apple[1]}/verifyReceipt", base)
+            if apple[1] not in base:
+                sys.exit("the configuration of the simulator has another form than this script knows")
+            base = re.sub(r"\noperations:.*", "", base)
+            with open(config, "w") as file:
+                file.write(re.sub(r"answer: .*", "answer: [apple]", base)
+                           + f"\nstore: none\noperations: {{listen: 127.0.0.1:{free_port()}}}\n")
+            process, url = start([tool, "serve", "--config", config, "--listen", "127.0.0.1:0"], "listening on")
+            running.append(process)
+            ours = process, url
+
+            lua = script(folder, "/verifyReceipt", [body], "ask")
+            for server in (apple, passing, ours):
+                wrk(server, lua, 1)
+            print(f"{'passing on ' + format(len(body), ',') + ' bytes':<28}{'requests/s':>11}{'of nginx':>10}"
+                  f"{'CPU µs':>9}{'p50':>10}{'p99':>10}")
+            reached = {}
+            for name, server in (("return 200 itself", apple), ("nginx proxy_pass", passing), ("receipt-bridge", ours)):
+                _, rate, cpu, p50, p99 = wrk(server, lua, seconds)
+                reached[name] = rate
+                ratio = f"{rate / reached['nginx proxy_pass']:.2f}" if "nginx proxy_pass" in reached else ""
+                print(f"{name:<28}{rate:>11,.0f}{ratio:>10}{cpu:>9,.1f}{p50:>10}{p99:>10}", flush=True)
+
+            half = int(reached["receipt-bridge"] / 2)
+            print(f"\nat half of what receipt-bridge reached: {half:,} requests/s")
+            direct = None
+            for name, server in (("return 200 itself", apple), ("nginx proxy_pass", passing), ("receipt-bridge", ours)):
+                p50, p99, rate = at_rate(folder, server[1], body, half, seconds)
+                direct = direct or (p50, p99)
+                print(f"{name:<28}{rate:>11,.0f}   p50 {p50:.2f} ms, p99 {p99:.2f} ms; added "
+                      f"{p50 - direct[0]:.2f} and {p99 - direct[1]:.2f} ms", flush=True)
+
+            before = resident_megabytes(process.pid)
+            port = urllib.parse.urlsplit(url).port
+            open_ones = []
+            for _ in range(1_000):
+                connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+                connection.request("POST", "/verifyReceipt", body)
+                connection.getresponse().read()
+                open_ones.append(connection)
+            print(f"\nmemory: {before:.0f} MB before, {resident_megabytes(process.pid):.0f} MB with 1,000 open connections, "
+                  f"each of which was answered")
+            for connection in open_ones:
+                connection.close()
+            times = sorted(first_answer(tool, config, body) for _ in range(9))
+            print(f"first answer after the start of the process: {times[4]:.0f} ms (median of 9; {times[0]:.0f} to "
+                  f"{times[-1]:.0f})")
+        finally:
+            for process in reversed(running):
+                stop(process)
+
+
+main()
