@@ -14,6 +14,8 @@
 # make test-packaging  manual page, completions, installation, the service (needs Python, man, bash, systemd-analyze)
 # make test-browser  the page of a comparison in a browser, with pictures in .build/browser (needs Python and Chromium)
 # make test-openapi  the server against its description, with generated requests (needs Python and PyPI)
+# make fuzz      mutated inputs through every parser, with AddressSanitizer: SECONDS= or RUNS= for each target (needs Python)
+# make test-asan every test in debug with AddressSanitizer and leak checking, in .build-asan
 # make receipts  makes Receipts/ anew from fixed seeds
 # make format    formats the sources
 
@@ -21,8 +23,8 @@ SWIFT ?= swift
 # Without it, every change of the plan rebuilds dependencies whose flags come out in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
 
-.PHONY: demo test test-browser test-openapi test-static test-packaging check bench bench-http bench-migrate soak build static
-.PHONY: install manual receipts format set-up
+.PHONY: demo test test-asan test-browser test-openapi test-static test-packaging fuzz check bench bench-http bench-migrate
+.PHONY: soak build static install manual receipts format set-up
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
@@ -70,6 +72,19 @@ test-openapi: build
 	.build/openapi/bin/pip install --quiet schemathesis==4.32.5 openapi-spec-validator==0.9.0
 	.build/openapi/bin/openapi-spec-validator docs/openapi.json
 	python3 Tests/openapi.py --tool .build/release/receipt-bridge --schemathesis .build/openapi/bin/schemathesis
+
+test-asan: set-up
+	SWIFT_BACKTRACE=enable=no $(SWIFT) test --disable-xctest --no-parallel --sanitize=address --scratch-path .build-asan
+
+SECONDS ?= 60
+RUNS ?= 0
+TARGETS ?=
+SEEDS ?=
+
+fuzz: set-up
+	FUZZ=1 $(SWIFT) build -c release --product receipt-bridge-fuzz --scratch-path .build-fuzz
+	python3 Tests/fuzz.py --tool .build-fuzz/release/receipt-bridge-fuzz --seconds $(SECONDS) --runs $(RUNS) \
+		--targets "$(TARGETS)" --seeds "$(SEEDS)"
 
 check: set-up
 	$(SWIFT) format lint --strict --recursive Sources Tests Package.swift

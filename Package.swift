@@ -185,7 +185,8 @@ let package = Package(
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"], swiftSettings: strict),
         .testTarget(name: "JSONReadingTests", dependencies: ["JSONReading"], swiftSettings: strict),
         .testTarget(
-            name: "CryptographyTests", dependencies: ["Cryptography", "Simulator", "StoreTypes", "TestSupport"],
+            name: "CryptographyTests",
+            dependencies: ["COpenSSL", "Cryptography", "Simulator", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .target(name: "HTTPTestServer", path: "Tests/HTTPTestServer", swiftSettings: strict),
         .testTarget(name: "TransportTests", dependencies: ["Transport", "HTTPTestServer"], swiftSettings: strict),
@@ -270,3 +271,24 @@ let package = Package(
             swiftSettings: strict),
     ]
 )
+
+// `make fuzz` alone: everything of ours with libFuzzer's counters and AddressSanitizer, and the program that runs it. With
+// testable imports, because behind a signature stand parsers that nothing else calls.
+if Context.environment["FUZZ"] == "1" {
+    let instrumented = ["-sanitize=fuzzer,address"]
+    for target in package.targets where target.type == .regular {
+        target.swiftSettings = strict + [.unsafeFlags(instrumented + ["-enable-testing"])]
+    }
+    package.targets.append(
+        .executableTarget(
+            name: "receipt-bridge-fuzz",
+            dependencies: [
+                "StoreTypes", "JSONReading", "Cryptography", "ReceiptDecoding", "AppStore", "Purchases", "Rendering",
+                "Comparison", "Pipeline", "StoredRows",
+            ],
+            path: "Tests/Fuzzing", exclude: ["Corpus", "seeds.py"],
+            swiftSettings: strict + [
+                .enableExperimentalFeature("Extern"), .unsafeFlags(instrumented + ["-parse-as-library"]),
+            ],
+            linkerSettings: [.unsafeFlags(instrumented + ["-use-ld=lld"])]))
+}

@@ -161,6 +161,7 @@ struct CustomerRecordsTests {
         #expect(standIn.requests.count == 12)
     }
 
+    // T19
     @Test(
         "are not asked for with what is no transaction id", arguments: ["0", "000", "../", "%2f", "1/2", "-1", "", "１"])
     func identifiers(text: String) async throws {

@@ -61,6 +61,7 @@ struct ProviderTokenTests {
         #expect(try token(-600).issuedAt == Shared.noon.seconds - 660)
     }
 
+    // T25
     @Test("follows the key file, and survives its being away")
     func rotation() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).p8")

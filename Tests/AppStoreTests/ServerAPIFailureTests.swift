@@ -11,6 +11,7 @@ struct ServerAPIFailureTests {
     private static let html = Reply.respond(
         headers: ["Content-Type: text/html"], body: Array("<html>Maintenance</html>".utf8))
 
+    // T22
     @Test(
         "the failure is an outage within bounds, and never looks like an answer",
         arguments: [
@@ -62,6 +63,7 @@ struct ServerAPIFailureTests {
         #expect(refusing.requests.count == 2)
     }
 
+    // T22
     @Test(
         "with 401 says when it is the clock that is wrong",
         arguments: [
@@ -80,6 +82,7 @@ struct ServerAPIFailureTests {
         #expect(failure.reason.contains(difference ?? "a wrong key"), "\(failure)")
     }
 
+    // T22
     @Test(
         "with 429, Retry-After is kept to when it is near, and given up on when it is far",
         arguments: [

@@ -37,6 +37,7 @@ struct SignedPayloadTests {
         }
     }
 
+    // T17
     @Test("holds, and holds again from the cache")
     func good() throws {
         let verifier = try Shared.verifier()
@@ -48,11 +49,13 @@ struct SignedPayloadTests {
         }
     }
 
+    // T17
     @Test("of another algorithm is refused", arguments: [nil, "none", "HS256", "ES384", "RS256", "es256"])
     func algorithms(alg: String?) throws {
         #expect(try code(try sign(alg: alg)) == .unsupportedAlgorithm)
     }
 
+    // T17
     @Test("with other than three certificates is refused")
     func counts() throws {
         let chain = try chain()
@@ -64,6 +67,7 @@ struct SignedPayloadTests {
         #expect(try code(try sign(x5c: [chain[2]])) == .xcode)
     }
 
+    // T17
     @Test("whose certificates are not the App Store's is refused")
     func chains() throws {
         let pki = try Shared.pki
@@ -162,6 +166,7 @@ struct SignedPayloadTests {
         #expect(try code(try sign(signature: der)) == .badSignature)
     }
 
+    // T17
     @Test("of another app or environment is told apart from a false one")
     func expectations() throws {
         let text = try sign(transaction("1"))

@@ -55,6 +55,7 @@ struct VerifyReceiptClientTests {
         #expect(reply.answer?.status == .valid)
     }
 
+    // T19, T22
     @Test(
         "Whatever is no 200 with a status is an outage, never a verdict",
         arguments: [

@@ -51,6 +51,7 @@ struct ComparisonPageTests {
         #expect(page.all("details").filter { $0.attributes["class"] == "receipt" }.count == 3)
     }
 
+    // T27
     @Test(
         "shows text of others as text",
         arguments: [

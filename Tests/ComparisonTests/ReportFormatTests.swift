@@ -60,6 +60,7 @@ struct ReportFormatTests {
         #expect(text.contains("- Get Transaction History V2 answered 120 comparisons, V1 3."))
     }
 
+    // T27
     @Test(
         "Markdown of hostile text is no markup and stays in its cell",
         arguments: [

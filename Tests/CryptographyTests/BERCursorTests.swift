@@ -35,11 +35,13 @@ struct BERCursorTests {
         ("a primitive of indefinite length", [0x04, 0x80, 0x00, 0x00], .unexpectedTag),
     ]
 
+    // T10, T11
     @Test("is refused with a code where it is broken", arguments: refused)
     func refuses(what: String, bytes: [UInt8], code: BERError.Code) {
         #expect(failure(bytes) == code, "\(what)")
     }
 
+    // T9
     @Test("nests indefinite lengths 16 deep and no deeper", arguments: [1, 15, 16, 17, 33, 64, 10_000, 1_000_000])
     func depth(levels: Int) {
         let open = [[UInt8]](repeating: [0x30, 0x80], count: levels).flatMap { $0 }
@@ -56,6 +58,7 @@ struct BERCursorTests {
         #expect(try cursor.next(in: bytes.span).whole == 0..<bytes.count)
     }
 
+    // T10
     @Test(
         "may write a length longer than it must",
         arguments: [
@@ -83,6 +86,7 @@ struct BERCursorTests {
         #expect(try cursor.nextIfPresent(BERTag.integer, in: bytes.span) == nil)
     }
 
+    // T10
     @Test("cut off at any offset is truncated, definite or not")
     func truncation() throws {
         let definite = DEREncoder.sequence(

@@ -91,6 +91,7 @@ struct PublicKeyPolicyTests {
         ("ones", .init(repeating: 0xFF, count: 300), .malformed),
     ]
 
+    // T7
     @Test("that is too small, too large or of another kind is refused before any arithmetic", arguments: refused)
     func refuses(what: String, info: [UInt8], code: CryptographyError.Code) throws {
         #expect(throwsCode(code, what) { _ = try VerifyingKey(publicKeyInfo: info.span) })
@@ -189,6 +190,7 @@ struct CertificateTests {
         #expect(throwsCode(.malformed, "backwards") { _ = try Certificate(der: der.span) })
     }
 
+    // T7
     @Test("with bits changed at random is read or refused, never anything else")
     func mutations() throws {
         var random = SeededGenerator("certificate mutations")

@@ -152,6 +152,7 @@ struct TrustStoreTests {
         return ReceiptSigner(leaf: leaf, issuers: [pki.developerRelations])
     }
 
+    // T3, T4
     @Test("that is wrong in one place is refused and not remembered", arguments: forgeries)
     func refuses(forgery: Forgery) throws {
         let signer = try forgery.make(MintedReceipts.pki)
@@ -187,6 +188,7 @@ struct TrustStoreTests {
         }
     }
 
+    // T5
     @Test("below an authority never seen before holds: authorities change, roots do not")
     func rotation() throws {
         let signer = try MintedReceipts.pki.issueReceiptSignerBelowAuthority {
@@ -225,6 +227,7 @@ struct TrustStoreTests {
         (.notBefore(.max), false),
     ]
 
+    // T6
     @Test("is judged at the time of signing, not now", arguments: times)
     func validity(time: TrustStore.SigningTime, holds: Bool) throws {
         let signer = try MintedReceipts.pki.expiredSigner()

@@ -80,6 +80,7 @@ final class Running: Sendable {
     var output: [UInt8] { [UInt8]((try? Data(contentsOf: files.output)) ?? Data()) }
     var errors: String { (try? String(contentsOf: files.errors, encoding: .utf8)) ?? "" }
     var isRunning: Bool { process.withLock(\.isRunning) }
+    var identifier: Int32 { process.withLock(\.processIdentifier) }
 
     /// Its exit code; negative for a signal.
     func end() async -> Int32 { await ended.value }

@@ -49,6 +49,7 @@ struct MigrateTests {
         #endif
     }
 
+    // T23
     @Test(
         "killed again and again, ends with exactly the result of an undisturbed run", .timeLimit(.minutes(10)),
         arguments: ["jsonl", "csv", "sqlite"])

@@ -38,7 +38,9 @@ final class OperationStage: Sendable {
         try await Binary.run(Binary.url, arguments(words), in: folder)
     }
 
-    func start(_ words: String...) throws -> Running { try Running(arguments(words), in: folder) }
+    func start(_ words: String...) throws -> Running { try start(words) }
+
+    func start(_ words: [String]) throws -> Running { try Running(arguments(words), in: folder) }
 
     /// Asks the simulator itself.
     @discardableResult

@@ -68,6 +68,7 @@ struct ServeTests {
         }
     }
 
+    // T24
     @Test("SIGTERM under load loses no answer, and the log holds neither receipts nor secrets")
     func terminated() async throws {
         let folder = try Folder()

@@ -95,6 +95,7 @@ struct JSONScannerTests {
         #expect(reason(Array(text.utf8)) == description)
     }
 
+    // T9
     @Test("reads 64 levels and refuses 65; a million cost nothing", arguments: ["[", #"{"a":"#])
     func nesting(opening: String) throws {
         func nested(_ levels: Int) -> [UInt8] {

@@ -47,6 +47,7 @@ struct ReportTests {
         #expect(page.text.contains("3 rows have no date that could be read."))
     }
 
+    // T27
     @Test(
         "escapes what rows and names say",
         arguments: [

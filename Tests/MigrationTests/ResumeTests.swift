@@ -139,6 +139,7 @@ struct ResumeTests {
         #expect(try sink.write(row) == .written)
     }
 
+    // T23
     @Test("leaves the same destination from every checkpoint", arguments: SinkTests.names)
     func sinks(name: String) throws {
         var random = SeededGenerator("resume a sink, \(name)")

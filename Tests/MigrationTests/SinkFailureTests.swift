@@ -39,6 +39,7 @@ struct SinkFailureTests {
         mount("tmpfs", path, "tmpfs", 0, "size=2m") == 0
     }
 
+    // T23
     @Test("because a small disk is full keeps what it had at its checkpoint", arguments: SinkTests.names)
     func smallDisk(name: String) throws {
         let folder = try TemporaryFolder()

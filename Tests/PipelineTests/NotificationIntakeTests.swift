@@ -16,6 +16,7 @@ struct NotificationIntakeTests {
 
     private static let feature: String = "700000000000500"
 
+    // T29
     @Test("is stored, and a second time it is known already")
     func replayed() async throws {
         let bridge = try StoringBridge()
@@ -158,6 +159,7 @@ struct NotificationIntakeTests {
         #expect(try await bridge.take(foreign) == .stored(isNews: false))
     }
 
+    // T29
     @Test("that comes behind a newer one changes nothing, whichever of refund and its reversal that is")
     func outOfOrder() async throws {
         for reversed in [false, true] {

@@ -79,6 +79,7 @@ struct PipelineTests {
         .status(21008), .failure(.timedOut), .failure(.connectFailed),
     ]
 
+    // T22
     @Test("answers a fresh receipt from itself when Apple is down", arguments: silences)
     func fallback(silence: FakeApple.Instead) async throws {
         let bridge = try bridge([.apple, .receipt], FakeApple { _, _ in silence })
@@ -128,6 +129,7 @@ struct PipelineTests {
         }
     }
 
+    // T22
     @Test("takes Apple's 21002 for a fault where the receipt is authentic: asks once more, then answers itself")
     func appleSaysMalformed() async throws {
         let receipt = try StandIn.receipt(.activeSubscription).base64
@@ -238,6 +240,7 @@ struct PipelineTests {
 
     // MARK: - Apps
 
+    // T8, T28
     @Test("passes unknown apps on without a secret, or refuses them")
     func unknownApps() async throws {
         let receipt = try StandIn.receipt(.nonConsumable).base64

@@ -25,6 +25,7 @@ struct RequestTests {
         #expect(try forwarded(body) == body)
     }
 
+    // T14
     @Test("is written anew, each key once with its last value, where two readers could differ")
     func repeated() throws {
         #expect(
@@ -35,6 +36,7 @@ struct RequestTests {
         #expect(request.password == .text(SharedSecret("b")))
     }
 
+    // T14
     @Test("knows a key by its name, however it is spelled, and forwards it in one spelling")
     func escapedKeys() throws {
         let body = #"{"receipt-data":"QQ==","receipt\u002ddata":"Qg==","\u0070assword":"s","\"q\\":1}"#
@@ -44,6 +46,7 @@ struct RequestTests {
         #expect(try forwarded(body) == #"{"receipt-data":"Qg==","password":"s","\"q\\":1}"#)
     }
 
+    // T14
     @Test("loses a byte order mark on its way")
     func byteOrderMark() throws {
         #expect(try forwarded("\u{FEFF}{\"receipt-data\":\"QQ==\"}") == #"{"receipt-data":"QQ=="}"#)
@@ -103,6 +106,7 @@ struct RequestTests {
         #expect(throws: failure) { try request(body) }
     }
 
+    // T14
     @Test("is refused in UTF-16, in Latin-1 and where UTF-8 is broken")
     func encodings() {
         let text = #"{"receipt-data":"QQ=="}"#
@@ -119,6 +123,7 @@ struct RequestTests {
         }
     }
 
+    // T14
     @Test("nests 64 levels deep and no deeper, at no cost", arguments: [64, 65, 1_000_000])
     func depth(levels: Int) throws {
         let nest = String(repeating: "[", count: levels) + String(repeating: "]", count: levels)

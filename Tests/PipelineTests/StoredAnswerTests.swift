@@ -96,6 +96,7 @@ struct StoredAnswerTests {
         },
     ]
 
+    // T29
     @Test("are what the Server API would say, at once after each event", arguments: events)
     func afterEach(event: Event) async throws {
         let bridge = try StoringBridge()

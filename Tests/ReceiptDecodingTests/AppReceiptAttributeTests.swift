@@ -67,6 +67,7 @@ struct AppReceiptAttributeTests {
         #expect(try refusal(attributes)?.code == code)
     }
 
+    // T12
     @Test("that repeat count as the last one says, before the signature is checked and after")
     func duplicates() throws {
         let past = Timestamp(seconds: Validity.past.to.seconds)
@@ -141,6 +142,7 @@ struct AppReceiptAttributeTests {
         }
     }
 
+    // T13
     @Test("have types of up to 64 bits")
     func types() throws {
         let wide = DEREncoder.sequence(
@@ -250,6 +252,7 @@ struct AppReceiptAttributeTests {
         ),
     ]
 
+    // T13
     @Test("may be many, up to a bound, and cost in proportion", arguments: floods.indices)
     func flood(index: Int) throws {
         let (name, piece, count, code) = Self.floods[index]
@@ -259,6 +262,7 @@ struct AppReceiptAttributeTests {
         #expect(elapsed < .seconds(8), "\(name)")
     }
 
+    // T13
     @Test("of 5,000 purchases are all read")
     func fiveThousand() throws {
         let purchases = (0..<5_000).map { number in
@@ -291,6 +295,7 @@ struct ReceiptLookupTests {
         #expect(found.originalTransactionIds.map(\.rawValue) == ["10", "2", "9"])
     }
 
+    // T19
     @Test("leave out what is none: nothing, 0, letters, a path")
     func none() throws {
         let found = try keys(

@@ -29,6 +29,7 @@ struct AppReceiptContainerTests {
         ("wrapped twice, indefinite lengths", { ($0.innerOctetString, $0.indefiniteLength) = (true, true) }),
     ]
 
+    // T6
     @Test("may be written in any of these ways", arguments: forms.indices)
     func form(index: Int) throws {
         let (name, change) = Self.forms[index]
@@ -77,6 +78,7 @@ struct AppReceiptContainerTests {
         #expect(decoder.refusal(of: try MintedReceipts.app(signer: signer))?.code == .notAReceiptSigner)
     }
 
+    // T2
     @Test("has exactly one SignerInfo", arguments: [0, 1, 2, 5])
     func signers(count: Int) throws {
         let bytes = try MintedReceipts.app { $0.signerCount = count }
@@ -136,6 +138,7 @@ struct AppReceiptContainerTests {
         },
     ]
 
+    // T2
     @Test("may carry these certificates", arguments: bags)
     func bag(bag: Bag) throws {
         let certificates = try bag.certificates(MintedReceipts.pki)
@@ -171,6 +174,7 @@ struct AppReceiptContainerTests {
         Forgery("the signer of transactionReceipts of version 2", .notAReceiptSigner) { $0.purchaseSigner },
     ]
 
+    // T3, T5
     @Test("signed by anybody else is refused, though all else is as it should be", arguments: forgeries)
     func forgery(forgery: Forgery) throws {
         let bytes = try MintedReceipts.app(signer: forgery.make(MintedReceipts.pki))
@@ -181,6 +185,7 @@ struct AppReceiptContainerTests {
         #expect(inspection.contents?.bundleId == "com.example.app")
     }
 
+    // T6
     @Test("is judged at its creation date: of an expired signer, then valid, it is authentic")
     func expired() throws {
         let bytes = try MintedReceipts.app(
@@ -189,6 +194,7 @@ struct AppReceiptContainerTests {
         #expect(try refusal(bytes) == nil)
     }
 
+    // T2
     @Test("whose content was exchanged, or whose signature was taken out, is refused")
     func tampered() throws {
         let richer = MintedReceipts.content { $0.purchases[2].quantity = 99 }.payload()
@@ -203,6 +209,7 @@ struct AppReceiptContainerTests {
         #expect(try refusal(bytes.dropLast(signature.count) + signature) == .badSignature)
     }
 
+    // T2
     @Test("without its content, as detached signatures are, is refused")
     func detached() throws {
         let data = DEREncoder.objectIdentifier("1.2.840.113549.1.7.1")
@@ -216,6 +223,7 @@ struct AppReceiptContainerTests {
         }
     }
 
+    // T4
     @Test("with signed attributes is refused: no receipt of Apple's has any")
     func signedAttributes() throws {
         let bytes = try MintedReceipts.app()
@@ -247,6 +255,7 @@ struct AppReceiptContainerTests {
         return found
     }
 
+    // T13
     @Test(
         "followed by something is refused by the apple profile and cut by the tolerant one", arguments: [false, true])
     func trailing(indefinite: Bool) throws {
@@ -261,6 +270,7 @@ struct AppReceiptContainerTests {
         }
     }
 
+    // T9
     @Test("nested without end is refused at once", arguments: [20, 33, 64, 10_000, 1_000_000])
     func depth(levels: Int) throws {
         let head = try MintedReceipts.app { $0.indefiniteLength = true }.prefix(17)

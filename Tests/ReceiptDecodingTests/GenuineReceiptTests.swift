@@ -35,6 +35,7 @@ struct GenuineReceiptTests {
         return lines.split(separator: 0x0A).compactMap { try? JSONDecoder().decode(Expected.self, from: $0) }
     }()
 
+    // T6, T16
     @Test("What an independent decoder says of a receipt is what we say", arguments: expectations)
     func agreesWithIndependentDecoder(expected: Expected) throws {
         let text = [UInt8](try Data(contentsOf: #require(expected.location)))

@@ -92,6 +92,7 @@ struct IntakeTests {
         Row("quoted", app: .notBase64, transaction: .notBase64, repairs: [.quotes]) { "\"\($0)\"" },
     ]
 
+    // T15
     @Test("is taken by the apple profile as Apple's endpoint takes it, and mended by the tolerant one", arguments: rows)
     func table(row: Row) throws {
         let samples = try Samples.shared
@@ -131,6 +132,7 @@ struct IntakeTests {
         ("{\"Payload\":", .notBase64, .notAReceipt),
     ]
 
+    // T15
     @Test("that is none has a code in both profiles", arguments: never)
     func refuses(text: String, apple: ReceiptDecodingError.Code, tolerant: ReceiptDecodingError.Code) throws {
         #expect(try Decoders.apple.refusal(ofText: Array(text.utf8))?.code == apple)

@@ -26,6 +26,7 @@ struct MutationTests {
         return (name, bytes, Statement(try Decoders.apple.decode(bytes: bytes).contents))
     }
 
+    // T1
     @Test("cut off at any offset is refused", arguments: styles)
     func truncation(style: Int) throws {
         let (name, bytes, _) = try sample(style)
@@ -37,6 +38,7 @@ struct MutationTests {
         }
     }
 
+    // T1
     @Test("with a bit changed says the same or is refused", arguments: styles)
     func bitFlips(style: Int) throws {
         var random = SeededGenerator("bit flips")
@@ -55,6 +57,7 @@ struct MutationTests {
         #expect(accepted < 1_500, "\(name)")
     }
 
+    // T1
     @Test("with bytes changed, doubled, cut out and moved says the same or is refused", arguments: styles)
     func surgery(style: Int) throws {
         var random = SeededGenerator("surgery")

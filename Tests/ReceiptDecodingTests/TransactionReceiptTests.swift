@@ -27,6 +27,7 @@ struct TransactionReceiptTests {
         #expect(contents.purchaseDate == MintedReceipts.creation)
     }
 
+    // T8
     @Test("of an unheard-of version is refused", arguments: [UInt8(0), 1, 4, 0x30, 0xFF])
     func version(byte: UInt8) throws {
         let bytes = try MintedReceipts.transaction { $0.writtenVersion = byte }
@@ -39,6 +40,7 @@ struct TransactionReceiptTests {
         #expect(try refusal(bytes) == .badSignature)
     }
 
+    // T8
     @Test(
         "whose certificate has another length than announced is refused",
         arguments: [-1, 1, -1000, 5_000_000, 4_294_000_000])
@@ -66,6 +68,7 @@ struct TransactionReceiptTests {
         }
     }
 
+    // T8
     @Test("whose signed list was exchanged is refused")
     func swapped() throws {
         var entries = MintedReceipts.purchaseInfo()
@@ -86,6 +89,7 @@ struct TransactionReceiptTests {
         ("self-signed", .untrustedChain), ("elliptic", .badSignature),
     ]
 
+    // T8
     @Test("signed by somebody else is refused", arguments: strangers)
     func stranger(name: String, code: ReceiptDecodingError.Code) throws {
         let pki = try MintedReceipts.pki

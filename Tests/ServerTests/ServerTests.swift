@@ -194,6 +194,7 @@ struct ServerTests {
         body + [UInt8](repeating: 0x20, count: size - body.count)
     }
 
+    // T20
     @Test("reads 3,145,728 bytes and not one more: 413, and the rest thrown away before the answer")
     func sizeLimit() async throws {
         try await Proxy.serving { proxy in
@@ -222,6 +223,7 @@ struct ServerTests {
         #expect(try await connection.isAtEnd())
     }
 
+    // T20
     @Test("does not listen for ever to a body without an end")
     func endless() async throws {
         try await Proxy.serving { proxy in
@@ -239,6 +241,7 @@ struct ServerTests {
         }
     }
 
+    // T20
     @Test("refuses encoded bodies with 415, and its sender gets to read that", arguments: ["gzip", "deflate", "br"])
     func contentEncoding(name: String) async throws {
         try await Proxy.serving { proxy in
@@ -276,6 +279,7 @@ struct ServerTests {
 
     // MARK: - Connections
 
+    // T20
     @Test("keeps connections as their version says")
     func keepAlive() async throws {
         try await Proxy.serving { proxy in
@@ -308,6 +312,7 @@ struct ServerTests {
         }
     }
 
+    // T20
     @Test("answers pipelined requests in their order, also where the last one closes")
     func pipelining() async throws {
         try await Proxy.serving { proxy in
@@ -326,6 +331,7 @@ struct ServerTests {
         }
     }
 
+    // T20
     @Test("says 100 to who waits for it, and 413 at once to who announces too much")
     func expectContinue() async throws {
         try await Proxy.serving { proxy in
@@ -359,6 +365,7 @@ struct ServerTests {
         }
     }
 
+    // T20
     @Test(
         "closes on what is no HTTP, or two readers could read differently",
         arguments: [
@@ -385,6 +392,7 @@ struct ServerTests {
 
     // MARK: - Leaving and ending
 
+    // T21
     @Test("asks Apple no longer for a client that went away")
     func clientLeaves() async throws {
         try await Proxy.serving { proxy in
@@ -403,6 +411,7 @@ struct ServerTests {
         }
     }
 
+    // T24
     @Test("answers what is under way when it is told to stop, and nothing new")
     func gracefulStop() async throws {
         try await Proxy.serving { proxy in
@@ -446,6 +455,7 @@ struct ServerTests {
 
     // MARK: - Secrecy
 
+    // T26
     @Test("logs neither receipts nor secrets, not even at its most talkative")
     func secrecy() async throws {
         try await Proxy.serving { proxy in

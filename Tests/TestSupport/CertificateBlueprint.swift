@@ -10,6 +10,8 @@ package struct CertificateBlueprint: Sendable {
     /// `Extension` values, DER.
     package var extensions: [[UInt8]]
     package var validity = Validity.wide
+    /// Big-endian, positive.
+    package var serialNumber: [UInt8] = [77]
 
     package init(
         issuer: DistinguishedName, subject: DistinguishedName = .init(commonName: "Forged", organization: "Test"),
@@ -35,7 +37,8 @@ package struct CertificateBlueprint: Sendable {
         let algorithm = DEREncoder.sequence(
             DEREncoder.objectIdentifier("1.2.840.113549.1.1.11"), DEREncoder.null)
         let body = DEREncoder.sequence(
-            DEREncoder.context(0, DEREncoder.integer(2)), DEREncoder.integer(77), algorithm, issuer.der,
+            DEREncoder.context(0, DEREncoder.integer(2)), DEREncoder.integer(magnitude: serialNumber), algorithm,
+            issuer.der,
             DEREncoder.sequence(DEREncoder.time(validity.from), DEREncoder.time(validity.to)), subject.der,
             publicKeyInfo, DEREncoder.context(3, DEREncoder.sequence(extensions)))
         let signature = try key?.signature(over: body, digest: .sha256) ?? [UInt8](repeating: 1, count: 256)

@@ -69,6 +69,9 @@ package final class RawConnection: Sendable {
     /// The client goes away.
     package func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
+    /// The client sends nothing more, and still listens.
+    package func leaveOffSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     package func send(_ bytes: [UInt8]) async throws {
         try await blocking { [descriptor] in
             #if canImport(Glibc)

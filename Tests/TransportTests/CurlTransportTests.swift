@@ -67,6 +67,7 @@ struct CurlTransportTests {
         }
     }
 
+    // T19
     @Test("A redirect comes back as it is and is not followed", arguments: [301, 302, 307, 308])
     func redirect(status: Int) async throws {
         try await withServer(

@@ -1,0 +1,270 @@
+import Foundation
+import HTTPTestServer
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+/// T26: what people trust us with, put in at every door, and looked for in everything that comes out.
+@Suite("Secrets, receipts and account tokens")
+struct CanaryTests {
+    private static let former = "canary-former-5b1e77"
+    private static let wrong = "canary-password-90cc12"
+    private static let token = "canary-token-c41fd8aa"
+    private static let forwarding = "canary-forwarding-2f60b1"
+
+    /// A world, a configuration with every secret there is, and what to look for.
+    private final class Scene: Sendable {
+        let stage: OperationStage
+        let consumer: TestServer
+        let canaries: Canaries
+        let receipt: String
+        let customer: SimulatedCustomer
+        /// A signed notification with a signed transaction of that customer in it.
+        let notification: [UInt8]
+
+        init() async throws {
+            stage = try await OperationStage(customers: 12)
+            consumer = try TestServer(reply: .respond())
+            let folder = stage.folder
+            for (name, secret) in [("former", former), ("token", token), ("forwarding", forwarding)] {
+                try folder.write("\(name).txt", secret.utf8)
+            }
+            let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+            let more = """
+                    acceptedSecrets: [{file: former.txt}]
+                    shadow: api
+                    forward:
+                      - {url: "http://127.0.0.1:\(consumer.port)/camel", as: camel, secret: {file: forwarding.txt}}
+
+                """
+            try folder.write("receipt-bridge.yaml", ("tokens: [{file: token.txt}]\n" + yaml + more).utf8)
+            let world = stage.appStore.world
+            customer = try #require(
+                world.customers.first { customer in
+                    customer.environment == .production && customer.kind == .activeSubscription
+                        && customer.transactions.contains { $0.appAccountToken != nil }
+                } ?? world.customers.first { $0.transactions.contains { $0.appAccountToken != nil } })
+            let bought = try #require(customer.transactions.first { $0.appAccountToken != nil })
+            receipt = try #require(stage.appStore.receipts(of: customer).first).base64
+            let signer = try StandIn.pki.jwsSigner
+            let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
+            let transaction = try signer.jws(payload: bought.row(customer.environment, signedDate: now))
+            let text = try signer.jws(
+                payload: .object([
+                    "notificationType": .string("REFUND_DECLINED"), "notificationUUID": .string("canary"),
+                    "version": .string("2.0"), "signedDate": .number(now.milliseconds),
+                    "data": .object([
+                        "bundleId": .string(SimulatedApp.first.bundleId),
+                        "appAppleId": .number(SimulatedApp.first.appAppleId),
+                        "environment": .string(customer.environment.rawValue),
+                        "signedTransactionInfo": .string(transaction),
+                    ]),
+                ]))
+            notification = JSONValue.object(["signedPayload": .string(text)]).bytes
+            let key = try String(
+                contentsOf: folder.url.appending(path: SimulatedConfiguration.keyFile), encoding: .utf8)
+            let keyLine = try #require(key.split(separator: "\n").dropFirst().first)
+            canaries = Canaries(
+                secrets: [
+                    "the shared secret": SimulatedApp.first.sharedSecret, "the former secret": CanaryTests.former,
+                    "a client's password": CanaryTests.wrong, "the bearer token": CanaryTests.token,
+                    "the forwarding secret": CanaryTests.forwarding, "the In-App Purchase key": String(keyLine),
+                ],
+                contents: [
+                    "the receipt": Self.middle(of: receipt), "the receipt's signature": String(receipt.suffix(48)),
+                    "the notification's signature": String(text.suffix(48)),
+                    "the transaction's signature": String(transaction.suffix(48)),
+                ],
+                values: ["the account token": try #require(bought.appAccountToken)])
+        }
+
+        private static func middle(of text: String) -> String {
+            String(text.dropFirst(text.count / 2).prefix(48))
+        }
+
+        func stop() async {
+            consumer.stop()
+            await stage.stop()
+        }
+
+        /// What a client sends, and what may come back.
+        func requests() throws -> [(bytes: [UInt8], allowed: Canaries.Allowed)] {
+            let good = Question.body(receipt)
+            let authorized = "Authorization: Bearer \(CanaryTests.token)"
+            let id = try #require(customer.transactions.first).transactionId
+            func post(_ path: String, _ body: [UInt8], _ headers: String...) -> [UInt8] {
+                RawConnection.post(path, body, ["Host: a"] + headers)
+            }
+            func get(_ path: String, _ headers: String...) -> [UInt8] {
+                Array((["GET \(path) HTTP/1.1", "Host: a"] + headers + ["", ""]).joined(separator: "\r\n").utf8)
+            }
+            let tampered: [UInt8] =
+                notification.dropLast(8) + Array("AAAAAA".utf8) + notification.suffix(2)
+            let first = JSONValue.object([
+                "notification_type": .string("CANCEL"), "bid": .string(SimulatedApp.first.bundleId),
+                "password": .string(SimulatedApp.first.sharedSecret), "environment": .string("PROD"),
+                "unified_receipt": .object(["latest_receipt": .string(receipt)]),
+            ]).bytes
+            let signedText = JSONValue.object(["signedTransaction": .string("\(CanaryTests.wrong).a.b")]).bytes
+            return [
+                (post("/verifyReceipt", good), .contents),
+                (post("/verifyReceipt", Question.body(receipt, password: SimulatedApp.first.sharedSecret)), .contents),
+                (post("/verifyReceipt", Question.body(receipt, password: CanaryTests.former)), .contents),
+                (post("/verifyReceipt", Question.body(receipt, password: CanaryTests.wrong)), .nothing),
+                (post("/verifyReceipt", Array(good.dropLast())), .nothing),
+                (post("/verifyReceipt", Question.body("\(receipt.dropLast(8))")), .nothing),
+                (post("/verifyReceipt", Question.body(CanaryTests.wrong, password: CanaryTests.wrong)), .nothing),
+                (post("/verifyReceipt", good, "Content-Encoding: gzip"), .nothing),
+                (post("/verifyReceipt/\(CanaryTests.wrong)?password=\(CanaryTests.wrong)", good), .nothing),
+                (post("/\(CanaryTests.token)", good, authorized), .nothing),
+                (get("/verifyReceipt?password=\(CanaryTests.wrong)", "Cookie: \(CanaryTests.wrong)"), .nothing),
+                (Array("\(CanaryTests.wrong) \(CanaryTests.token)\r\n\r\n".utf8), .nothing),
+                (
+                    post("/v1/receipts", JSONValue.object(["receiptData": .string(receipt)]).bytes, authorized),
+                    .contents
+                ),
+                (post("/v1/receipts", JSONValue.object(["receiptData": .string(receipt)]).bytes), .nothing),
+                (
+                    post("/v1/receipts", JSONValue.object(["receiptData": .string("\(receipt)A")]).bytes, authorized),
+                    .nothing
+                ),
+                (post("/v1/receipts", signedText, authorized), .nothing),
+                (get("/v1/transactions/\(id)", authorized), .contents),
+                (get("/v1/transactions/\(id)", "Authorization: Bearer \(CanaryTests.wrong)"), .nothing),
+                (get("/v1/transactions/\(CanaryTests.wrong)", authorized), .nothing),
+                (post("/v1/notifications", notification), .nothing), (post("/v1/notifications", tampered), .nothing),
+                (post("/v1/notifications", first), .nothing),
+                (post("/v1/notifications", Array(first.dropLast())), .nothing),
+                (get("/", authorized), .nothing), (get("/metrics", authorized), .nothing), (get("/healthz"), .nothing),
+                (get("/comparisons", authorized), .values), (get("/openapi.json", authorized), .nothing),
+                (get("/readyz"), .nothing),
+            ]
+        }
+    }
+
+    /// What goes wrong with the App Store, one after the other.
+    private static let weathers: [[SimulatedFault]] = [
+        [], [SimulatedFault(.status(503)), SimulatedFault(.status(401), endpoint: "serverAPI")],
+        [SimulatedFault(.html), SimulatedFault(.reset, endpoint: "serverAPI")],
+        [
+            SimulatedFault(.body(#"{"status":"\#(wrong)","\#(former)":"\#(token)"}"#)),
+            SimulatedFault(.serverAPI(.badSignature), endpoint: "serverAPI"),
+        ],
+    ]
+
+    // T26
+    @Test(
+        "stand in no log, error, page, store or process that serves, whatever is asked and whatever goes wrong",
+        arguments: ["debug", "info", "error"])
+    func serving(level: String) async throws {
+        let scene = try await Scene()
+        let canaries = scene.canaries
+        let proxy = try scene.stage.start("serve", "--listen", "127.0.0.1:0", "--log-level", level)
+        let port = try await proxy.port()
+        // Foul weather takes time, and the most talkative level says all that the others do.
+        for (weather, faults) in Self.weathers.prefix(level == "debug" ? 4 : 1).enumerated() {
+            scene.stage.appStore.faults.removeAll()
+            for fault in faults { scene.stage.appStore.faults.add(fault) }
+            // The whole of what may be asked is asked in fair weather; in foul one what the App Store is asked about.
+            for (number, request) in try scene.requests().enumerated()
+            where weather == 0 || [0, 3, 12, 16].contains(number) {
+                let connection = try RawConnection(port: port)
+                try await connection.send(request.bytes)
+                let answer = try? await connection.answer()
+                canaries.search((answer?.head ?? []).joined(separator: "\n"), of: "head of answer \(number)")
+                canaries.search(answer?.body ?? [], of: "answer \(number)", allowing: request.allowed)
+            }
+        }
+        #if os(Linux)
+            canaries.search(process: proxy.identifier)
+            #expect(canaries.count("/proc/") >= 2)
+        #endif
+        #expect(await eventually { scene.consumer.counts.requests >= 1 })
+        proxy.stop()
+        #expect(await proxy.end() == 0)
+        #expect(level == "error" || proxy.errors.contains("\"message\""), "\(level)")
+        canaries.search(proxy.errors, of: "the log of \(level)")
+        canaries.search(proxy.output, of: "standard output")
+        // The store keeps what Apple signed, because it answers from that; secrets have no business there.
+        for name in try FileManager.default.contentsOfDirectory(atPath: scene.stage.folder.url.path)
+        where name.hasPrefix("bridge.sqlite") {
+            let bytes = [UInt8](try Data(contentsOf: scene.stage.folder.url.appending(path: name)))
+            canaries.search(bytes, of: "store \(name)", allowing: .contents)
+        }
+        #expect(canaries.count("store ") >= 1 && canaries.count("answer ") > 20)
+        await scene.stop()
+    }
+
+    /// What is run, and what its result may hold.
+    private static let commands: [(words: [String], allowed: Canaries.Allowed)] = [
+        (["decode", "receipt.b64"], .contents),
+        (["decode", "--format", "text", "receipt.b64", "damaged.b64"], .contents),
+        (["verify", "receipt.b64"], .contents), (["verify", "--answer", "receipt", "damaged.b64"], .contents),
+        (["verify", "--answer", "api", "receipt.b64"], .contents), (["lookup", "ID"], .contents),
+        (["lookup", "1"], .nothing),
+        (["forwarding", "list"], .nothing), (["orders", "lookup", "MNQ8S6TDZK"], .nothing),
+        (["notifications", "test", "--environment", "sandbox"], .nothing),
+        (["compare", "in.jsonl", "--to", "differences.jsonl", "--report", "compared.html"], .values),
+        (["compare", "in.jsonl", "--to", "differences2.jsonl", "--report", "compared.json"], .values),
+        (["compare", "in.jsonl", "--to", "differences3.jsonl", "--report", "compared.md"], .values),
+        (["migrate", "in.jsonl", "--offline", "--to", "out.jsonl", "--report", "migrated.html"], .nothing),
+        (["migrate", "in.jsonl.gz", "--to", "api.csv", "--with-api", "--report", "migrated.json"], .nothing),
+        (["doctor"], .nothing),
+    ]
+
+    // T26
+    @Test("stand in no error, report, progress or process of a command; its result has what was asked for")
+    func commands() async throws {
+        let scene = try await Scene()
+        let (canaries, folder) = (scene.canaries, scene.stage.folder)
+        try folder.write("receipt.b64", scene.receipt.utf8)
+        try folder.write("damaged.b64", scene.receipt.replacing("M", with: "N").utf8)
+        let rows = [scene.receipt, String(scene.receipt.dropLast(10)), CanaryTests.wrong, ""].enumerated().map {
+            JSONValue.object(["id": .string("row \($0)"), "receipt": .string($1)]).bytes + [0x0A]
+        }
+        try folder.write("in.jsonl", rows.joined())
+        let packed = try await Binary.run(
+            URL(filePath: "/usr/bin/env"), ["gzip", "-k", folder.path("in.jsonl")], in: folder)
+        #expect(packed.exit == 0, "\(packed.errors)")
+        let id = try #require(scene.customer.transactions.first).transactionId
+        for isDown in [false, true] {
+            if isDown {
+                for endpoint in ["verifyReceipt", "serverAPI"] {
+                    scene.stage.appStore.faults.add(SimulatedFault(.status(500), endpoint: endpoint))
+                }
+            }
+            for (words, allowed) in Self.commands {
+                // Reports and results are made once.
+                if isDown, words.contains("--to") { continue }
+                let words = words.map { $0 == "ID" ? id : $0 }
+                let running = try scene.stage.start(words)
+                #if os(Linux)
+                    while running.isRunning {
+                        canaries.search(process: running.identifier)
+                        try await Task.sleep(for: .milliseconds(20))
+                    }
+                #endif
+                _ = await running.end()
+                let name = words.prefix(2).joined(separator: " ")
+                canaries.search(running.errors, of: "errors of \(name)")
+                canaries.search(running.output, of: "output of \(name)", allowing: allowed)
+            }
+        }
+        // What the Server API says stands in the results of a migration, values in those of a comparison.
+        let inputs = ["in.jsonl", "in.jsonl.gz", "receipts.jsonl", "hostile.jsonl"]
+        for name in try FileManager.default.contentsOfDirectory(atPath: folder.url.path) where !inputs.contains(name) {
+            let written = ["out.jsonl", "api.csv", "migrated.", "compared.", "differences"]
+            guard written.contains(where: name.hasPrefix) else { continue }
+            let allowed: Canaries.Allowed =
+                name.hasPrefix("api.csv")
+                ? .contents : name.hasPrefix("compared") || name.hasPrefix("differences") ? .values : .nothing
+            canaries.search(
+                [UInt8](try Data(contentsOf: folder.url.appending(path: name))), of: "file \(name)", allowing: allowed)
+        }
+        for name in ["compared.html", "compared.json", "compared.md", "migrated.html", "migrated.json", "out.jsonl"] {
+            #expect(canaries.count("file \(name)") >= 1, "\(name)")
+        }
+        await scene.stop()
+    }
+}

@@ -1,0 +1,91 @@
+import Cryptography
+import Foundation
+import Simulator
+import TestSupport
+import Testing
+
+/// T13: receipts made to cost. `decode` reads all of what it is given, authentic or not, so nothing is spared it.
+@Suite("A receipt made to cost")
+struct ResourceTests {
+    private typealias Attribute = Simulator.ReceiptAttribute
+
+    private static func repeated(_ piece: [UInt8], _ count: Int) -> [UInt8] {
+        [UInt8](Array(repeating: piece, count: count).joined())
+    }
+
+    private static func receipt(_ rest: [UInt8]) throws -> [UInt8] {
+        try MintedReceipts.app(
+            payload: DEREncoder.value(tag: 0x31, parts: MintedReceipts.essentials.map(\.der) + [rest]))
+    }
+
+    static let costly: [(what: String, make: @Sendable () throws -> [UInt8])] = [
+        ("a hundred thousand attributes", { try receipt(repeated(Attribute.text(2, "com.example.app").der, 100_000)) }),
+        ("a hundred thousand empty ones", { try receipt(repeated(Attribute(99, raw: []).der, 100_000)) }),
+        (
+            "two million bytes of object identifiers",
+            { try receipt(Attribute(98, raw: repeated([6, 1], 1_000_000)).der) }
+        ),
+        (
+            "5,000 purchases",
+            { try receipt(repeated(Attribute(17, raw: MintedReceipts.content().purchases[0].der).der, 5_000)) }
+        ),
+        ("a million levels", { repeated([0x30, 0x80], 1_000_000) }),
+        (
+            "a million levels of definite length",
+            {
+                // Each announces all that follows.
+                repeated([0x30, 0x84, 0x7F, 0xFF, 0xFF, 0xFF], 500_000)
+            }
+        ),
+        ("a tag of a million bytes", { [0x30, 0x84, 0, 0x0F, 0x42, 0x41, 0x1F] + repeated([0xFF], 1_000_000) }),
+        (
+            "a list of a hundred thousand entries",
+            {
+                Array("{".utf8) + (0..<100_000).flatMap { Array("\"k\($0)\" = \"v\";".utf8) } + Array("}".utf8)
+            }
+        ),
+    ]
+
+    // T11, T13
+    @Test("is read in the end, at 20 s of one core and 400 MB", arguments: costly.indices)
+    func budget(index: Int) async throws {
+        let (what, make) = Self.costly[index]
+        let folder = try Folder()
+        try folder.write("receipt.b64", MintedReceipts.base64(make()))
+        let running = try Running(["decode", "receipt.b64"], in: folder)
+        var (seconds, megabytes) = (0.0, 0)
+        while running.isRunning {
+            guard let usage = Usage(of: running.identifier) else { continue }
+            (seconds, megabytes) = (max(seconds, usage.seconds), max(megabytes, usage.megabytes))
+            if seconds > 60 { running.kill() }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(await running.end() == 1, "\(what): \(running.errors)")
+        let line = try JSONValue(reading: running.output.split(separator: 0x0A).first.map(Array.init) ?? [])
+        #expect(line["verified"] == .bool(false), "\(what)")
+        #expect(seconds < 20, "\(what)")
+        // AddressSanitizer keeps what was freed.
+        #expect(megabytes < 400 || Usage.isSanitized, "\(what)")
+    }
+}
+
+/// What a process has used until now, as Linux tells it.
+private struct Usage {
+    let seconds: Double
+    let megabytes: Int
+
+    init?(of process: Int32) {
+        func text(_ name: String) -> String {
+            (try? String(contentsOfFile: "/proc/\(process)/\(name)", encoding: .utf8)) ?? ""
+        }
+        guard let fields = text("stat").split(separator: ")").last?.split(separator: " "), fields.count > 12,
+            let user = Double(fields[11]), let system = Double(fields[12]),
+            let peak = text("status").firstMatch(of: /VmHWM:\s+(\d+) kB/), let kilobytes = Int(peak.1)
+        else { return nil }
+        seconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+        megabytes = kilobytes / 1_024
+    }
+
+    static let isSanitized =
+        ProcessInfo.processInfo.environment["ASAN_OPTIONS"] != nil || dlsym(nil, "__asan_init") != nil
+}

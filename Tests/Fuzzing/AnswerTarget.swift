@@ -1,0 +1,39 @@
+@testable import AppStore
+import Comparison
+import JSONReading
+@testable import Pipeline
+import Rendering
+import StoreTypes
+
+/// A document that somebody calls Apple's answer or notification.
+enum AnswerTarget {
+    private static let converter = DocumentConverter(tables: .bundled)
+
+    static func run(_ bytes: [UInt8]) {
+        _ = try? StatusScanner.scan(bytes)
+        if let object = try? JSONObject(bytes) {
+            _ = try? HistoryPage(object)
+            _ = try? StatusesAnswer(object)
+            _ = try? ExtensionResult(object)
+            _ = try? MassExtensionStatus(object)
+            _ = try? NotificationPage(object)
+        }
+        _ = try? ComparedAnswer(verifyReceipt: bytes)
+        _ = try? ComparedAnswer(history: [bytes], statuses: bytes)
+        if let camelCase = try? converter.camelCase(bytes) {
+            Rendered.isJSON(camelCase)
+            if let snakeCase = try? converter.snakeCase(camelCase) { Rendered.isJSON(snakeCase) }
+        }
+        if case .version1(let body)? = try? NotificationBody(bytes) { hasNoPassword(body.redacted) }
+    }
+
+    private static func hasNoPassword(_ text: String) {
+        let bytes = Array(text.utf8)
+        var scanner = JSONScanner()
+        let isObject: Void? = try? scanner.takeDocument(bytes.span) { member in
+            guard member.name.says("password", in: bytes.span) else { return }
+            require(bytes.span.holds("\"***\"", at: member.value.whole), "no password is stored")
+        }
+        require(isObject != nil, "what is stored of a notification is JSON")
+    }
+}

@@ -1,0 +1,28 @@
+/// T30: what is done with each input. Nothing that it calls may trap, hang or grow without bound; what must hold besides is
+/// asked by ``require(_:_:)``.
+struct FuzzTarget: Sendable {
+    let name: String
+    let body: @Sendable ([UInt8]) -> Void
+
+    static let all: [FuzzTarget] = [
+        FuzzTarget(name: "receipt", body: ReceiptTargets.receipt),
+        FuzzTarget(name: "attributes", body: ReceiptTargets.attributes),
+        FuzzTarget(name: "purchaseInfo", body: ReceiptTargets.purchaseInfo),
+        FuzzTarget(name: "base64", body: Base64Target.run),
+        FuzzTarget(name: "certificate", body: CertificateTarget.run),
+        FuzzTarget(name: "jws", body: SignedTextTargets.text),
+        FuzzTarget(name: "claims", body: SignedTextTargets.claims),
+        FuzzTarget(name: "answer", body: AnswerTarget.run),
+        FuzzTarget(name: "request", body: RequestTarget.run),
+        FuzzTarget(name: "json", body: JSONTarget.run),
+        FuzzTarget(name: "rows", body: RowsTarget.run),
+    ]
+
+    /// The one that the first argument names.
+    static let chosen = CommandLine.arguments.dropFirst().first.flatMap { name in all.first { $0.name == name } }
+}
+
+/// Ends the process, so that libFuzzer keeps the input, unless it holds.
+func require(_ holds: Bool, _ promise: @autoclosure () -> String) {
+    if !holds { fatalError("broken promise: \(promise())") }
+}

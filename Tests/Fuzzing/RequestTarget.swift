@@ -1,0 +1,36 @@
+import Foundation
+import Pipeline
+import ReceiptDecoding
+import StoreTypes
+
+/// The body of a verifyReceipt request: what we looked at must be what Apple gets to see.
+enum RequestTarget {
+    private static let secret = SharedSecret("pa\"ss\\w\u{1}é")
+
+    static func run(_ body: [UInt8]) {
+        for profile in ReceiptProfile.allCases {
+            guard let request = try? VerifyReceiptRequest(body: body, profile: profile) else { continue }
+            _ = request.hasBase64Text
+            for replacement in [nil, secret] {
+                let forwarded = request.forwardedBody(password: replacement)
+                let seen = FuzzTrust.made { try VerifyReceiptRequest(body: forwarded) }
+                require(seen.receiptText == request.receiptText, "the receipt that was inspected is forwarded")
+                require(
+                    seen.password == (replacement.map { .text($0) } ?? request.password), "the password is forwarded")
+                require(seen.excludesOldTransactions == request.excludesOldTransactions, "the wish is forwarded")
+                require(seen.forwardedBody(password: nil) == forwarded, "what is forwarded is not ambiguous")
+                agrees(forwarded, request, password: replacement)
+            }
+        }
+    }
+
+    /// Another reader of JSON sees the same.
+    private static func agrees(_ forwarded: [UInt8], _ request: VerifyReceiptRequest, password: SharedSecret?) {
+        guard let object = try? JSONSerialization.jsonObject(with: Data(forwarded)) as? [String: Any] else { return }
+        let receipt = (object["receipt-data"] as? String).map { Array($0.utf8) }
+        require(receipt == request.receiptText.reveal(), "Foundation reads the receipt that was inspected")
+        if let password {
+            require(object["password"] as? String == password.reveal(), "Foundation reads our password")
+        }
+    }
+}

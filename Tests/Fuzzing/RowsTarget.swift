@@ -1,0 +1,75 @@
+@testable import StoredRows
+
+/// CSV (behind a `c`) and JSON lines (behind anything else): the same rows however the bytes are cut into blocks.
+enum RowsTarget {
+    static func run(_ bytes: [UInt8]) {
+        guard let kind = bytes.first else { return }
+        let file = Array(bytes.dropFirst())
+        var limits = SourceLimits()
+        for (row, field) in [(1 << 20, 1 << 20), (64, 24)] {
+            (limits.row, limits.field) = (row, field)
+            limits.chunk = 4_096
+            let whole = outcome(of: file, isCSV: kind == UInt8(ascii: "c"), limits, cut: .max, batch: .max)
+            limits.chunk = 4
+            for cut in [1, 3, 7] {
+                let pieces = outcome(of: file, isCSV: kind == UInt8(ascii: "c"), limits, cut: cut, batch: cut)
+                require(pieces == whole, "the same rows in pieces of \(cut)")
+            }
+        }
+    }
+
+    private struct Outcome: Hashable {
+        var rows: [SourceRow] = []
+        var failure: SourceError.Code?
+    }
+
+    private static func outcome(
+        of file: [UInt8], isCSV: Bool, _ limits: SourceLimits, cut: Int, batch: Int
+    ) -> Outcome {
+        var outcome = Outcome()
+        do throws(SourceError) {
+            let stream = Pieces(bytes: file, size: cut)
+            var source: any RowSource =
+                if isCSV {
+                    try CSVSource(stream, options: SourceOptions(), limits: limits, at: nil)
+                } else {
+                    try JSONLinesSource(stream, options: SourceOptions(), limits: limits, at: nil)
+                }
+            while let rows = try source.next(maximumRows: batch, maximumBytes: .max) {
+                require(!rows.rows.isEmpty, "no batch is empty")
+                outcome.rows += rows.rows
+            }
+        } catch {
+            outcome.failure = error.code
+        }
+        return outcome
+    }
+
+    private struct Pieces: ByteStream {
+        let bytes: [UInt8]
+        let size: Int
+        var position = 0
+
+        var name: String { "fuzz" }
+
+        init(bytes: [UInt8], size: Int) {
+            self.bytes = bytes
+            self.size = size
+        }
+
+        mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(SourceError) -> Int {
+            let count = min(size, buffer.count, bytes.count - position)
+            buffer.copyBytes(from: bytes[position..<position + count])
+            position += count
+            return count
+        }
+
+        func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity {
+            SourceIdentity(kind: kind, size: nil, digest: "")
+        }
+
+        func comparison(
+            with earlier: SourceIdentity, as kind: SourceIdentity.Kind
+        ) throws(SourceError) -> SourceComparison { .same }
+    }
+}

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+"""Makes the seeds of the fuzz targets anew, under `Corpus/`: one simulated App Store, whose roots are in `Corpus/trust`,
+signs all of them. Its keys are thrown away, so a single signed seed cannot be remade.
+
+    Tests/Fuzzing/seeds.py --tool .build/release/receipt-bridge
+"""
+import argparse
+import base64
+import http.server
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+
+CORPUS = pathlib.Path(__file__).parent / "Corpus"
+LARGEST = 8_192
+
+
+def write(target, name, data):
+    data = data.encode() if isinstance(data, str) else data
+    if len(data) > LARGEST:
+        sys.exit(f"{target}/{name}: {len(data)} bytes")
+    (CORPUS / target).mkdir(parents=True, exist_ok=True)
+    (CORPUS / target / name).write_bytes(data)
+
+
+def post(url, body):
+    with urllib.request.urlopen(urllib.request.Request(url, json.dumps(body).encode()), timeout=30) as answer:
+        text = answer.read()
+        return json.loads(text) if text else None
+
+
+def listen(bodies):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            bodies.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *arguments):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}/"
+
+
+def notifications(store, events, version):
+    """What the simulated App Store tells of these events, body by body."""
+    bodies = []
+    urllib.request.urlopen(urllib.request.Request(f"{store}/notifications/targets", method="DELETE"), timeout=30).read()
+    post(f"{store}/notifications/targets", {"url": listen(bodies), "version": version})
+    told = sum(len(event["notifications"]) for name in events for event in post(f"{store}/events", {"event": name})["events"])
+    until = time.monotonic() + 30
+    while len(bodies) < told and time.monotonic() < until:
+        time.sleep(0.1)
+    return bodies
+
+
+def claims(jws):
+    segment = jws.split(".")[1]
+    return base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4))
+
+
+def payload(der):
+    """The content of a PKCS#7 container: the first OCTET STRING behind the name of `data`."""
+    place = der.index(bytes.fromhex("06092a864886f70d010701")) + 11
+    for _ in range(2):  # [0], OCTET STRING
+        first = der[place + 1]
+        length, place = (first, place + 2) if first < 128 else (
+            int.from_bytes(der[place + 2:place + 2 + first - 128], "big"), place + 2 + first - 128)
+    return der[place:place + length]
+
+
+def signed(state, store):
+    shutil.copytree(state / "roots", CORPUS / "trust/roots")
+    shutil.copytree(state / "intermediates", CORPUS / "trust/intermediates")
+    receipts = [json.loads(line) for line in (state / "receipts.jsonl").open()]
+    decoded = sorted(((base64.b64decode(row["receipt"]), row["environment"]) for row in receipts), key=lambda row: len(row[0]))
+    for style, is_of_style in [("app", lambda der: der[0] == 0x30), ("transaction", lambda der: der[0] == 0x7B)]:
+        for environment in ["Production", "Sandbox"]:
+            found = [der for der, where in decoded if where == environment and is_of_style(der)]
+            for number, der in enumerate([found[0], found[len(found) // 2]]):
+                write("receipt", f"{style}-{environment}-{number}", der)
+                if style == "app":
+                    write("attributes", f"{environment}-{number}", payload(der))
+                else:
+                    info = re.search(rb'"purchase-info" = "([^"]*)"', der)[1]
+                    write("purchaseInfo", f"{environment}-{number}", base64.b64decode(info))
+    second = notifications(store, ["autoRenewOff", "refund", "buyConsumable", "renew"], 2)
+    first = notifications(store, ["autoRenewOn", "billingFailure"], 1)
+    for number, body in enumerate(second):
+        document = json.loads(claims(body["signedPayload"]))
+        data = document["data"]
+        kind = document["notificationType"]
+        write("jws", f"transaction-{number}", data["signedTransactionInfo"])
+        write("claims", f"transaction-{number}", claims(data["signedTransactionInfo"]))
+        if "signedRenewalInfo" in data:
+            write("jws", f"renewal-{number}", data["signedRenewalInfo"])
+            write("claims", f"renewal-{number}", claims(data["signedRenewalInfo"]))
+        for name in ["signedTransactionInfo", "signedRenewalInfo"]:
+            if name in data:
+                data[name] = "eyJh.eyJi.c2ln"
+        write("claims", f"notification-{kind}", json.dumps(document))
+    write("answer", "notification-2", json.dumps({"signedPayload": "eyJh.eyJi.c2ln"}))
+    for number, body in enumerate(first[:2]):
+        unified = body.get("unified_receipt", {})
+        unified["latest_receipt"] = "MIIB"
+        for name in ["latest_receipt_info", "pending_renewal_info"]:
+            unified[name] = unified.get(name, [])[:1]
+        write("answer", f"notification-1-{number}", json.dumps(body))
+
+
+def synthetic():
+    text = "eyJh.eyJi.c2ln"
+    write("answer", "history", json.dumps({
+        "revision": "1795262400000_7", "bundleId": "com.example.app", "appAppleId": 1234567890,
+        "environment": "Production", "hasMore": False, "signedTransactions": [text, text]}))
+    write("answer", "statuses", json.dumps({
+        "environment": "Sandbox", "bundleId": "com.example.app", "data": [{
+            "subscriptionGroupIdentifier": "20000001", "lastTransactions": [{
+                "originalTransactionId": "2000000000000301", "status": 1, "signedTransactionInfo": text,
+                "signedRenewalInfo": text}]}]}))
+    write("answer", "notificationHistory", json.dumps({
+        "paginationToken": "t", "hasMore": True, "notificationHistory": [{
+            "signedPayload": text, "sendAttempts": [{"attemptDate": 1795262400000, "sendAttemptResult": "SUCCESS"}]}]}))
+    write("answer", "refused", '{"errorCode":4040010,"errorMessage":"Transaction id not found."}')
+    write("answer", "extension", json.dumps({
+        "originalTransactionId": "1", "webOrderLineItemId": "2", "success": True, "effectiveDate": 1795262400000,
+        "requestIdentifier": "u", "complete": True, "completeDate": 1, "succeededCount": 2, "failedCount": 0}))
+    write("answer", "verifyReceipt", '{"status":"21002","is_retryable":1,"is-retryable":"true","status":21005}')
+    write("answer", "pair", json.dumps({
+        "verifyReceipt": {"status": 0, "environment": "Production", "latest_receipt_info": [
+            {"product_id": "a", "transaction_id": "1", "original_transaction_id": "1", "quantity": "1",
+             "purchase_date_ms": "1795262400000", "expires_date_ms": "1795262500000"}]},
+        "history": {"environment": "Production", "signedTransactions": [
+            {"transactionId": "1", "originalTransactionId": "1", "productId": "a", "purchaseDate": 1795262400000}]},
+        "statuses": {"data": []}}))
+    requests = {
+        "plain": '{"receipt-data":"MIIBAA==","password":"secret","exclude-old-transactions":true}',
+        "twice": '{"receipt-data":"MIIB","receipt-data":"MIIC","password":null,"password":"b"}',
+        "escaped": '{"receipt\\u002ddata":"MII\\/\\u002b=","p\\u0061ssword":"a\\"b","\\ud83d\\ude00":1}',
+        "mark": '\ufeff{"receipt-data":"ewoJInNpZ25hdHVyZSIgPSAiIjsKfQ==\\n"}',
+        "numbers": '{"a":[-0.0,1E+9,1e400,{"b":[[],{}]}],"receipt-data":1,"password":[1]}',
+        "mangled": '{ "receipt-data" : "MIIB AA\\r\\n" ,"password":"" }',
+    }
+    for name, body in requests.items():
+        write("request", name, body)
+    write("json", "nested", '{"a":' + "[" * 63 + "]" * 63 + "}")
+    write("json", "scalars", '{"":null,"t":true,"f":false,"n":-12.5e-3,"s":"\\b\\f\\n\\r\\t\\/\\\\\\""}')
+    texts = {
+        "plain": "MIIBAA==", "folded": "MIIB\r\nAA==", "urlSafe": "MII-_w", "percent": "MII%2BAA%3D%3D",
+        "hexadecimal": "<3082 0100>", "dataURL": "data:application/octet-stream;base64,MIIBAA==",
+        "unity": '{"Store":"AppleAppStore","TransactionID":"1","Payload":"MIIBAA=="}',
+        "answer": '{"status":0,"latest_receipt":"MIIBAA\\u003d\\u003d","in_app":[{"transaction_id":"1"}]}',
+        "double": base64.b64encode(b"MIIBAA==").decode(), "jws": text, "blanks": "MIIB AAA ",
+        "list": '{"signature" = "AA=="; "purchase-info" = "eyJhIiA9ICJiIjt9"; pod = 43;}',
+    }
+    for name, content in texts.items():
+        write("base64", name, content)
+    tables = {
+        "plain": "id,receipt\n1,MIIB\n2,MIIC\n", "quoted": 'id;receipt\r\n"a;""b";"MI\nIB"\r\n"broken"x;MIIC\r\n',
+        "tabs": "receipt\tid\nMIIB\t1\nMIIC", "open": '\ufeffid,receipt\n1,"MIIB\n2,MIIC\n',
+        "blank": "receipt\n\n\r\nMIIB,MIIC\n,\n",
+    }
+    for name, content in tables.items():
+        write("rows", f"{name}.csv", "c" + content)
+    write("rows", "plain.jsonl", 'j{"id":"1","receipt":"MIIB"}\n\n{"id":2,"receipt-data":null}\r\n{"receipt":"\\u0041"\n{}')
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--tool", required=True, help="the receipt-bridge binary")
+    tool = options.parse_args().tool
+    shutil.rmtree(CORPUS, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as folder:
+        state = pathlib.Path(folder)
+        simulator = subprocess.Popen(
+            [tool, "simulate", "--state", folder, "--listen", "127.0.0.1:0", "--customers", "24", "--seed", "7",
+             "--clock", "2026-11-21T12:00:00Z"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        try:
+            store = next(word for line in simulator.stdout for word in line.split() if word.startswith("http://"))
+            signed(state, store)
+        finally:
+            simulator.terminate()
+            simulator.wait()
+    synthetic()
+    print(sum(1 for path in CORPUS.rglob("*") if path.is_file()), "files")
+
+
+main()

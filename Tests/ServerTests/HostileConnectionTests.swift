@@ -1,0 +1,74 @@
+import Simulator
+import TestSupport
+import Testing
+
+/// T20, what is not in `ServerTests`: clients that cost more than they ask.
+@Suite("A client that is up to no good")
+struct HostileConnectionTests {
+    private func status(_ answer: RawConnection.Answer?) throws -> Int64? {
+        try JSONValue(reading: answer?.body ?? [])["status"]?.integer
+    }
+
+    // T20
+    @Test("may open a thousand connections and say nothing, or half a request, on each: others are answered")
+    func idle() async throws {
+        try await Proxy.serving { proxy in
+            var idle: [RawConnection] = []
+            for number in 0..<1_000 {
+                let connection = try proxy.connect()
+                if number % 2 == 1 {
+                    try await connection.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Le")
+                }
+                idle.append(connection)
+            }
+            let body = try proxy.question()
+            for _ in 0..<5 {
+                #expect(try status(try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))) == 0)
+            }
+            #expect(idle.count == 1_000)
+        }
+    }
+
+    // T20
+    @Test("may send a body byte by byte, each in a chunk of its own: it is read as any other")
+    func crumbs() async throws {
+        try await Proxy.serving { proxy in
+            let body = try proxy.question()
+            let head = "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+            let chunks = body.flatMap { Array("1\r\n".utf8) + [$0] + Array("\r\n".utf8) } + Array("0\r\n\r\n".utf8)
+            #expect(try status(try await proxy.send(Array(head.utf8) + chunks)) == 0)
+        }
+    }
+
+    static let bombs: [(what: String, text: String)] = [
+        ("a chunk that announces 2^63 bytes", "7fffffffffffffff\r\nx"),
+        ("a chunk of -1 bytes", "-1\r\nx\r\n0\r\n\r\n"),
+        ("a chunk of no number", "x\r\nx\r\n0\r\n\r\n"),
+        ("a line break in the chunk's number", "1\n\r\nx\r\n0\r\n\r\n"),
+        ("a thousand trailers", "0\r\n" + String(repeating: "a: b\r\n", count: 1_000) + "\r\n"),
+        ("a trailer of 100,000 bytes", "0\r\na: " + String(repeating: "b", count: 100_000) + "\r\n\r\n"),
+    ]
+
+    // T20
+    @Test("that sends such a body is cut off or told what is wrong, and nobody is asked about it", arguments: bombs)
+    func bomb(what: String, text: String) async throws {
+        try await Proxy.serving { proxy in
+            let connection = try proxy.connect()
+            try? await connection.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+            try? await connection.send(text)
+            connection.leaveOffSending()
+            var answers: [RawConnection.Answer] = []
+            do {
+                while let answer = try await connection.answer() { answers.append(answer) }
+            } catch is RawConnection.Failure {}
+            for answer in answers {
+                let verdict = try? status(answer)
+                #expect(answer.status >= 400 || verdict == 21002, "\(what): \(answer.status) \(answer.text)")
+            }
+            #expect(proxy.store.requests.total == 0)
+            #expect(
+                try status(
+                    try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))) == 0)
+        }
+    }
+}
