@@ -9,7 +9,7 @@ import Shadowing
 /// Of whom it was nothing is written down, so that everybody's goes; it is read again when it is asked for.
 struct ErasureWatch: Service {
     let store: BridgeStore
-    let pipelines: Pipelines
+    let live: LiveParts
     let shadow: Shadow?
     let logger: Logger
 
@@ -22,7 +22,7 @@ struct ErasureWatch: Service {
                 do throws(LedgerError) {
                     let now = try await store.lastErasure()
                     guard now != last else { continue }
-                    try pipelines.forgetCustomers(in: store)
+                    try live.now.pipelines.forgetCustomers(in: store)
                     shadow?.forgetPairs()
                     last = now
                     logger.notice("a customer was erased from the store; what was in memory is forgotten")

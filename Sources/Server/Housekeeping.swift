@@ -7,7 +7,7 @@ package import StoreTypes
 /// Deletes from the store what was there long enough: a while after the start, then every hour.
 package struct Housekeeping: Service {
     private let store: BridgeStore
-    private let retention: Retention
+    private let retention: @Sendable () -> Retention
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
     private let sleep: @Sendable (Duration) async throws -> Void
@@ -20,10 +20,12 @@ package struct Housekeeping: Service {
     private static let minimumPause = Duration.milliseconds(50)
 
     /// - Parameters:
+    ///   - retention: as it is configured now.
     ///   - now: the clock.
     ///   - sleep: passes the time; throws when the process is asked to stop.
     package init(
-        store: BridgeStore, retention: Retention, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
+        store: BridgeStore, retention: @escaping @Sendable () -> Retention, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.store = store
@@ -49,7 +51,7 @@ package struct Housekeeping: Service {
 
     private func sweep() async {
         do throws(LedgerError) {
-            let deleted = try await store.expire(retention, at: now()) { time in
+            let deleted = try await store.expire(retention(), at: now()) { time in
                 (try? await sleep(max(Self.minimumPause, time * (Self.share - 1)))) != nil
             }
             guard !deleted.isEmpty else { return }
