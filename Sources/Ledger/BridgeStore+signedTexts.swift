@@ -11,14 +11,31 @@ extension BridgeStore {
     /// Headers, each once; signed texts inside notifications, each once. What rows of former versions hold stays as it
     /// is.
     static func addSignedTexts(_ db: Database) throws {
+        let ofTheirs = "originalTransactionId = old.originalTransactionId"
+        let ofTheirRecords =
+            "transactionId IN (SELECT transactionId FROM transactionRecord WHERE \(ofTheirs) AND app = old.app)"
         try db.execute(
             sql: """
                 CREATE TABLE signedHeader (id INTEGER PRIMARY KEY, text BLOB NOT NULL);
                 CREATE TABLE notificationPart (id INTEGER PRIMARY KEY, text BLOB NOT NULL);
-                CREATE TRIGGER partsOfNotification AFTER DELETE ON notification BEGIN
+                CREATE TRIGGER partsOfNotification BEFORE DELETE ON notification BEGIN
+                    \(returned("transactionRecord", "text", ofTheirs))
+                    \(returned("supersededTransaction", "text", ofTheirRecords))
+                    \(returned("subscription", "renewal", ofTheirs))
                     DELETE FROM notificationPart WHERE id BETWEEN 4 * old.id AND 4 * old.id + 3;
                 END;
                 """)
+    }
+
+    /// Records outlive the notification that told of them: its parts become theirs.
+    private static func returned(_ table: String, _ column: String, _ condition: String) -> String {
+        let part = "notificationPart.id BETWEEN 4 * old.id AND 4 * old.id + 3"
+        let isMeant = "hex(\(table).\(column)) = '02' || printf('%016X', notificationPart.id)"
+        return """
+            UPDATE \(table) SET \(column) = (SELECT text FROM notificationPart WHERE \(part) AND \(isMeant))
+            WHERE \(condition) AND app = old.app AND length(\(column)) = 9
+            AND EXISTS (SELECT 1 FROM notificationPart WHERE \(part) AND \(isMeant));
+            """
     }
 
     // MARK: - Into the store
@@ -40,6 +57,11 @@ extension BridgeStore {
         var (transaction, renewal): (NotificationTexts.Record?, NotificationTexts.Record?)
         if let text = news.transaction?.text { transaction = (text, await stored(text)) }
         if let text = news.renewal?.text { renewal = (text, await stored(text)) }
+        // What goes with a notification is found by the purchase that it is about.
+        let original = news.originalTransactionId
+        guard news.transaction.map({ $0.originalTransactionId == original }) ?? true,
+            news.renewal.map({ $0.originalTransactionId == original }) ?? true
+        else { return NotificationTexts(raw: notification.text, transaction: transaction, renewal: renewal) }
         guard notification.version == 2, let text = CompactText(notification.text),
             let header = await number(of: text.header)
         else { return NotificationTexts(raw: notification.text, transaction: transaction, renewal: renewal) }

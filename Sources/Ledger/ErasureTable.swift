@@ -13,6 +13,7 @@ package struct ErasureTable: Sendable {
     package static let erased: [ErasureTable] = [
         .init(deliveries, "deliveries", "notification IN (\(theirNotifications))"),
         .init("unusualBody", "bodies", "notification IN (\(theirNotifications))"),
+        .init("notificationPart", "notificationParts", "id / 4 IN (\(theirNotifications))"),
         .init("notification", "notifications", "id IN (\(theirNotifications))"),
         .init("supersededTransaction", "supersededTransactions", "transactionId IN \(ids) AND app = :app"),
         .init("transactionRecord", "transactions", "transactionId IN \(ids) AND app = :app"),
@@ -24,6 +25,12 @@ package struct ErasureTable: Sendable {
         .init("refundSweep", "refundSweeps", "identifier IN \(ids) AND app = :app"),
         .init("renewalExtension", "renewalExtensions", "originalTransactionId IN \(ids) AND app = :app"),
         .init("learntIdentifiers", "learntIdentifiers", "hex(receipt) IN \(list("learnt"))"),
+        .init(
+            "lastGood", "lastGoodAnswers",
+            """
+            app = :app AND EXISTS (
+                SELECT 1 FROM json_each(:ids) WHERE instr(' ' || originals || ' ', ' ' || value || ' '))
+            """),
         .init("differenceExample", "comparisonExamples", "rowid IN \(list("examples"))"),
     ]
 
@@ -34,6 +41,7 @@ package struct ErasureTable: Sendable {
         "comparison": "counts",
         "difference": "counts; its examples go",
         "refundOutput": "the length of a file",
+        "signedHeader": "the App Store's certificates",
         "erasure": "that somebody was erased, not who",
     ]
 
