@@ -32,12 +32,14 @@ package struct VerifyReceiptClient: Sendable {
             return .outage(UpstreamFailure(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)"))
         }
         let begin = ContinuousClock.now
-        let reply = await ask(url, body, timeout)
+        let reply = await ask(url, body, timeout, isRepetition: isRepetition)
         counts?.exchanged(with: nil, environment, UpstreamOutcome(reply), after: .now - begin)
         return reply
     }
 
-    private func ask(_ url: HTTPURL, _ body: [UInt8], _ timeout: Duration) async -> VerifyReceiptReply {
+    private func ask(
+        _ url: HTTPURL, _ body: [UInt8], _ timeout: Duration, isRepetition: Bool
+    ) async -> VerifyReceiptReply {
         do throws(TransportError) {
             var request = try HTTPRequest(
                 method: .post, url: url, headers: ["Content-Type": "application/json"], body: body, timeout: timeout,

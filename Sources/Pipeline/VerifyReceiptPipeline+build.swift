@@ -109,6 +109,7 @@ extension Pipelines {
         verifyReceipt.memory?.forgetAll()
         verifyReceipt.stored?.forgetAll()
         verifyReceipt.serverAPI?.forgetAll()
+        verifyReceipt.lastGood?.forgetAll()
         try verifyReceipt.lessons.reload(from: store)
     }
 }

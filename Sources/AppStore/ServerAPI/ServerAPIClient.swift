@@ -103,7 +103,7 @@ package struct ServerAPIClient: Sendable {
         guard remaining > .zero else { throw ServerAPIError(.deadline, at: base.host, "the time for this is over") }
         let begin = ContinuousClock.now
         do throws(ServerAPIError) {
-            let answer = try await answer(to: call, from: base, token, remaining)
+            let answer = try await answer(to: call, from: base, token, remaining, isRepetition: isRepetition)
             parts.counts?.exchanged(with: call.endpoint, environment, .answered, after: .now - begin)
             return answer
         } catch {
@@ -118,7 +118,8 @@ package struct ServerAPIClient: Sendable {
     }
 
     private func answer(
-        to call: ServerAPICall, from base: HTTPURL, _ token: ProviderToken, _ remaining: Duration
+        to call: ServerAPICall, from base: HTTPURL, _ token: ProviderToken, _ remaining: Duration,
+        isRepetition: Bool
     ) async throws(ServerAPIError) -> JSONObject? {
         let response: HTTPResponse
         do throws(TransportError) {

@@ -55,6 +55,9 @@ final class LastGoodAnswers: Sendable {
 
     // MARK: - Keeping
 
+    /// What was written down is written down again when it is heard.
+    func forgetAll() { recent.forgetAll() }
+
     /// Returns at once.
     ///
     /// - Parameter environment: that Apple answered from.
