@@ -23,6 +23,8 @@ final class ReplayWatch: Sendable {
     private let count = Atomic<Int64>(0)
     private let lines = OncePerMinute<LedgerScope>()
 
+    func forgetAll() { users.forgetAll() }
+
     /// Whether one of the receipt's purchases was another user's before; what is nobody's yet is this one's from now on.
     func sees(_ keys: LookupKeys, in scope: LedgerScope, of user: Redacted<String>, at now: Timestamp, logger: Logger)
         -> Bool

@@ -44,6 +44,7 @@ package struct SettingsChanges: Sendable, Hashable {
             ("limits.requestSeconds", { $0.limits.requestSeconds }),
             ("trustedProxies", { $0.trustedProxies }),
             ("userHeader", { $0.userHeader }),
+            ("retention", { $0.retention }),
         ]
     }
 
