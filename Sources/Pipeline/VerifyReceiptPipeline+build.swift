@@ -70,7 +70,8 @@ package struct Pipelines: Sendable {
                     StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
                 },
             lastGood: store.flatMap { LastGoodAnswers(settings, store: $0, lessons, logger) },
-            lessons: lessons, renderer: AnswerRenderer(tables: tables), counts: counts, countedApps: countedApps,
+            lessons: lessons, replays: former?.verifyReceipt.replays ?? ReplayWatch(),
+            renderer: AnswerRenderer(tables: tables), counts: counts, countedApps: countedApps,
             deadline: settings.deadline, now: now, sleep: sleep, logger: logger)
         customerView = CustomerViewPipeline(
             decoder: decoder, verifier: verifier, apps: apps, serverAPI: serverAPI, revocations: revocations,
@@ -110,6 +111,7 @@ extension Pipelines {
         verifyReceipt.stored?.forgetAll()
         verifyReceipt.serverAPI?.forgetAll()
         verifyReceipt.lastGood?.forgetAll()
+        verifyReceipt.replays.forgetAll()
         try verifyReceipt.lessons.reload(from: store)
     }
 }

@@ -17,6 +17,7 @@ package struct VerifyReceiptPipeline: Sendable {
     /// Nil where Apple's answers are not kept.
     let lastGood: LastGoodAnswers?
     let lessons: AppleLessons
+    let replays: ReplayWatch
     /// Nil where no app is answered from the store first.
     let memory: AnswerMemory?
     package let counts: BridgeCounts
@@ -40,8 +41,8 @@ package struct VerifyReceiptPipeline: Sendable {
     ///   - sleep: passes the time before a renewal that is due is asked for once more.
     init(
         decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, serverAPI: ServerAPISource?,
-        stored: StoredSource?, lastGood: LastGoodAnswers?, lessons: AppleLessons, renderer: AnswerRenderer,
-        counts: BridgeCounts, countedApps: CountedApps, deadline: Duration,
+        stored: StoredSource?, lastGood: LastGoodAnswers?, lessons: AppleLessons, replays: ReplayWatch,
+        renderer: AnswerRenderer, counts: BridgeCounts, countedApps: CountedApps, deadline: Duration,
         now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async -> Void, logger: Logger
     ) {
         self.decoder = decoder
@@ -55,6 +56,7 @@ package struct VerifyReceiptPipeline: Sendable {
         self.countedApps = countedApps
         probe = RepairProbe(decoder: decoder, counts: counts)
         self.lessons = lessons
+        self.replays = replays
         self.renderer = renderer
         self.deadline = deadline
         self.now = now
@@ -70,6 +72,8 @@ package struct VerifyReceiptPipeline: Sendable {
         package var priority = HourlyBudget.Priority.live
         /// Nothing of moments ago will do.
         package var isFresh = false
+        /// Who asks, where the caller says so.
+        package var user: Redacted<String>?
 
         package init(
             sources: [AnswerSource]? = nil, priority: HourlyBudget.Priority = .live, isFresh: Bool = false
@@ -102,7 +106,8 @@ package struct VerifyReceiptPipeline: Sendable {
     package func count(_ reply: PipelineReply) { countedApps[reply.claimedApp].answered(reply) }
 
     private func reply(to body: [UInt8], on route: AppleWalk.Route, _ manner: Manner) async -> PipelineReply {
-        let memoryKey = manner.sources == nil && memory != nil ? AnswerMemory.key(body, route) : nil
+        let memoryKey =
+            manner.sources == nil && manner.user == nil && memory != nil ? AnswerMemory.key(body, route) : nil
         if let memoryKey {
             let reply = await remembered(memoryKey)
             counts.answerMemory.add((reply == nil ? HitLabel.miss : .hit).rawValue)
@@ -128,6 +133,10 @@ package struct VerifyReceiptPipeline: Sendable {
         case .refused(let status):
             return PipelineReply(.failure(status), source: .receipt, environment: sighting.environment(on: route))
         case .app(let app):
+            if isRefusedReplay(sighting, of: app, manner) {
+                return PipelineReply(
+                    .failure(.notAuthentic), source: .receipt, environment: sighting.environment(on: route))
+            }
             var reply = await Visit(
                 request: request, route: route, sighting: sighting, app: app, manner: manner,
                 memoryKey: memoryKey, now: now(), deadline: RequestDeadline(deadline), pipeline: self
@@ -136,6 +145,14 @@ package struct VerifyReceiptPipeline: Sendable {
             reply.claimedApp = app.bundleId
             return reply
         }
+    }
+
+    private func isRefusedReplay(_ sighting: Sighting, of app: AppSettings, _ manner: Manner) -> Bool {
+        guard let user = manner.user, app.replay != .off, case .authentic(let receipt) = sighting else { return false }
+        let isReplay = replays.sees(
+            receipt.contents.lookupKeys, in: LedgerScope(bundleId: receipt.bundleId, environment: receipt.environment),
+            of: user, at: now(), logger: logger)
+        return isReplay && app.replay == .refuse
     }
 
     /// What the same request was answered with before, where the store still says the same.

@@ -5,8 +5,7 @@ extension BridgeServer {
     /// Of old clients and the App Store; of everybody else for bearers of a token.
     func publicRouter(_ presence: ClientPresence) -> Router<BridgeContext> {
         let router = watchedRouter()
-        VerifyReceiptController(live: live, shadow: shadow, presence: presence).addRoutes(
-            to: router)
+        VerifyReceiptController(live: live, shadow: shadow, clients: clients, presence: presence).addRoutes(to: router)
         NotificationController(live: live).addRoutes(to: router)
         HealthController(view: view, gate: gate(.public)).addRoutes(to: router)
         addGatedRoutes(of: .public, presence, to: router)
@@ -31,7 +30,9 @@ extension BridgeServer {
         of listener: TokenGate.Listener, _ presence: ClientPresence, to router: Router<BridgeContext>
     ) {
         let gate = gate(listener)
-        CustomerViewController(live: live, gate: gate, presence: presence).addRoutes(to: router)
+        CustomerViewController(
+            live: live, gate: gate, presence: presence, clients: listener == .public ? clients : nil
+        ).addRoutes(to: router)
         ComparisonsController(shadow: shadow, gate: gate).addRoutes(to: router)
         MetricsController(metrics: BridgeMetrics(view: view), gate: gate).addRoutes(to: router)
         StatusController(view: view, gate: gate).addRoutes(to: router)

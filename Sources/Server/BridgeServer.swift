@@ -18,6 +18,7 @@ package struct BridgeServer: Service {
     let version: String
     let requests: RequestCounts
     let state: ServingState
+    let clients: ClientGuard
     let logger: Logger
     private let onListening: @Sendable (_ port: Int) async -> Void
 
@@ -43,6 +44,7 @@ package struct BridgeServer: Service {
         self.requests = requests
         self.state = state
         self.logger = logger
+        clients = ClientGuard(logger: logger)
         self.onListening = onListening
     }
 
@@ -87,8 +89,9 @@ package struct BridgeServer: Service {
         let presence = ClientPresence()
         return Application(
             router: publicRouter(presence),
-            server: server(presence),
-            configuration: configuration(settings.listen),
+            server: server(presence, clients),
+            configuration: configuration(
+                settings.listen, MaximumAvailableConnections(Int(settings.limits.connections))),
             onServerRunning: { channel in
                 for await _ in operations {}
                 guard !Task.isCancelled else { return }
@@ -102,14 +105,16 @@ package struct BridgeServer: Service {
         let presence = ClientPresence()
         return Application(
             router: operationsRouter(presence),
-            server: server(presence),
+            server: server(presence, nil),
             configuration: configuration(live.now.settings.operationsListen),
             onServerRunning: { _ in onListening() },
             logger: logger)
     }
 
-    private func server(_ presence: ClientPresence) -> HTTPServerBuilder {
-        HTTPServerBuilder { responder in
+    /// - Parameter clients: nil where nobody is counted.
+    private func server(_ presence: ClientPresence, _ clients: ClientGuard?) -> HTTPServerBuilder {
+        let gate = ConnectionGate(live: live, clients: clients)
+        return HTTPServerBuilder { responder in
             ReceiptChannel(
                 base: HTTP1Channel(
                     responder: responder,
@@ -117,11 +122,15 @@ package struct BridgeServer: Service {
                         idleTimeout: .seconds(60),
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
-                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes)
+                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate)
         }
     }
 
-    private func configuration(_ address: Settings.Address) -> ApplicationConfiguration {
-        ApplicationConfiguration(address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024)
+    private func configuration(
+        _ address: Settings.Address, _ connections: MaximumAvailableConnections? = nil
+    ) -> ApplicationConfiguration {
+        ApplicationConfiguration(
+            address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024,
+            availableConnectionsDelegate: connections)
     }
 }
