@@ -331,7 +331,7 @@ extension VerifyReceiptPipeline {
             do throws(ServerAPIError) {
                 let records = try await pipeline.serverAPI?.records(
                     for: keys, bundleId: receipt.bundleId, environment: receipt.environment,
-                    priority: manner.priority)
+                    priority: manner.priority, within: share(before: (manner.sources ?? app.answer)[...]))
                 return records.map(testers.contains)
             } catch {
                 return error.isUnknownTransaction ? false : nil
