@@ -35,7 +35,8 @@ package struct VerifyReceiptPipeline: Sendable {
     ///   - sleep: passes the time before a renewal that is due is asked for once more.
     init(
         decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, serverAPI: ServerAPISource?,
-        stored: StoredSource?, lastGood: LastGoodAnswers?, lessons: AppleLessons, renderer: AnswerRenderer, deadline: Duration,
+        stored: StoredSource?, lastGood: LastGoodAnswers?, lessons: AppleLessons, renderer: AnswerRenderer,
+        deadline: Duration,
         now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async -> Void, logger: Logger
     ) {
         self.decoder = decoder
