@@ -39,6 +39,7 @@ package struct SettingsChanges: Sendable, Hashable {
             ("lastGood", { $0.lastGood }),
             ("mappings", { $0.mappings }),
             ("tokens", { $0.tokens }),
+            ("retention", { $0.retention }),
         ]
     }
 
