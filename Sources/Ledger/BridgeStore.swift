@@ -97,8 +97,8 @@ package final class BridgeStore: Sendable {
         layout.registerMigration("extensions", migrate: addExtensions)
         layout.registerMigration("refunds", migrate: addRefunds)
         layout.registerMigration("forwarding", migrate: addForwarding)
-        layout.registerMigration("lastGood", migrate: addLastGood)
         layout.registerMigration("erasure", migrate: addErasure)
+        layout.registerMigration("lastGood", migrate: addLastGood)
         layout.registerMigration("signedTexts", migrate: addSignedTexts)
         return layout
     }

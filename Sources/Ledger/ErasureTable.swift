@@ -29,7 +29,7 @@ package struct ErasureTable: Sendable {
             "lastGood", "lastGoodAnswers",
             """
             app = :app AND EXISTS (
-                SELECT 1 FROM json_each(:ids) WHERE instr(' ' || originals || ' ', ' ' || value || ' '))
+                SELECT 1 FROM json_each(:ids) AS id WHERE instr(' ' || originals || ' ', ' ' || id.value || ' ') > 0)
             """),
         .init("differenceExample", "comparisonExamples", "rowid IN \(list("examples"))"),
     ]

@@ -94,10 +94,12 @@ package struct Pipelines: Sendable {
             RecordKeeper(store: store, logger: logger, now: now) { changes.note($0, in: $1) }
         }
         let lessons = AppleLessons(revocations: RevocationMemory(keeper: keeper, counts: counts), keeper: keeper)
-        do throws(LedgerError) {
-            if let store { try lessons.load(from: store) }
-        } catch {
-            logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
+        store?.whenOpen { [weak store] in
+            do throws(LedgerError) {
+                if let store { try lessons.load(from: store) }
+            } catch {
+                logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
+            }
         }
         return lessons
     }

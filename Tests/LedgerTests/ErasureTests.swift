@@ -101,6 +101,11 @@ struct ErasureTests {
         try await store.keep(
             learnt: LookupKeys(originalTransactionIds: [original], transactionIds: ["\(prefix)9"]),
             of: Array("\(prefix)-digest".utf8), at: Self.now)
+        _ = try await store.keep(
+            LastGoodRow(
+                question: Array("\(prefix)-question".utf8), status: 0,
+                body: Array("{\"original_transaction_id\":\"\(original)\"}".utf8), latestReceipt: nil,
+                digest: [1], originals: ["1\(prefix)", original]), of: scope, at: Self.now)
         try await store.keep(
             revoked: [
                 RevocationRow(
@@ -191,7 +196,7 @@ struct ErasureTests {
             erasure.kinds.map { "\($0.name) \($0.count)" } == [
                 "deliveries 2", "bodies 2", "notifications 4", "supersededTransactions 3", "transactions 2",
                 "subscriptions 1", "companions 1", "customers 1", "revocations 2", "refunds 1", "refundSweeps 1",
-                "renewalExtensions 1", "learntIdentifiers 1", "comparisonExamples 1",
+                "renewalExtensions 1", "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1",
             ])
         #expect(erasure.waitingDeliveries == 2)
         try await store.rewrite()

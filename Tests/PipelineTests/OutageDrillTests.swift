@@ -1,4 +1,5 @@
 import AppStore
+import Cryptography
 import GRDB
 import Ledger
 import Logging

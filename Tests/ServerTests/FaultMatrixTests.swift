@@ -1,4 +1,5 @@
 import AppStore
+import Cryptography
 import HTTPTestServer
 import Ledger
 import Logging

@@ -104,12 +104,16 @@ final class LastGoodAnswers: Sendable {
         }
         guard isDue else { return }
         defer { sizes.withLock { $0.isSweeping = false } }
-        var total = try await store.lastGoodUsage().bytes
-        // A tenth less, so that not every answer has to make room.
-        let goal = total > limit ? limit / 10 * 9 : limit
-        while try await store.forgetLastGood(before: oldest(at: now), downTo: goal) {}
-        total = try await store.lastGoodUsage().bytes
-        sizes.withLock { [total] in $0.total = total }
+        var total: Int
+        // Others may have been kept in the meantime.
+        repeat {
+            total = try await store.lastGoodUsage().bytes
+            // A tenth less, so that not every answer has to make room.
+            let goal = total > limit ? limit / 10 * 9 : limit
+            while try await store.forgetLastGood(before: oldest(at: now), downTo: goal) {}
+            total = try await store.lastGoodUsage().bytes
+            sizes.withLock { [total] in $0.total = total }
+        } while total > limit
     }
 
     private func oldest(at now: Timestamp) -> Timestamp {

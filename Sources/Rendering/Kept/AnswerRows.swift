@@ -10,10 +10,13 @@ enum AnswerRows {
         let root = Members(of: 0, in: outline)
         if let receipt = root.place("receipt") {
             let members = Members(of: receipt, in: outline)
-            rows += members.place("in_app").map { all($0, in: outline) } ?? [row(receipt, in: outline, isFlat: true)]
+            rows +=
+                members.place("in_app").map { all($0, in: outline, isLatest: false) } ?? [
+                    row(receipt, in: outline, isFlat: true, isLatest: false)
+                ]
         }
         for name in ["latest_receipt_info", "latest_expired_receipt_info"] {
-            rows += root.place(name).map { all($0, in: outline) } ?? []
+            rows += root.place(name).map { all($0, in: outline, isLatest: true) } ?? []
         }
         for place in root.place("pending_renewal_info").map({ Array(outline.children(of: $0)) }) ?? [] {
             let members = Members(of: place, in: outline)
@@ -29,15 +32,17 @@ enum AnswerRows {
     }
 
     /// The elements of an array, or the one object that stands in its place.
-    private static func all(_ place: Int, in outline: JSONOutline) -> [OpenedAnswer.Row] {
-        guard outline.isArray(place) else { return [row(place, in: outline, isFlat: true)] }
-        return outline.children(of: place).map { row($0, in: outline, isFlat: false) }
+    private static func all(_ place: Int, in outline: JSONOutline, isLatest: Bool) -> [OpenedAnswer.Row] {
+        guard outline.isArray(place) else { return [row(place, in: outline, isFlat: true, isLatest: isLatest)] }
+        return outline.children(of: place).map { row($0, in: outline, isFlat: false, isLatest: isLatest) }
     }
 
-    private static func row(_ place: Int, in outline: JSONOutline, isFlat: Bool) -> OpenedAnswer.Row {
+    private static func row(
+        _ place: Int, in outline: JSONOutline, isFlat: Bool, isLatest: Bool
+    ) -> OpenedAnswer.Row {
         let members = Members(of: place, in: outline)
         return OpenedAnswer.Row(
-            end: outline.nodes[place].value.whole.upperBound - 1, isFlat: isFlat,
+            end: outline.nodes[place].value.whole.upperBound - 1, isFlat: isFlat, isLatest: isLatest,
             transactionId: members.text("transaction_id"),
             originalTransactionId: members.text("original_transaction_id"),
             webOrderLineItemId: members.text("web_order_line_item_id"),

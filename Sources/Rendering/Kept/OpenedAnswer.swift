@@ -11,6 +11,8 @@ package struct OpenedAnswer: Sendable {
         let end: Int
         /// The answers of iOS 6: one object, not an array of them.
         let isFlat: Bool
+        /// Not of the receipt itself.
+        let isLatest: Bool
         let transactionId: String?
         let originalTransactionId: String?
         let webOrderLineItemId: String?
@@ -114,14 +116,19 @@ package struct OpenedAnswer: Sendable {
         var splices = ByteSplices()
         for row in rows where !row.isCancelled {
             guard let revocation = revocation(of: row, revocations) else { continue }
-            guard !row.isFlat else { return nil }
-            splices.replace(row.end..<row.end, with: Self.members(of: revocation))
+            guard !row.isFlat || isOfThePast(row) else { return nil }
+            splices.replace(row.end..<row.end, with: Self.members(of: revocation, isFlat: row.isFlat))
         }
         let date = DateTriplet(requestDate)
         for place in KeptPlaces.all(in: outline) where place.text.range.isEmpty {
             splices.replace(place.text.range, with: filling(of: place.name, date, submitted))
         }
         return VerifyReceiptAnswer(status: answer.status, body: splices.applied(to: answer.body))
+    }
+
+    /// Whether the status of a flat answer is about another transaction than this one.
+    private func isOfThePast(_ row: Row) -> Bool {
+        !row.isLatest && rows.contains { $0.isLatest && $0.transactionId != row.transactionId }
     }
 
     private func filling(of name: String, _ date: DateTriplet, _ submitted: [UInt8]) -> [UInt8] {
@@ -134,9 +141,9 @@ package struct OpenedAnswer: Sendable {
     }
 
     /// As our own answers have them.
-    private static func members(of revocation: KnownRevocations.Revocation) -> [UInt8] {
+    private static func members(of revocation: KnownRevocations.Revocation, isFlat: Bool) -> [UInt8] {
         let date = DateTriplet(revocation.date)
-        let reason = revocation.reason.map { #","cancellation_reason":"\#($0)""# } ?? ""
+        let reason = isFlat ? "" : revocation.reason.map { #","cancellation_reason":"\#($0)""# } ?? ""
         return Array(
             (#","cancellation_date":"\#(date.text)","cancellation_date_ms":"\#(date.milliseconds)","#
                 + #""cancellation_date_pst":"\#(date.losAngelesText)""# + reason).utf8)
