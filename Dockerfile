@@ -1,19 +1,35 @@
-FROM swift:6.2-bookworm AS build
+# docker build -t receipt-bridge . && docker run --rm -p 8080:8080 -v receipt-bridge:/var/lib/receipt-bridge receipt-bridge
+# Pin both images by digest where builds must repeat: FROM swift:6.2-bookworm@sha256:…
+ARG SWIFT=swift:6.2-bookworm
+ARG DEBIAN=debian:bookworm-slim
+
+FROM ${SWIFT} AS build
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libcurl4-openssl-dev libssl-dev libsqlite3-dev pkg-config \
+    && apt-get install -y --no-install-recommends libcurl4-openssl-dev libssl-dev libsqlite3-dev make pkg-config \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
-ENV SWIFT_DETERMINISTIC_HASHING=1
 COPY . .
-RUN swift build -c release --static-swift-stdlib --product receipt-bridge \
-    && install -m 0755 "$(swift build -c release --static-swift-stdlib --show-bin-path)/receipt-bridge" /receipt-bridge
+RUN make static PREPARED=1 && install -m 0755 .build-static/release/receipt-bridge /receipt-bridge
 
-FROM debian:bookworm-slim
+FROM ${DEBIAN}
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+LABEL org.opencontainers.image.title="Receipt Bridge" \
+      org.opencontainers.image.description="Answers App Store receipts where old app versions still post them" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${REVISION}"
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends ca-certificates libcurl4 libssl3 tzdata \
+    && apt-get install -y --no-install-recommends ca-certificates libcurl4 libsqlite3-0 libssl3 tzdata \
     && rm -rf /var/lib/apt/lists/* \
-    && useradd --system --no-create-home --shell /usr/sbin/nologin bridge
+    && useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin bridge \
+    && install -d -o bridge -g bridge -m 0700 /var/lib/receipt-bridge
 COPY --from=build /receipt-bridge /usr/local/bin/receipt-bridge
-USER bridge
+USER 10001
+WORKDIR /var/lib/receipt-bridge
+VOLUME /var/lib/receipt-bridge
 EXPOSE 8080
-ENTRYPOINT ["receipt-bridge", "serve", "--listen", "0.0.0.0:8080"]
+# bash is in the image, curl is not.
+HEALTHCHECK --interval=30s --timeout=3s --start-period=5s \
+    CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8080 && printf 'GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r line <&3 && case $line in *' 200 '*) exit 0;; *) exit 1;; esac"]
+ENTRYPOINT ["receipt-bridge", "serve"]
+CMD ["--listen", "0.0.0.0:8080"]

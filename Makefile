@@ -7,6 +7,11 @@
 # make soak      ten minutes (MINUTES=10) of load while the App Store fails in turns (needs Python)
 # make bench-migrate  100,000 rows from each kind of source to each kind of result, checked and measured (needs Python)
 # make build     the release binary, at .build/release/receipt-bridge
+# make static    the same with Swift's runtime inside, stripped, at .build-static/release/receipt-bridge
+# make test-static  that binary on a bare Debian without Swift (needs root and debootstrap)
+# make install   the static binary, its manual page and completions, below PREFIX (default /usr/local) and DESTDIR
+# make manual    docs/receipt-bridge.1 anew, from the tool's own help (needs Python)
+# make test-packaging  manual page, completions, installation, the service (needs Python, man, bash, systemd-analyze)
 # make test-browser  the page of a comparison in a browser, with pictures in .build/browser (needs Python and Chromium)
 # make fuzz      mutated inputs through every parser, with AddressSanitizer: SECONDS= or RUNS= for each target (needs Python)
 # make test-asan every test in debug with AddressSanitizer and leak checking, in .build-asan
@@ -17,10 +22,37 @@ SWIFT ?= swift
 # Without it, every change of the plan rebuilds dependencies whose flags come out in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
 
-.PHONY: demo test test-asan test-browser fuzz check bench bench-http bench-migrate soak build receipts format set-up
+.PHONY: demo test test-asan test-browser test-static test-packaging fuzz check bench bench-http bench-migrate soak build
+.PHONY: static install manual receipts format set-up
 
 build: set-up
 	$(SWIFT) build -c release --product receipt-bridge
+
+# A folder of its own: other flags would build everything else anew. PREPARED=1 where nothing is to be installed.
+static: $(if $(PREPARED),,set-up)
+	$(SWIFT) build -c release --static-swift-stdlib --product receipt-bridge --scratch-path .build-static -Xlinker -s
+
+test-static: static
+	Tests/static.sh .build-static/release/receipt-bridge
+
+PREFIX ?= /usr/local
+# What is installed.
+TOOL ?= .build-static/release/receipt-bridge
+
+install: $(if $(filter .build-static/%,$(TOOL)),static)
+	install -D -m 0755 $(TOOL) $(DESTDIR)$(PREFIX)/bin/receipt-bridge
+	install -D -m 0644 docs/receipt-bridge.1 $(DESTDIR)$(PREFIX)/share/man/man1/receipt-bridge.1
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+	    $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	$(TOOL) --generate-completion-script bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/receipt-bridge
+	$(TOOL) --generate-completion-script zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_receipt-bridge
+	$(TOOL) --generate-completion-script fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/receipt-bridge.fish
+
+manual: build
+	python3 docs/manual.py .build/release/receipt-bridge >docs/receipt-bridge.1
+
+test-packaging: build
+	Tests/packaging.sh .build/release/receipt-bridge
 
 demo: build
 	Tests/demo.sh .build/release/receipt-bridge

@@ -144,12 +144,4 @@ extension BridgeStore {
             )
         }
     }
-
-    /// Forgets what was counted before a day.
-    package func forgetComparisons(before day: Int64) async throws(LedgerError) {
-        try await write { db in
-            try db.execute(sql: "DELETE FROM comparison WHERE day < ?", arguments: [day])
-            try db.execute(sql: "DELETE FROM difference WHERE day < ?", arguments: [day])
-        }
-    }
 }

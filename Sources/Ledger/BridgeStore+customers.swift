@@ -13,7 +13,7 @@ extension BridgeStore {
             // What the history does not hold any more is nobody's, unless it is news that came after it.
             try db.execute(
                 sql: """
-                    UPDATE transactionRecord SET customer = NULL WHERE customer = ? AND signedDate < ?
+                    UPDATE transactionRecord SET customer = NULL, place = 0 WHERE customer = ? AND signedDate < ?
                     AND transactionId NOT IN (SELECT value FROM json_each(?))
                     """,
                 arguments: [
@@ -186,7 +186,7 @@ extension BridgeStore {
     }
 
     /// Identifiers are digits alone, or were read as JSON texts: quoted so that any text stays one.
-    private static func list(_ identifiers: [String]) -> String {
+    static func list(_ identifiers: [String]) -> String {
         "[" + identifiers.map { "\"" + $0.filter { $0 != "\"" && $0 != "\\" } + "\"" }.joined(separator: ",") + "]"
     }
 }

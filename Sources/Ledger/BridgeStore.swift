@@ -30,11 +30,12 @@ package final class BridgeStore: Sendable {
         configuration.busyMode = .timeout(Self.patience)
         configuration.prepareDatabase { db in
             // A checkpoint waits for the disk twice more and writes everything again: worth one of 32 MiB. Signed texts
-            // are long; 16 MiB hold some thousand pages of the indices.
+            // are long; 16 MiB hold some thousand pages of the indices. What is deleted is overwritten with zeros, as
+            // Debian's SQLite does by itself.
             try db.execute(
                 sql: """
                     PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 8192;
-                    PRAGMA cache_size = -16384
+                    PRAGMA cache_size = -16384; PRAGMA secure_delete = ON
                     """)
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
         }
@@ -59,6 +60,7 @@ package final class BridgeStore: Sendable {
         layout.registerMigration("extensions", migrate: addExtensions)
         layout.registerMigration("refunds", migrate: addRefunds)
         layout.registerMigration("forwarding", migrate: addForwarding)
+        layout.registerMigration("erasure", migrate: addErasure)
         return layout
     }
 
@@ -81,6 +83,30 @@ package final class BridgeStore: Sendable {
     /// The same on the caller's own thread, which must be one that may wait.
     func readWaiting<Result>(_ body: (Database) throws -> Result) throws(LedgerError) -> Result {
         try asLedgerError(at: path) { try pool.read(body) }
+    }
+
+    /// Writes the whole file anew, so that nothing is left in it of what was deleted, and empties the log beside it. Takes
+    /// as much room again for the time; other processes cannot write meanwhile.
+    package func rewrite() async throws(LedgerError) {
+        do {
+            try await pool.vacuum()
+            try await emptyLog()
+        } catch {
+            throw LedgerError(error, at: path)
+        }
+    }
+
+    /// Others may read from it at the moment.
+    private func emptyLog() async throws {
+        var attempts = 0
+        while true {
+            do {
+                _ = try await pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+                return
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && attempts < 5 {
+                attempts += 1
+            }
+        }
     }
 
     /// Waits for what is being written and closes the file; later calls fail.

@@ -31,6 +31,13 @@ struct AppleLessons: Sendable {
         for (receipt, keys) in try store.learntIdentifiers(limit: Self.loaded) { keep(keys, of: receipt) }
     }
 
+    /// Knows what the store holds, and nothing else.
+    func reload(from store: BridgeStore) throws(LedgerError) {
+        identifiers.forgetAll()
+        revocations.forgetAll()
+        try load(from: store)
+    }
+
     func learn(from answer: AppleAnswer, to receipt: Receipt) {
         guard answer.status == .valid || answer.status == .subscriptionExpired else { return }
         let keys = receipt.contents.lookupKeys

@@ -43,6 +43,10 @@ final class BoundedMemory<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         generations.withLock { remove(key, from: &$0) }
     }
 
+    func forgetAll() {
+        generations.withLock { $0 = Generations() }
+    }
+
     private func keep(_ entry: Entry, for key: Key, in generations: inout Generations) {
         if generations.youngerCost + entry.cost > limit / 2 {
             generations.older = generations.younger

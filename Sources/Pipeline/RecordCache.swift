@@ -40,6 +40,12 @@ final class RecordCache: Sendable {
     /// Something became known of the customer of one of these.
     func forget(_ identifiers: [String], in scope: LedgerScope) { changes.note(identifiers, in: scope) }
 
+    /// What is being asked at the moment is not kept either.
+    func forgetAll() {
+        changes.noteEverybody()
+        memory.forgetAll()
+    }
+
     func records(for key: Key, at now: Timestamp) -> CustomerRecords? {
         guard let entry = memory[key] else { return nil }
         // A clock that was set back must not make them last longer.

@@ -46,6 +46,12 @@ final class RevocationMemory: Sendable {
         }
     }
 
+    /// Until it is loaded again.
+    func forgetAll() {
+        known.withLock { $0 = [:] }
+        heard.forgetAll()
+    }
+
     /// Takes in one of several that may come at the same time, and in any order: the newer signature counts.
     func remember(_ transaction: TransactionPayload, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment)
     {

@@ -95,6 +95,8 @@ package struct ServerAPISource: Sendable {
     /// Something became known of the customer of one of these: what was told moments ago counts no more.
     func forget(_ identifiers: [String], in scope: LedgerScope) { cache.forget(identifiers, in: scope) }
 
+    func forgetAll() { cache.forgetAll() }
+
     /// Whether the app has a key.
     func serves(_ bundleId: BundleIdentifier) -> Bool { apps[bundleId] != nil }
 

@@ -84,6 +84,17 @@ package struct Pipelines: Sendable {
     }
 }
 
+extension Pipelines {
+    /// Empties what is in memory of customers, whoever they are; what the store holds is read from it again. Waits for the
+    /// disk.
+    package func forgetCustomers(in store: BridgeStore) throws(LedgerError) {
+        verifyReceipt.memory?.forgetAll()
+        verifyReceipt.stored?.forgetAll()
+        verifyReceipt.serverAPI?.forgetAll()
+        try verifyReceipt.lessons.reload(from: store)
+    }
+}
+
 extension VerifyReceiptPipeline {
     /// The walk of old clients alone.
     package init(

@@ -62,6 +62,11 @@ package struct BridgeServer: Service {
         // Stopped after the listeners, so that the last answers are still seen.
         if let shadow { services.insert(shadow, at: 0) }
         if let forwarder { services.insert(forwarder, at: 0) }
+        if let store {
+            services.append(ErasureWatch(store: store, live: live, shadow: shadow, logger: logger))
+            services.append(
+                Housekeeping(store: store, retention: { [live] in live.now.settings.retention }, logger: logger))
+        }
         try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
     }
 

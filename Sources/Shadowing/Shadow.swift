@@ -43,7 +43,7 @@ package final class Shadow: Service {
     private static let workers = 8
     /// Receipts that the page shows side by side; in memory only.
     private static let shownPairs = 40
-    /// Days that are remembered.
+    /// Days that are shown.
     package static let days: Int64 = 90
     /// How long volatile differences are given to go away.
     private static let patience = Duration.seconds(2)
@@ -82,9 +82,11 @@ package final class Shadow: Service {
         findings.withLock { $0.addFailure("dropped", of: job.scope) }
     }
 
+    /// Forgets the receipts that the page shows side by side.
+    package func forgetPairs() { samples.withLock { $0 = PairSamples() } }
+
     /// Until the process is asked to stop; what waits then is dropped, what was found is written down.
     package func run() async throws {
-        await forgetOldDays()
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.writeDown() }
             await withGracefulShutdownHandler {
@@ -204,10 +206,6 @@ package final class Shadow: Service {
             logger.error("differences were not written down", metadata: ["reason": "\(error)"])
             unstored.withLock { $0.merge(found.tally) }
         }
-    }
-
-    private func forgetOldDays() async {
-        try? await store?.forgetComparisons(before: now().day - Self.days)
     }
 
     // MARK: - Reading

@@ -69,7 +69,7 @@ struct ForwardingCommand: AsyncParsableCommand {
 
 extension ConfigurationOptions {
     /// The configured store, which must be there.
-    fileprivate func withStore<Value>(
+    func withStore<Value>(
         _ work: (BridgeStore) async throws(LedgerError) -> Value
     ) async throws -> Value {
         let path: String

@@ -13,9 +13,8 @@ struct Tool: AsyncParsableCommand {
         subcommands: [
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
             ServeCommand.self, OrdersCommand.self, RefundsCommand.self, RenewalsCommand.self, ConsumptionCommand.self,
-            NotificationsCommand.self, ForwardingCommand.self, SimulateCommand.self, MappingsCommand.self,
-            DoctorCommand.self,
-            BenchCommand.self, BareRouteCommand.self,
+            NotificationsCommand.self, ForwardingCommand.self, ForgetCommand.self, SimulateCommand.self,
+            MappingsCommand.self, DoctorCommand.self, BenchCommand.self, BareRouteCommand.self,
         ])
 
     /// Argument mistakes exit with 2, whatever the parser's own habit.

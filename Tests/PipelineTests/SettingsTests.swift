@@ -1,6 +1,7 @@
 import AppStore
 import Comparison
 import Foundation
+import Ledger
 import Pipeline
 import Rendering
 import Simulator
@@ -197,6 +198,25 @@ struct SettingsTests {
             let found = try findings("apps: [{bundleId: com.example.app, \(yaml)}]")
             #expect(found.contains("bridge.yaml: \(expected)"), "\(yaml): \(found)")
         }
+    }
+
+    @Test("says how long things stay in the store, in days, or for good")
+    func retention() throws {
+        let yaml = "retention: {notifications: 10, customers: forever, renewalExtensions: 366}"
+        var expected = Retention()
+        expected.notifications = 10
+        expected.customers = nil
+        expected.renewalExtensions = 366
+        #expect(try read(yaml, in: Folder()).retention == expected)
+        let wrong = "retention: {notifications: 0, customers: 29, refunds: long, renewalExtensions: 365, cookies: 1}"
+        #expect(
+            try Set(findings(wrong)) == [
+                "bridge.yaml: retention.notifications: expected 1 to 36500 days, or forever",
+                "bridge.yaml: retention.customers: expected 30 to 36500 days, or forever",
+                "bridge.yaml: retention.refunds: expected 1 to 36500 days, or forever",
+                "bridge.yaml: retention.renewalExtensions: expected 366 to 36500 days, or forever",
+                "bridge.yaml: retention.cookies: unknown key",
+            ])
     }
 
     @Test("keeps its store beside the file, unless told otherwise")

@@ -1,5 +1,6 @@
 package import AppStore
 package import Comparison
+package import Ledger
 package import Rendering
 package import StoreTypes
 
@@ -89,6 +90,8 @@ package struct Settings: Sendable {
     package var apps: [AppSettings] = []
     /// The SQLite file that things are remembered in; nil remembers nothing over a restart.
     package var storePath: String?
+    /// How long things stay there.
+    package var retention = Retention()
     /// A file that holds a secret, and the key that names it.
     package struct SecretFile: Sendable, Hashable {
         package let key: String

@@ -37,6 +37,7 @@ package struct SettingsChanges: Sendable, Hashable {
             ("unknownApps", { $0.unknownApps }),
             ("mappings", { $0.mappings }),
             ("tokens", { $0.tokens }),
+            ("retention", { $0.retention }),
         ]
     }
 

@@ -65,6 +65,7 @@ package enum SettingsFile {
             operations.finish()
         }
         readStore(root, hasFile: hasFile, into: &settings)
+        settings.retention = retention(of: root)
         enum Profile: String, CaseIterable { case apple, tolerant }
         settings.usesTolerantProfile = root.choice("profile", of: Profile.self) == .tolerant
         readTrust(root, into: &settings)

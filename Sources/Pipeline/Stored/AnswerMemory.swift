@@ -39,6 +39,8 @@ final class AnswerMemory: Sendable {
 
     subscript(key: [UInt8]) -> Entry? { memory[key] }
 
+    func forgetAll() { memory.forgetAll() }
+
     func keep(_ entry: Entry, for key: [UInt8]) {
         memory.keep(entry, for: key, cost: entry.answer.size + 1_024)
     }

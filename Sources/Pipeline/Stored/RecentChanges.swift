@@ -42,6 +42,15 @@ final class RecentChanges: Sendable {
         }
     }
 
+    /// Something may have become of anybody.
+    func noteEverybody() {
+        state.withLock { state in
+            state.mark += 1
+            state.changes = [:]
+            state.floor = state.mark
+        }
+    }
+
     /// Whether nothing was noted of any of them since.
     func isUnchanged(_ identifiers: [String], in scope: LedgerScope, since mark: UInt64) -> Bool {
         state.withLock { state in

@@ -79,6 +79,12 @@ package struct StoredSource: Sendable {
         return revised(word, in: scope)
     }
 
+    /// Nothing that was read before counts any more.
+    func forgetAll() {
+        changes.noteEverybody()
+        memory.forgetAll()
+    }
+
     /// With the refunds that somebody else told of, and that the records do not know.
     private func revised(_ word: StoredWord, in scope: LedgerScope) -> StoredWord {
         let known = revocations.revocations(of: scope.bundleId, in: scope.environment)

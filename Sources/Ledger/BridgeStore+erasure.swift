@@ -1,0 +1,167 @@
+package import Foundation
+import GRDB
+package import StoreTypes
+
+/// Who is to be erased.
+package enum ErasureSubject: Sendable, Hashable {
+    /// Whoever has this transaction, or first transaction.
+    case transaction(TransactionIdentifier)
+    /// Whoever has a record with this token of an app's own accounts.
+    case accountToken(UUID)
+}
+
+/// What was erased, or would be.
+package struct Erasure: Sendable, Hashable {
+    /// Rows of one kind.
+    package struct Kind: Sendable, Hashable {
+        package let name: String
+        package let count: Int
+
+        package init(name: String, count: Int) {
+            self.name = name
+            self.count = count
+        }
+    }
+
+    /// Where the customer was found; the token of an account may lead to several.
+    package fileprivate(set) var scopes: [LedgerScope] = []
+    /// Those with a count above 0.
+    package fileprivate(set) var kinds: [Kind] = []
+    /// Deliveries among them that nobody has got yet.
+    package fileprivate(set) var waitingDeliveries = 0
+    /// Refunded purchases of which the id and the date stay.
+    package fileprivate(set) var keptRevocations = 0
+
+    package var isEmpty: Bool { kinds.isEmpty && keptRevocations == 0 }
+
+    fileprivate mutating func add(_ count: Int, _ name: String) {
+        guard count > 0 else { return }
+        if let place = kinds.firstIndex(where: { $0.name == name }) {
+            kinds[place] = Kind(name: name, count: kinds[place].count + count)
+        } else {
+            kinds.append(Kind(name: name, count: count))
+        }
+    }
+}
+
+extension BridgeStore {
+    /// Other processes with the same file see by it that what they have in memory may be of somebody who was erased.
+    static func addErasure(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE erasure (
+                    id INTEGER PRIMARY KEY AUTOINCREMENT, erasedAt INTEGER NOT NULL, rows INTEGER NOT NULL)
+                """)
+    }
+
+    /// Erases a customer, all of it or nothing. What is deleted is overwritten; copies that SQLite made of it in passing
+    /// are gone after ``rewrite()``.
+    ///
+    /// - Parameters:
+    ///   - bundleId: only there; nil for all apps.
+    ///   - environment: likewise.
+    ///   - keepsRevocations: which purchases were refunded, and when, is not forgotten.
+    ///   - isDryRun: only counts.
+    package func erase(
+        _ subject: ErasureSubject, bundleId: BundleIdentifier? = nil, environment: AppStoreEnvironment? = nil,
+        keepsRevocations: Bool = false, isDryRun: Bool = false, at now: Timestamp
+    ) async throws(LedgerError) -> Erasure {
+        let found = try await read { db in
+            try Self.apps(bundleId, environment, in: db).compactMap { app, scope -> Footprint? in
+                var footprint = Footprint(
+                    app: app, scope: scope, identifiers: try Self.identifiers(of: subject, app: app, in: db))
+                guard !footprint.identifiers.isEmpty else { return nil }
+                try footprint.follow(in: db)
+                return footprint
+            }
+        }
+        let body: @Sendable (Database) throws -> Erasure = { db in
+            var erasure = Erasure()
+            for footprint in found {
+                try Self.erase(
+                    footprint, keepsRevocations: keepsRevocations, isDryRun: isDryRun, in: db, counting: &erasure)
+            }
+            let rows = erasure.kinds.reduce(0) { $0 + $1.count }
+            if !isDryRun, !erasure.isEmpty {
+                try db.execute(
+                    sql: "INSERT INTO erasure (erasedAt, rows) VALUES (?, ?)", arguments: [now.milliseconds, rows])
+            }
+            return erasure
+        }
+        return try await isDryRun ? read(body) : write(body)
+    }
+
+    /// Changes with every erasure; nil before the first.
+    package func lastErasure() async throws(LedgerError) -> Int64? {
+        try await read { try Int64.fetchOne($0, sql: "SELECT max(id) FROM erasure") }
+    }
+
+    // MARK: - Parts
+
+    private static func apps(
+        _ bundleId: BundleIdentifier?, _ environment: AppStoreEnvironment?, in db: Database
+    ) throws -> [(app: Int64, scope: LedgerScope)] {
+        try Row.fetchAll(db, sql: "SELECT id, bundleId, environment FROM app ORDER BY id").compactMap { row in
+            guard let app = BundleIdentifier(rawValue: row[1]), let part = AppStoreEnvironment(rawValue: row[2]),
+                bundleId ?? app == app, environment ?? part == part
+            else { return nil }
+            return (row[0], LedgerScope(bundleId: app, environment: part))
+        }
+    }
+
+    /// What the search begins with.
+    private static func identifiers(of subject: ErasureSubject, app: Int64, in db: Database) throws -> Set<String> {
+        guard case .accountToken(let token) = subject else {
+            guard case .transaction(let id) = subject else { return [] }
+            return [id.rawValue]
+        }
+        // It stands in signed texts only, in newer or in older ones.
+        let wanted = token.uuidString.lowercased()
+        var found: Set<String> = []
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT transactionId, text FROM transactionRecord WHERE app = ?1
+                UNION ALL SELECT transactionId, text FROM supersededTransaction WHERE app = ?1
+                UNION ALL SELECT transactionId, text FROM refund WHERE app = ?1
+                UNION ALL SELECT originalTransactionId, renewal FROM subscription WHERE app = ?1 AND renewal IS NOT NULL
+                UNION ALL SELECT originalTransactionId, text FROM notification
+                WHERE app = ?1 AND originalTransactionId IS NOT NULL
+                """, arguments: [app])
+        while let row = try rows.next() {
+            if IdentifyingWords.all(in: row[1] as DatabaseValue).contains(wanted) { found.insert(row[0]) }
+        }
+        return found
+    }
+
+    private static func erase(
+        _ footprint: Footprint, keepsRevocations: Bool, isDryRun: Bool, in db: Database, counting erasure: inout Erasure
+    ) throws {
+        let (arguments, before) = (footprint.arguments, erasure)
+        for table in ErasureTable.erased {
+            let count =
+                try Int.fetchOne(
+                    db, sql: "SELECT count(*) FROM \(table.name) WHERE \(table.condition)", arguments: arguments) ?? 0
+            guard count > 0 else { continue }
+            if keepsRevocations, table.name == ErasureTable.revocations {
+                erasure.keptRevocations += count
+            } else {
+                erasure.add(count, table.kind)
+            }
+            if table.name == ErasureTable.deliveries {
+                erasure.waitingDeliveries +=
+                    try Int.fetchOne(
+                        db,
+                        sql: "SELECT count(*) FROM delivery WHERE state = :waiting AND \(table.condition)",
+                        arguments: arguments + ["waiting": DeliveryState.waiting.rawValue]) ?? 0
+            }
+            guard !isDryRun else { continue }
+            let change =
+                keepsRevocations && table.name == ErasureTable.revocations
+                ? "UPDATE revocation SET webOrderLineItemId = NULL, reason = NULL, signedDate = NULL"
+                : "DELETE FROM \(table.name)"
+            try db.execute(sql: "\(change) WHERE \(table.condition)", arguments: arguments)
+        }
+        if erasure != before { erasure.scopes.append(footprint.scope) }
+    }
+}

@@ -1,0 +1,132 @@
+import GRDB
+package import StoreTypes
+
+extension BridgeStore {
+    /// Rows that are looked at in one go, by readers.
+    private static let window: Int64 = 1_000
+
+    /// Deletes what is too old, in small batches between which others write.
+    ///
+    /// - Parameters:
+    ///   - isDryRun: only counts.
+    ///   - pause: waits after a batch that held the writer for so long; false to stop.
+    /// - Returns: what was deleted, by kind; none with a count of 0.
+    package func expire(
+        _ retention: Retention, isDryRun: Bool = false, at now: Timestamp, pause: (Duration) async -> Bool
+    ) async throws(LedgerError) -> [Erasure.Kind] {
+        var counts: [(name: String, count: Int)] = []
+        for rule in RetentionRule.all {
+            guard let days = rule.days(retention) else { continue }
+            let before = now.advanced(byMilliseconds: -days * 86_400_000)
+            let count =
+                isDryRun
+                ? try await count(rule, before: before) : try await expire(rule, before: before, pause: pause)
+            if let place = counts.firstIndex(where: { $0.name == rule.kind }) {
+                counts[place].count += count
+            } else {
+                counts.append((rule.kind, count))
+            }
+        }
+        return counts.filter { $0.count > 0 }.map { Erasure.Kind(name: $0.name, count: $0.count) }
+    }
+
+    private func count(_ rule: RetentionRule, before: Timestamp) async throws(LedgerError) -> Int {
+        try await read { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) \(rule.source)", arguments: rule.arguments(before)) ?? 0
+        }
+    }
+
+    private func expire(
+        _ rule: RetentionRule, before: Timestamp, pause: (Duration) async -> Bool
+    ) async throws(LedgerError) -> Int {
+        var batch = Batch()
+        if rule.primaryKey != nil {
+            while true {
+                let limit = batch.size
+                let count = try await batch.run(in: self) { try rule.delete(limit, before: before, in: $0) }
+                guard count == limit, await pause(batch.time) else { return batch.deleted }
+            }
+        }
+        var last: Int64 = 0
+        while true {
+            let rows = try await look(rule, after: last, before: before)
+            var keys = rows.filter(\.mayGo).map(\.key)
+            while !keys.isEmpty {
+                let some = Array(keys.prefix(batch.size))
+                keys.removeFirst(some.count)
+                _ = try await batch.run(in: self) { try rule.delete(some, before: before, in: $0) }
+                guard await pause(batch.time) else { return batch.deleted }
+            }
+            guard rows.count == Self.window, let end = rows.last, end.isPast || !rule.isInOrderOfAge else {
+                return batch.deleted
+            }
+            last = end.key
+        }
+    }
+
+    /// How many rows go at a time: as many as hold the writer for about ``limit``.
+    private struct Batch {
+        private(set) var size = 64
+        private(set) var deleted = 0
+        /// Of the last one.
+        private(set) var time = Duration.zero
+
+        private static let limit = Duration.milliseconds(20)
+
+        mutating func run(
+            in store: BridgeStore, _ body: @escaping @Sendable (Database) throws -> Int
+        ) async throws(LedgerError) -> Int {
+            let begin = ContinuousClock.now
+            let count = try await store.write(body)
+            time = begin.duration(to: .now)
+            deleted += count
+            size = time > Self.limit ? max(size / 2, 1) : min(size * 2, 512)
+            return count
+        }
+    }
+
+    private func look(
+        _ rule: RetentionRule, after key: Int64, before: Timestamp
+    ) async throws(LedgerError) -> [(key: Int64, isPast: Bool, mayGo: Bool)] {
+        try await read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT rowid, \(rule.isPast), \(rule.isPast) AND \(rule.mayGo) FROM \(rule.table)
+                    WHERE rowid > :after AND \(rule.among ?? "1") ORDER BY rowid LIMIT :window
+                    """, arguments: rule.arguments(before) + ["after": key, "window": Self.window]
+            ).map { ($0[0], $0[1], $0[2]) }
+        }
+    }
+}
+
+extension RetentionRule {
+    func arguments(_ before: Timestamp) -> StatementArguments {
+        ["before": before.milliseconds, "beforeDay": before.seconds / 86_400]
+    }
+
+    /// The rows that go.
+    var source: String { "FROM \(table) WHERE \(among ?? "1") AND \(isPast) AND \(mayGo)" }
+
+    /// Those of the rows that still may go: something may have been heard since they were looked at.
+    func delete(_ keys: [Int64], before: Timestamp, in db: Database) throws -> Int {
+        func list(_ keys: [Int64]) -> String { "[" + keys.map(String.init).joined(separator: ",") + "]" }
+        let old = try Int64.fetchAll(
+            db.cachedStatement(sql: "SELECT rowid \(source) AND rowid IN \(Self.keys)"),
+            arguments: arguments(before) + ["keys": list(keys)])
+        guard !old.isEmpty else { return 0 }
+        for statement in dependents + ["DELETE FROM \(table) WHERE rowid IN \(Self.keys)"] {
+            try db.cachedStatement(sql: statement).execute(arguments: ["keys": list(old)])
+        }
+        return old.count
+    }
+
+    /// At most so many.
+    func delete(_ limit: Int, before: Timestamp, in db: Database) throws -> Int {
+        guard let primaryKey else { return 0 }
+        try db.execute(
+            sql: "DELETE FROM \(table) WHERE (\(primaryKey)) IN (SELECT \(primaryKey) \(source) LIMIT :limit)",
+            arguments: arguments(before) + ["limit": limit])
+        return db.changesCount
+    }
+}

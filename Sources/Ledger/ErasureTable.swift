@@ -1,0 +1,55 @@
+/// What erasing a customer means to one table of the store.
+///
+/// Every table is either in ``erased`` or in ``spared``; a test compares both with the file.
+package struct ErasureTable: Sendable {
+    package let name: String
+    /// What its rows are to people.
+    let kind: String
+    /// Which rows are the customer's. `:app` is the app's number; `:ids`, `:customers`, `:notifications`, `:examples` and
+    /// `:learnt` are lists in JSON.
+    let condition: String
+
+    /// In the order in which they can go.
+    package static let erased: [ErasureTable] = [
+        .init(deliveries, "deliveries", "notification IN (\(theirNotifications))"),
+        .init("unusualBody", "bodies", "notification IN (\(theirNotifications))"),
+        .init("notification", "notifications", "id IN (\(theirNotifications))"),
+        .init("supersededTransaction", "supersededTransactions", "transactionId IN \(ids) AND app = :app"),
+        .init("transactionRecord", "transactions", "transactionId IN \(ids) AND app = :app"),
+        .init("subscription", "subscriptions", "originalTransactionId IN \(ids) AND app = :app"),
+        .init("companion", "companions", "customer IN \(list("customers"))"),
+        .init("customer", "customers", "id IN \(list("customers"))"),
+        .init(revocations, "revocations", "transactionId IN \(ids) AND app = :app"),
+        .init("refund", "refunds", "transactionId IN \(ids) AND app = :app"),
+        .init("refundSweep", "refundSweeps", "identifier IN \(ids) AND app = :app"),
+        .init("renewalExtension", "renewalExtensions", "originalTransactionId IN \(ids) AND app = :app"),
+        .init("learntIdentifiers", "learntIdentifiers", "hex(receipt) IN \(list("learnt"))"),
+        .init("differenceExample", "comparisonExamples", "rowid IN \(list("examples"))"),
+    ]
+
+    /// Tables without a person in them, and why.
+    package static let spared: [String: String] = [
+        "app": "a bundle id and an environment",
+        "addressee": "where notifications are forwarded to",
+        "comparison": "counts",
+        "difference": "counts; its examples go",
+        "refundOutput": "the length of a file",
+        "erasure": "that somebody was erased, not who",
+    ]
+
+    static let (revocations, deliveries) = ("revocation", "delivery")
+
+    private static let ids = list("ids")
+    private static let theirNotifications = """
+        SELECT id FROM notification WHERE originalTransactionId IN \(ids) AND app = :app
+        UNION SELECT value FROM json_each(:notifications)
+        """
+
+    private static func list(_ name: String) -> String { "(SELECT value FROM json_each(:\(name)))" }
+
+    private init(_ name: String, _ kind: String, _ condition: String) {
+        self.name = name
+        self.kind = kind
+        self.condition = condition
+    }
+}

@@ -1,0 +1,157 @@
+import Foundation
+import GRDB
+import StoreTypes
+
+/// Where one customer of one app is found in the store.
+struct Footprint: Sendable {
+    let app: Int64
+    let scope: LedgerScope
+    /// Of transactions and first transactions.
+    var identifiers: Set<String>
+    /// Of downloads of the app.
+    private(set) var downloads: Set<String> = []
+    private(set) var customers: Set<Int64> = []
+    /// Account tokens, in lower case.
+    private var tokens: Set<String> = []
+    /// Those that no column tells of.
+    private(set) var notifications: Set<Int64> = []
+    private(set) var examples: Set<Int64> = []
+    /// Digests of receipts, in hexadecimal.
+    private(set) var learnt: Set<String> = []
+
+    init(app: Int64, scope: LedgerScope, identifiers: Set<String>) {
+        self.app = app
+        self.scope = scope
+        self.identifiers = identifiers
+    }
+
+    /// Follows the identifiers to everything that belongs to the same customer.
+    mutating func follow(in db: Database) throws {
+        try followCompanions(in: db)
+        try followRecords(in: db)
+        try followLearntIdentifiers(in: db)
+        try addCompanions(in: db)
+        try readTexts(in: db)
+        try findNotifications(in: db)
+        try findExamples(in: db)
+    }
+
+    /// What the conditions of ``ErasureTable`` speak of.
+    var arguments: StatementArguments {
+        [
+            "app": app, "ids": Self.list(identifiers), "customers": Self.list(customers),
+            "notifications": Self.list(notifications), "examples": Self.list(examples), "learnt": Self.list(learnt),
+        ]
+    }
+
+    // MARK: - Parts
+
+    /// Whoever has one of the identifiers asked for beside the history is that customer.
+    private mutating func followCompanions(in db: Database) throws {
+        customers.formUnion(
+            try Int64.fetchAll(
+                db,
+                sql: """
+                    SELECT DISTINCT companion.customer FROM companion JOIN customer ON customer.id = companion.customer
+                    WHERE app = ? AND identifier IN (SELECT value FROM json_each(?))
+                    """, arguments: [app, Self.list(identifiers)]))
+    }
+
+    /// From identifiers to records, from these to the customer and the download of the app, and on until nothing is new.
+    private mutating func followRecords(in db: Database) throws {
+        var before = -1
+        while before != identifiers.count + downloads.count + customers.count {
+            before = identifiers.count + downloads.count + customers.count
+            for (column, list) in [
+                ("transactionId", Self.list(identifiers)), ("originalTransactionId", Self.list(identifiers)),
+                ("appTransactionId", Self.list(downloads)), ("customer", Self.list(customers)),
+            ] {
+                let rows = try Row.fetchCursor(
+                    db,
+                    sql: """
+                        SELECT transactionId, originalTransactionId, appTransactionId, customer FROM transactionRecord
+                        WHERE \(column) IN (SELECT value FROM json_each(?)) AND app = ?
+                        """, arguments: [list, app])
+                while let row = try rows.next() {
+                    identifiers.insert(row[0])
+                    identifiers.insert(row[1])
+                    if let download: String = row[2] { downloads.insert(download) }
+                    if let customer: Int64 = row[3] { customers.insert(customer) }
+                }
+            }
+        }
+    }
+
+    /// Receipts that Apple once named one of the identifiers for; the others that it named are the customer's.
+    private mutating func followLearntIdentifiers(in db: Database) throws {
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT hex(receipt), originals || ' ' || others FROM learntIdentifiers")
+        while let row = try rows.next() {
+            let named = Set((row[1] as String).split(separator: " ").map(String.init))
+            guard !named.isDisjoint(with: identifiers) else { continue }
+            identifiers.formUnion(named)
+            learnt.insert(row[0])
+        }
+    }
+
+    /// A receipt's ids beside its history, unless another customer has them: nobody else is to lose anything.
+    private mutating func addCompanions(in db: Database) throws {
+        identifiers.formUnion(
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT identifier FROM companion WHERE customer IN (SELECT value FROM json_each(?1))
+                    AND NOT EXISTS (SELECT 1 FROM transactionRecord WHERE transactionId = identifier AND app = ?2)
+                    AND NOT EXISTS (SELECT 1 FROM transactionRecord WHERE originalTransactionId = identifier AND app = ?2)
+                    """, arguments: [Self.list(customers), app]))
+    }
+
+    private mutating func readTexts(in db: Database) throws {
+        for text in try DatabaseValue.fetchAll(
+            db,
+            sql: """
+                SELECT text FROM transactionRecord WHERE transactionId IN (SELECT value FROM json_each(?1)) AND app = ?2
+                UNION ALL SELECT text FROM supersededTransaction
+                WHERE transactionId IN (SELECT value FROM json_each(?1)) AND app = ?2
+                """, arguments: [Self.list(identifiers), app])
+        {
+            tokens.formUnion(IdentifyingWords.all(in: text).filter { UUID(uuidString: $0) != nil })
+        }
+    }
+
+    /// Notifications that are about no purchase of their own, such as those about a download of the app, and those of
+    /// version 1.
+    private mutating func findNotifications(in db: Database) throws {
+        let wanted = words
+        let rows = try Row.fetchCursor(
+            db,
+            sql: "SELECT id, text FROM notification WHERE app = ? AND (originalTransactionId IS NULL OR version = 1)",
+            arguments: [app])
+        while let row = try rows.next() {
+            let said = IdentifyingWords.all(in: row[1] as DatabaseValue)
+            if !said.isDisjoint(with: wanted) { notifications.insert(row[0]) }
+        }
+    }
+
+    private mutating func findExamples(in db: Database) throws {
+        let wanted = words
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT differenceExample.rowid, example FROM differenceExample
+                JOIN difference ON key = difference WHERE bundleId = ?
+                """, arguments: [scope.bundleId.rawValue])
+        while let row = try rows.next() {
+            let said = IdentifyingWords.all(in: row[1] as DatabaseValue)
+            if !said.isDisjoint(with: wanted) { examples.insert(row[0]) }
+        }
+    }
+
+    private var words: Set<String> { identifiers.union(downloads).union(tokens) }
+
+    private static func list(_ numbers: Set<Int64>) -> String {
+        "[" + numbers.map(String.init).joined(separator: ",") + "]"
+    }
+
+    private static func list(_ texts: Set<String>) -> String { BridgeStore.list(Array(texts)) }
+}

@@ -1,0 +1,26 @@
+import Ledger
+
+extension SettingsFile {
+    /// Days, or `forever`; what is not named stays for the usual time.
+    static func retention(of root: SettingsNode) -> Retention {
+        var retention = Retention()
+        guard let node = root.child("retention") else { return retention }
+        let keys: [(name: String, at: WritableKeyPath<Retention, Int64?>, minimum: Int64)] = [
+            ("notifications", \.notifications, 1), ("superseded", \.superseded, 1), ("customers", \.customers, 30),
+            ("comparisons", \.comparisons, 1), ("forwardedDeliveries", \.forwardedDeliveries, 1),
+            ("learntIdentifiers", \.learntIdentifiers, 1), ("refunds", \.refunds, 1),
+            // A subscription may be extended twice in 365 days.
+            ("renewalExtensions", \.renewalExtensions, 366),
+        ]
+        for key in keys {
+            guard let text = node.text(key.name) else { continue }
+            let days = Int64(text)
+            if text != "forever", !(key.minimum...36_500).contains(days ?? 0) {
+                node.note(key.name, "expected \(key.minimum) to 36500 days, or forever")
+            }
+            retention[keyPath: key.at] = days
+        }
+        node.finish()
+        return retention
+    }
+}

@@ -1,0 +1,35 @@
+import Ledger
+import Logging
+import Pipeline
+import ServiceLifecycle
+import Shadowing
+
+/// Empties this process's memory of customers when somebody was erased from the store, by whatever process.
+///
+/// Of whom it was nothing is written down, so that everybody's goes; it is read again when it is asked for.
+struct ErasureWatch: Service {
+    let store: BridgeStore
+    let live: LiveParts
+    let shadow: Shadow?
+    let logger: Logger
+
+    private static let pause = Duration.seconds(5)
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var last = try? await store.lastErasure()
+            while (try? await Task.sleep(for: Self.pause)) != nil {
+                do throws(LedgerError) {
+                    let now = try await store.lastErasure()
+                    guard now != last else { continue }
+                    try live.now.pipelines.forgetCustomers(in: store)
+                    shadow?.forgetPairs()
+                    last = now
+                    logger.notice("a customer was erased from the store; what was in memory is forgotten")
+                } catch {
+                    logger.error("the store cannot be read", metadata: ["reason": "\(error)"])
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+package import Ledger
+package import Logging
+import Pipeline
+import ServiceLifecycle
+package import StoreTypes
+
+/// Deletes from the store what was there long enough: a while after the start, then every hour.
+package struct Housekeeping: Service {
+    private let store: BridgeStore
+    private let retention: @Sendable () -> Retention
+    private let logger: Logger
+    private let now: @Sendable () -> Timestamp
+    private let sleep: @Sendable (Duration) async throws -> Void
+
+    /// Others start, too.
+    private static let begin = Duration.seconds(60)
+    private static let pause = Duration.seconds(3_600)
+    /// Of the writer's time at most one part in so many is taken.
+    private static let share = 10
+    private static let minimumPause = Duration.milliseconds(50)
+
+    /// - Parameters:
+    ///   - retention: as it is configured now.
+    ///   - now: the clock.
+    ///   - sleep: passes the time; throws when the process is asked to stop.
+    package init(
+        store: BridgeStore, retention: @escaping @Sendable () -> Retention, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp = { .now },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
+        self.store = store
+        self.retention = retention
+        self.logger = logger
+        self.now = now
+        self.sleep = sleep
+    }
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            do {
+                try await sleep(Self.begin)
+                while true {
+                    await sweep()
+                    try await sleep(Self.pause)
+                }
+            } catch {
+                // Asked to stop.
+            }
+        }
+    }
+
+    private func sweep() async {
+        do throws(LedgerError) {
+            let deleted = try await store.expire(retention(), at: now()) { time in
+                (try? await sleep(max(Self.minimumPause, time * (Self.share - 1)))) != nil
+            }
+            guard !deleted.isEmpty else { return }
+            let counts = deleted.map { ($0.name, Logger.MetadataValue.string("\($0.count)")) }
+            logger.notice("deleted what was stored for long enough", metadata: .init(uniqueKeysWithValues: counts))
+        } catch {
+            logger.error("old data stays in the store", metadata: ["reason": "\(error)"])
+        }
+    }
+}

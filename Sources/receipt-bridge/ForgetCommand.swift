@@ -1,0 +1,113 @@
+import ArgumentParser
+import Foundation
+import Ledger
+import Operations
+import Pipeline
+import StoreTypes
+
+/// `forget`: erases a customer from the store; beside a running server or without one.
+struct ForgetCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget",
+        abstract: "Erases one customer from the store.",
+        discussion: """
+            Everything that the store holds of the customer goes: records, notifications, deliveries, refunds. What went is \
+            printed as one line of JSON, by kind and count, with what stayed and why, and with what is outside the store. A \
+            running server forgets what it has in memory within 10 seconds.
+
+            Then the file is written anew, so that no copy is left in it. That takes as much room again for the time, and a \
+            running server cannot write to the store meanwhile; --no-rewrite leaves it out, --rewrite alone makes up for it.
+
+            Exit codes: 0 erased; 1 nothing is known of that customer; 2 usage, configuration; 3 erased, but the file could \
+            not be written anew.
+            """)
+
+    @OptionGroup var configuration: ConfigurationOptions
+    @Option(help: ArgumentHelp("Whoever has this transaction, first or later.", valueName: "id"))
+    var originalTransactionId: String?
+    @Option(help: ArgumentHelp("Whoever has a record with this account token.", valueName: "uuid"))
+    var appAccountToken: String?
+    @Option(help: "Only customers of this app.")
+    var bundleId: String?
+    @Option(help: "Only customers in this part of the App Store.")
+    var environment: EnvironmentName?
+    @Flag(help: "What is older than `retention` in the configuration, of everybody; the server does it by itself.")
+    var expired = false
+    @Flag(help: "Keeps id and date of refunded purchases, so that they are not honoured again.")
+    var keepRevocations = false
+    @Flag(help: "Counts, and erases nothing.")
+    var dryRun = false
+    @Flag(inversion: .prefixedNo, help: "Writes the file anew, so that no copy is left in it.")
+    var rewrite: Bool?
+
+    func validate() throws {
+        switch (originalTransactionId, appAccountToken) {
+        case (let id?, nil):
+            guard TransactionIdentifier(rawValue: id) != nil else {
+                throw ValidationError("--original-transaction-id: 1 to 20 digits, not all of them 0")
+            }
+        case (nil, let token?):
+            guard UUID(uuidString: token) != nil else { throw ValidationError("--app-account-token: a UUID") }
+        case (nil, nil) where expired || rewrite == true:
+            guard bundleId == nil, environment == nil, !keepRevocations else {
+                throw ValidationError("--bundle-id, --environment and --keep-revocations are about one customer")
+            }
+        default: throw ValidationError("name either --original-transaction-id or --app-account-token")
+        }
+        guard subject == nil || !expired else { throw ValidationError("--expired is about everybody") }
+        guard bundleId.map({ BundleIdentifier(rawValue: $0) != nil }) ?? true else {
+            throw ValidationError("--bundle-id: not a bundle id")
+        }
+    }
+
+    private var subject: ErasureSubject? {
+        if let id = originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) { return .transaction(id) }
+        return appAccountToken.flatMap { UUID(uuidString: $0) }.map { .accountToken($0) }
+    }
+
+    func run() async throws {
+        if expired { return try await deleteExpired() }
+        let (erasure, isRewritten) = try await configuration.withStore { store throws(LedgerError) in
+            let erasure = try await erase(from: store)
+            guard !dryRun, rewrite ?? true, erasure?.isEmpty != true else { return (erasure, false) }
+            do throws(LedgerError) {
+                try await store.rewrite()
+                return (erasure, true)
+            } catch {
+                Terminal.say("the file was not written anew: \(error)", hint: "forget --rewrite does that alone")
+                return (erasure, false)
+            }
+        }
+        if let erasure {
+            Terminal.line(ErasureAnswer.line(erasure, isDryRun: dryRun, isRewritten: isRewritten))
+            guard !erasure.isEmpty else {
+                Terminal.say("nothing is known of that customer")
+                throw ExitCode.someNotVerified
+            }
+        }
+        if !isRewritten, !dryRun, rewrite ?? true { throw ExitCode.limit }
+    }
+
+    private func deleteExpired() async throws {
+        let retention: Retention
+        do throws(SettingsError) {
+            retention = try configuration.settings().retention
+        } catch {
+            throw ConfigurationOptions.report(error)
+        }
+        let deleted = try await configuration.withStore { store throws(LedgerError) in
+            let deleted = try await store.expire(retention, isDryRun: dryRun, at: .now) { _ in true }
+            if rewrite == true, !dryRun { try await store.rewrite() }
+            return deleted
+        }
+        Terminal.line(ErasureAnswer.line(expired: deleted, isDryRun: dryRun, isRewritten: rewrite == true && !dryRun))
+    }
+
+    /// Nil where only the file is to be written anew.
+    private func erase(from store: BridgeStore) async throws(LedgerError) -> Erasure? {
+        guard let subject else { return nil }
+        return try await store.erase(
+            subject, bundleId: bundleId.flatMap(BundleIdentifier.init(rawValue:)),
+            environment: environment?.environment, keepsRevocations: keepRevocations, isDryRun: dryRun, at: .now)
+    }
+}

@@ -1,0 +1,270 @@
+import Foundation
+import GRDB
+import Ledger
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("Erasing a customer")
+struct ErasureTests {
+    private let folder: TemporaryFolder
+    private let store: BridgeStore
+    private let scope: LedgerScope
+    private static let now = Timestamp(milliseconds: 9_000)
+    private static let token = "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f"
+    private static let otherToken = "00000000-6f2b-4c8a-9d3e-7a1b2c3d4e5f"
+
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try BridgeStore(path: folder.path("bridge.sqlite"))
+        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
+        scope = LedgerScope(bundleId: bundleId, environment: .production)
+    }
+
+    // MARK: - Customers
+
+    /// A compact JWS as Apple's are, with 64 bytes of signature.
+    private func jws(_ json: String) -> String {
+        let payload = Data(json.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_")
+            .replacing("=", with: "")
+        return "eyJhbGciOiJFUzI1NiJ9.\(payload).\(String(repeating: "A", count: 86))"
+    }
+
+    private func transaction(
+        _ id: String, _ original: String, token: String?, at date: Int64 = 1_000, isRefunded: Bool = false,
+        download: String? = nil
+    ) -> TransactionRow {
+        let said = token.map { ",\"appAccountToken\":\"\($0)\"" } ?? ""
+        return TransactionRow(
+            transactionId: id, originalTransactionId: original, appTransactionId: download ?? "\(original.dropLast())7",
+            isSubscription: true, signedDate: Timestamp(milliseconds: date),
+            revocation: isRefunded
+                ? RevocationRow(
+                    transactionId: id, webOrderLineItemId: "55\(id)", date: Timestamp(milliseconds: date), reason: 1,
+                    signedDate: Timestamp(milliseconds: date)) : nil,
+            text: jws("{\"transactionId\":\"\(id)\",\"originalTransactionId\":\"\(original)\"\(said)}"))
+    }
+
+    private func notification(_ uuid: String, _ version: Int = 2, text: String) -> NotificationRow {
+        NotificationRow(
+            uuid: uuid, version: version, type: "REFUND", subtype: nil, signedDate: Timestamp(milliseconds: 2_000),
+            receivedAt: Timestamp(milliseconds: 2_000), text: text,
+            unusualBody: version == 2 ? [0x7B, 0x20, 0x7D] : nil)
+    }
+
+    /// Something in every table. Everything of the customer has an id that begins with `prefix`, 14 digits long.
+    private func fill(_ prefix: String, token: String?, in scope: LedgerScope) async throws {
+        let (original, second) = ("\(prefix)1", "\(prefix)2")
+        let rows = [transaction(original, original, token: nil), transaction(second, original, token: nil)]
+        try await store.keep(
+            CustomerRow(
+                askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 1_000), appAppleId: 7,
+                revision: "r", transactions: rows,
+                statuses: [
+                    StatusRow(
+                        originalTransactionId: original, status: 1, subscriptionGroupIdentifier: "g",
+                        clock: Timestamp(milliseconds: 1_000))
+                ],
+                renewals: [
+                    RenewalRow(
+                        originalTransactionId: original, signedDate: Timestamp(milliseconds: 1_000),
+                        text: jws("{\"originalTransactionId\":\"\(original)\"}"))
+                ], companions: ["\(prefix)8"]), of: scope)
+        let addressee = Addressee(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
+        // The later word on the second transaction has the token no more.
+        for (name, token, date) in [("a", token, Int64(2_000)), ("b", nil, 3_000)] {
+            let news = NotificationNews(
+                transaction: transaction(second, original, token: token, at: date, isRefunded: true))
+            _ = try await store.keep(
+                notification("\(prefix)\(name)", text: jws("{\"data\":{\"signedTransactionInfo\":\"\(news.text)\"}}")),
+                news,
+                of: scope, for: [addressee])
+        }
+        // About the download of the app alone, and one of version 1 that nobody could be found for.
+        let download = jws("{\"appTransactionId\":\"\(prefix)7\"}")
+        _ = try await store.keep(
+            notification("\(prefix)c", text: jws("{\"appData\":{\"signedAppTransactionInfo\":\"\(download)\"}}")),
+            NotificationNews(), of: scope)
+        _ = try await store.keep(
+            hint: notification("\(prefix)d", 1, text: "{\"original_transaction_id\":\(prefix)1}"), about: [], of: scope)
+        let identifier = try #require(TransactionIdentifier(rawValue: original))
+        try await store.keep(
+            [
+                RefundRow(
+                    transaction: transaction(second, original, token: nil, at: 4_000, isRefunded: true),
+                    date: Timestamp(milliseconds: 4_000))
+            ], of: RefundTarget(scope: scope, identifier: identifier, revision: nil), revision: "r", at: Self.now)
+        try await store.keep(
+            ExtensionRow(
+                originalTransactionId: original, requestIdentifier: "\(prefix)e", days: 3, reason: 1,
+                extendedAt: Self.now, effectiveDate: nil), of: scope)
+        try await store.keep(
+            learnt: LookupKeys(originalTransactionIds: [original], transactionIds: ["\(prefix)9"]),
+            of: Array("\(prefix)-digest".utf8), at: Self.now)
+        try await store.keep(
+            revoked: [
+                RevocationRow(
+                    transactionId: "\(prefix)9", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
+            ], valid: [], of: scope)
+        try await store.add(
+            comparisons: [],
+            differences: [
+                DifferenceCount(
+                    day: 1, bundleId: scope.bundleId.rawValue, environment: scope.environment.rawValue,
+                    verdict: "unexpected", rule: "\(prefix.prefix(3))", path: "x", count: 1, first: 1, last: 1,
+                    examples: [Array("{\"identifier\":\"\(second)\"}".utf8)])
+            ])
+    }
+
+    private static let (mine, other) = ("73000000000000", "84000000000000")
+
+    private func erase(_ id: String = "\(mine)1", keeps: Bool = false, dry: Bool = false) async throws -> Erasure {
+        let id = try #require(TransactionIdentifier(rawValue: id))
+        return try await store.erase(.transaction(id), keepsRevocations: keeps, isDryRun: dry, at: Self.now)
+    }
+
+    // MARK: - The file
+
+    private func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try DatabaseQueue(path: store.path).read(body)
+    }
+
+    private func tables() throws -> Set<String> {
+        try read { db in
+            try String.fetchSet(
+                db,
+                sql: "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> ?",
+                arguments: ["grdb_migrations"])
+        }
+    }
+
+    private func counts() throws -> [String: Int] {
+        var counts: [String: Int] = [:]
+        for table in try tables() {
+            counts[table] = try read { try Int.fetchOne($0, sql: "SELECT count(*) FROM \(table)") }
+        }
+        return counts
+    }
+
+    /// Whether a text stands in the files of the store: as it is, or within one signed text or two.
+    private func holds(_ text: String) -> Bool {
+        let files = ["", "-wal"].map { suffix in
+            (try? Data(contentsOf: URL(filePath: store.path + suffix))) ?? Data()
+        }
+        var shapes = [Data(text.utf8)]
+        for _ in 0..<2 {
+            shapes += shapes.flatMap { shape in
+                (0..<3).map { shift in
+                    // What stands before and after it changes the first and the last character.
+                    let text = (Data(repeating: 0x20, count: shift) + shape).base64EncodedString()
+                    return Data(text.utf8.dropFirst(shift == 0 ? 0 : shift + 1).dropLast(4))
+                }
+            }
+        }
+        return shapes.contains { shape in files.contains { $0.firstRange(of: shape) != nil } }
+    }
+
+    // MARK: - Tests
+
+    @Test("Every table of the store is erased from, or spared for a reason")
+    func everyTable() throws {
+        let known = ErasureTable.erased.map(\.name) + ErasureTable.spared.keys
+        #expect(Set(known).count == known.count)
+        #expect(try tables() == Set(known))
+    }
+
+    @Test("takes the customer out of every table, nothing of anybody else, and no trace is left in the file")
+    func whole() async throws {
+        try await fill(Self.other, token: Self.otherToken, in: scope)
+        let alone = try counts()
+        try await fill(Self.mine, token: Self.token, in: scope)
+        let both = try counts()
+        for table in ErasureTable.erased {
+            #expect(both[table.name]! > alone[table.name]!, "\(table.name) is not tested")
+        }
+        for text in ["\(Self.mine)1", Self.token] { #expect(holds(text)) }
+        let preview = try await erase(dry: true)
+        #expect(try counts() == both)
+        let erasure = try await erase()
+        #expect(erasure == preview && erasure.scopes == [scope])
+        #expect(
+            erasure.kinds.map { "\($0.name) \($0.count)" } == [
+                "deliveries 2", "bodies 2", "notifications 4", "supersededTransactions 3", "transactions 2",
+                "subscriptions 1", "companions 1", "customers 1", "revocations 2", "refunds 1", "refundSweeps 1",
+                "renewalExtensions 1", "learntIdentifiers 1", "comparisonExamples 1",
+            ])
+        #expect(erasure.waitingDeliveries == 2)
+        try await store.rewrite()
+        var after = try counts()
+        #expect(after["erasure"] == 1)
+        after["erasure"] = 0
+        var expected = alone
+        expected["difference"] = both["difference"]
+        #expect(after == expected)
+        for text in ["\(Self.mine)1", "\(Self.mine)2", "\(Self.mine)9", Self.token] { #expect(!holds(text), "\(text)") }
+        for text in ["\(Self.other)1", "\(Self.other)9", Self.otherToken] { #expect(holds(text), "\(text)") }
+        #expect(try await erase().isEmpty)
+    }
+
+    @Test("An account token leads to everybody who has it in some record, in any case, and to nobody else")
+    func token() async throws {
+        try await fill(Self.other, token: Self.otherToken, in: scope)
+        try await fill(Self.mine, token: Self.token, in: scope)
+        let sandbox = LedgerScope(bundleId: scope.bundleId, environment: .sandbox)
+        try await fill("20000000000000", token: Self.token, in: sandbox)
+        let token = try #require(UUID(uuidString: Self.token))
+        let narrow = try await store.erase(.accountToken(token), environment: .sandbox, isDryRun: true, at: Self.now)
+        #expect(narrow.scopes == [sandbox])
+        let unknown = try #require(BundleIdentifier(rawValue: "com.example.other"))
+        #expect(try await store.erase(.accountToken(token), bundleId: unknown, at: Self.now).isEmpty)
+        let erasure = try await store.erase(.accountToken(token), at: Self.now)
+        #expect(erasure.scopes == [scope, sandbox])
+        #expect(erasure.kinds.first { $0.name == "transactions" }?.count == 4)
+        try await store.rewrite()
+        #expect(!holds(Self.token) && holds(Self.otherToken))
+    }
+
+    @Test("Of refunded purchases the id and the date can stay, and nothing else does")
+    func revocations() async throws {
+        try await fill(Self.mine, token: Self.token, in: scope)
+        let erasure = try await erase(keeps: true)
+        #expect(erasure.keptRevocations == 2 && !erasure.kinds.contains { $0.name == "revocations" })
+        let kept = try store.revocations(limit: 9)[scope] ?? []
+        #expect(
+            Set(kept) == [
+                RevocationRow(
+                    transactionId: "\(Self.mine)2", webOrderLineItemId: nil, date: Timestamp(milliseconds: 4_000),
+                    reason: nil),
+                RevocationRow(
+                    transactionId: "\(Self.mine)9", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1),
+                    reason: nil),
+            ])
+        try await store.rewrite()
+        #expect(!holds("\(Self.mine)1") && !holds("55\(Self.mine)2"))
+    }
+
+    @Test("Who is known by an id beside the history is found by it; an id that somebody else has is left to them")
+    func companions() async throws {
+        try await fill(Self.mine, token: nil, in: scope)
+        #expect(try await erase("\(Self.mine)8", dry: true) == erase(dry: true))
+        let other = transaction("\(Self.mine)8", "\(Self.mine)8", token: nil, download: "99999999999999")
+        try await store.keep(
+            CustomerRow(
+                askedAt: Self.now, signedDate: Self.now, appAppleId: nil, revision: "r", transactions: [other],
+                statuses: [], renewals: [], companions: []), of: scope)
+        #expect(try await !erase().isEmpty)
+        let keys = LookupKeys(originalTransactionIds: ["\(Self.mine)8"], transactionIds: [])
+        #expect(try await store.customer(of: keys, in: scope)?.transactions == [other.text])
+    }
+
+    @Test("Nothing is known of most people")
+    func nobody() async throws {
+        try await fill(Self.other, token: nil, in: scope)
+        #expect(try await erase().isEmpty)
+        #expect(try await store.lastErasure() == nil)
+    }
+}
+
+extension NotificationNews {
+    fileprivate var text: String { transaction?.text ?? "" }
+}
