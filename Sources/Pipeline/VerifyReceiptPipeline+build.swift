@@ -54,7 +54,8 @@ package struct Pipelines: Sendable {
                 ?? store.map {
                     StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
                 },
-            lessons: lessons, renderer: AnswerRenderer(tables: tables), now: now, sleep: sleep, logger: logger)
+            lessons: lessons, replays: former?.verifyReceipt.replays ?? ReplayWatch(),
+            renderer: AnswerRenderer(tables: tables), now: now, sleep: sleep, logger: logger)
         customerView = CustomerViewPipeline(
             decoder: decoder, verifier: verifier, apps: apps, serverAPI: serverAPI, revocations: revocations,
             renderer: CustomerViewRenderer(tables: tables), now: now, logger: logger)
@@ -91,6 +92,7 @@ extension Pipelines {
         verifyReceipt.memory?.forgetAll()
         verifyReceipt.stored?.forgetAll()
         verifyReceipt.serverAPI?.forgetAll()
+        verifyReceipt.replays.forgetAll()
         try verifyReceipt.lessons.reload(from: store)
     }
 }

@@ -14,6 +14,7 @@ package struct VerifyReceiptPipeline: Sendable {
     let serverAPI: ServerAPISource?
     let stored: StoredSource?
     let lessons: AppleLessons
+    let replays: ReplayWatch
     /// Nil where no app is answered from the store first.
     let memory: AnswerMemory?
     let renderer: AnswerRenderer
@@ -29,7 +30,7 @@ package struct VerifyReceiptPipeline: Sendable {
     ///   - sleep: passes the time before a renewal that is due is asked for once more.
     init(
         decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, serverAPI: ServerAPISource?,
-        stored: StoredSource?, lessons: AppleLessons, renderer: AnswerRenderer,
+        stored: StoredSource?, lessons: AppleLessons, replays: ReplayWatch, renderer: AnswerRenderer,
         now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async -> Void, logger: Logger
     ) {
         self.decoder = decoder
@@ -39,6 +40,7 @@ package struct VerifyReceiptPipeline: Sendable {
         self.stored = stored
         memory = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? AnswerMemory() : nil
         self.lessons = lessons
+        self.replays = replays
         self.renderer = renderer
         self.now = now
         self.sleep = sleep
@@ -53,6 +55,8 @@ package struct VerifyReceiptPipeline: Sendable {
         package var priority = HourlyBudget.Priority.live
         /// Nothing of moments ago will do.
         package var isFresh = false
+        /// Who asks, where the caller says so.
+        package var user: Redacted<String>?
 
         package init(
             sources: [AnswerSource]? = nil, priority: HourlyBudget.Priority = .live, isFresh: Bool = false
@@ -73,7 +77,8 @@ package struct VerifyReceiptPipeline: Sendable {
     package func answer(
         body: [UInt8], route: AppleWalk.Route, manner: Manner = Manner()
     ) async -> PipelineReply {
-        let memoryKey = manner.sources == nil && memory != nil ? AnswerMemory.key(body, route) : nil
+        let memoryKey =
+            manner.sources == nil && manner.user == nil && memory != nil ? AnswerMemory.key(body, route) : nil
         if let memoryKey, let reply = await remembered(memoryKey) { return reply }
         let request: VerifyReceiptRequest
         do throws(VerifyReceiptRequest.Failure) {
@@ -92,6 +97,10 @@ package struct VerifyReceiptPipeline: Sendable {
         case .refused(let status):
             return PipelineReply(.failure(status), source: .receipt, environment: sighting.environment(on: route))
         case .app(let app):
+            if isRefusedReplay(sighting, of: app, manner) {
+                return PipelineReply(
+                    .failure(.notAuthentic), source: .receipt, environment: sighting.environment(on: route))
+            }
             var reply = await Visit(
                 request: request, route: route, sighting: sighting, app: app, manner: manner,
                 memoryKey: memoryKey, now: now(), pipeline: self
@@ -99,6 +108,14 @@ package struct VerifyReceiptPipeline: Sendable {
             if case .authentic(let receipt) = sighting { reply.authenticApp = receipt.bundleId }
             return reply
         }
+    }
+
+    private func isRefusedReplay(_ sighting: Sighting, of app: AppSettings, _ manner: Manner) -> Bool {
+        guard let user = manner.user, app.replay != .off, case .authentic(let receipt) = sighting else { return false }
+        let isReplay = replays.sees(
+            receipt.contents.lookupKeys, in: LedgerScope(bundleId: receipt.bundleId, environment: receipt.environment),
+            of: user, at: now(), logger: logger)
+        return isReplay && app.replay == .refuse
     }
 
     /// What the same request was answered with before, where the store still says the same.

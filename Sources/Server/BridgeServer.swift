@@ -15,6 +15,7 @@ package struct BridgeServer: Service {
     private let store: BridgeStore?
     private let shadow: Shadow?
     private let forwarder: Forwarder?
+    private let clients: ClientGuard
     private let logger: Logger
     private let onListening: @Sendable (_ port: Int) async -> Void
 
@@ -33,6 +34,7 @@ package struct BridgeServer: Service {
         self.shadow = shadow
         self.forwarder = forwarder
         self.logger = logger
+        clients = ClientGuard(logger: logger)
         self.onListening = onListening
     }
 
@@ -75,7 +77,7 @@ package struct BridgeServer: Service {
         let presence = ClientPresence()
         let router = Router(context: BridgeContext.self)
         router.add(middleware: ProblemMiddleware())
-        VerifyReceiptController(live: live, shadow: shadow, presence: presence).addRoutes(
+        VerifyReceiptController(live: live, shadow: shadow, clients: clients, presence: presence).addRoutes(
             to: router)
         NotificationController(live: live).addRoutes(to: router)
         customerViews(.public, presence).addRoutes(to: router)
@@ -83,8 +85,9 @@ package struct BridgeServer: Service {
         HealthController().addRoutes(to: router)
         return Application(
             router: router,
-            server: server(presence),
-            configuration: configuration(settings.listen),
+            server: server(presence, clients),
+            configuration: configuration(
+                settings.listen, MaximumAvailableConnections(Int(settings.limits.connections))),
             onServerRunning: { channel in
                 for await _ in operations {}
                 guard !Task.isCancelled else { return }
@@ -102,7 +105,7 @@ package struct BridgeServer: Service {
         HealthController().addRoutes(to: router)
         return Application(
             router: router,
-            server: server(presence),
+            server: server(presence, nil),
             configuration: configuration(live.now.settings.operationsListen),
             onServerRunning: { _ in onListening() },
             logger: logger)
@@ -110,15 +113,18 @@ package struct BridgeServer: Service {
 
     private func customerViews(_ listener: TokenGate.Listener, _ presence: ClientPresence) -> CustomerViewController {
         CustomerViewController(
-            live: live, gate: TokenGate(live: live, listener: listener), presence: presence)
+            live: live, gate: TokenGate(live: live, listener: listener), presence: presence,
+            clients: listener == .public ? clients : nil)
     }
 
     private func comparisons(_ listener: TokenGate.Listener) -> ComparisonsController {
         ComparisonsController(shadow: shadow, gate: TokenGate(live: live, listener: listener))
     }
 
-    private func server(_ presence: ClientPresence) -> HTTPServerBuilder {
-        HTTPServerBuilder { responder in
+    /// - Parameter clients: nil where nobody is counted.
+    private func server(_ presence: ClientPresence, _ clients: ClientGuard?) -> HTTPServerBuilder {
+        let gate = ConnectionGate(live: live, clients: clients)
+        return HTTPServerBuilder { responder in
             ReceiptChannel(
                 base: HTTP1Channel(
                     responder: responder,
@@ -126,11 +132,15 @@ package struct BridgeServer: Service {
                         idleTimeout: .seconds(60),
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
-                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes)
+                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate)
         }
     }
 
-    private func configuration(_ address: Settings.Address) -> ApplicationConfiguration {
-        ApplicationConfiguration(address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024)
+    private func configuration(
+        _ address: Settings.Address, _ connections: MaximumAvailableConnections? = nil
+    ) -> ApplicationConfiguration {
+        ApplicationConfiguration(
+            address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024,
+            availableConnectionsDelegate: connections)
     }
 }

@@ -51,7 +51,7 @@ struct SettingsTests {
 
     // MARK: - The file
 
-    @Test("is read with every key of the documentation, and says what is not used yet")
+    @Test("is read with every key of the documentation")
     func everyKey() throws {
         let folder = try Folder()
         let root = try StandIn.pki.root.certificate
@@ -66,7 +66,6 @@ struct SettingsTests {
             listen: 127.0.0.1:9080
             operations: {listen: "[::1]:9081"}
             tokens: [{file: secrets/account.txt}]
-            tls: {certificate: path, privateKey: path}
             store: sqlite:receipt-bridge.sqlite
             profile: tolerant
             trust: {roots: [roots], intermediates: [middle.pem]}
@@ -76,6 +75,9 @@ struct SettingsTests {
               proxy: http://proxy.example:3128
             sharedSecret: {file: secrets/account.txt}
             unknownApps: refuse
+            limits: {requestsPerMinute: 600, connections: 500, connectionsPerClient: 50, headSeconds: 5, requestSeconds: 30}
+            trustedProxies: [10.0.0.0/8, "::1"]
+            userHeader: X-User-Id
             apps:
               - bundleId: com.example.app
                 appAppleId: 1234567890
@@ -83,6 +85,7 @@ struct SettingsTests {
                 acceptedSecrets: [{env: FORMER}, {file: secrets/account.txt}]
                 clientPassword: required
                 sandbox: deny
+                replay: refuse
                 serverAPI: {issuerId: i, keyId: k, privateKey: {file: k.p8}}
                 answer: [api, receipt, stored, apple]
                 storedMaxAge: 3600
@@ -115,12 +118,14 @@ struct SettingsTests {
         #expect(settings.serverAPI.production == "https://a.example")
         #expect(settings.serverAPI.sandbox == "https://b.example")
         #expect(settings.tokens.map { $0.reveal() } == settings.sharedSecret.map { [$0.reveal()] })
+        #expect(settings.limits.requestsPerMinute == 600 && settings.limits.connections == 500)
+        #expect(settings.limits.connectionsPerClient == 50)
+        #expect(settings.limits.headSeconds == 5 && settings.limits.requestSeconds == 30)
+        #expect(settings.trustedProxies.count == 2 && settings.userHeader == "X-User-Id" && app.replay == .refuse)
         let other = settings.apps[1]
+        #expect(other.replay == .report && other.testers == nil)
         #expect(other.clientPassword == .optional && other.sandbox == .allow && other.answer == [.apple, .receipt])
-        #expect(
-            Set(settings.unused) == [
-                "tls"
-            ])
+        #expect(settings.unused.isEmpty)
     }
 
     @Test("is not needed", arguments: ["", "# nothing\n", "{}", "apps:\n", "listen: ~"])
@@ -470,6 +475,67 @@ struct SettingsTests {
             try findings("upstream: {proxy: \"u:canary@h\"}") == [
                 "upstream.proxy: expected http://HOST:PORT or https://HOST:PORT"
             ])
+    }
+
+    @Test("names what one client may take, who speaks for others, testers, and what to do about replays")
+    func guarding() throws {
+        #expect(Settings().limits == Limits() && Limits().requestsPerMinute == nil && Limits().connections == 10_000)
+        let app = "bundleId: a.b"
+        let key = "serverAPI: {issuerId: i, keyId: k, privateKey: {env: K}}"
+        let token = "6f1d1b9a-0000-4000-8000-000000000001"
+        let settings = try read(
+            "apps: [{\(app), \(key), sandbox: {testers: [\"2000000000000001\", \(token)]}}]", in: Folder(),
+            environment: ["K": "k"])
+        #expect(settings.apps[0].testers == SandboxTesters(["2000000000000001", token.uppercased()]))
+        for (yaml, expected) in [
+            (
+                "limits: {requestsPerMinute: 0}",
+                "bridge.yaml: limits.requestsPerMinute: 0 is not in the range 1 to 1000000"
+            ),
+            ("limits: {perSecond: 1}", "bridge.yaml: limits.perSecond: unknown key"),
+            (
+                "trustedProxies: [10.0.0.0/33]",
+                "bridge.yaml: trustedProxies: 10.0.0.0/33 is no address, and no network as 10.0.0.0/8"
+            ),
+            (
+                "trustedProxies: [proxy.example]",
+                "bridge.yaml: trustedProxies: proxy.example is no address, and no network as 10.0.0.0/8"
+            ),
+            ("userHeader: \"X User\"", "userHeader: X User is not the name of a header"),
+            ("apps: [{\(app), replay: refuse}]", "a.b: replay: refuse needs userHeader: nothing else names a user"),
+            (
+                "apps: [{\(app), sandbox: {testers: []}}]",
+                "bridge.yaml: apps[0].sandbox.testers: expected at least one tester; deny is for none"
+            ),
+            (
+                "apps: [{\(app), sandbox: {testers: [me]}}]",
+                "bridge.yaml: apps[0].sandbox.testers: me is neither the id of a transaction nor an appAccountToken"
+            ),
+            (
+                "apps: [{\(app), sandbox: {testers: [\(token)]}}]",
+                "bridge.yaml: apps[0].sandbox.testers: an appAccountToken needs serverAPI: no receipt holds it"
+            ),
+            ("tls: {certificate: a, privateKey: b}", "bridge.yaml: tls: not built yet; put a TLS terminator in front"),
+        ] { #expect(try findings(yaml) == [expected], "\(yaml)") }
+    }
+
+    static let networkSamples: [(range: String, inside: [String], outside: [String])] = [
+        ("10.0.0.0/8", ["10.0.0.0", "10.255.1.2"], ["11.0.0.0", "9.255.255.255", "::a00:1"]),
+        ("192.0.2.7", ["192.0.2.7", "::ffff:192.0.2.7"], ["192.0.2.6"]),
+        ("0.0.0.0/0", ["1.2.3.4"], ["::1"]), ("::/0", ["::1", "2001:db8::"], ["1.2.3.4"]),
+        ("2001:db8::/33", ["2001:db8:7fff::1"], ["2001:db8:8000::1"]),
+        ("2001:db8::1", ["2001:db8::1"], ["2001:db8::2"]),
+        ("2001:db8::/96", ["2001:db8::ffff:ffff"], ["2001:db8:0:0:0:1::"]),
+    ]
+
+    @Test("knows which addresses are in a network", arguments: networkSamples)
+    func networks(_ sample: (range: String, inside: [String], outside: [String])) throws {
+        let range = try #require(AddressRange(sample.range))
+        for text in sample.inside { #expect(AddressRange.Address(text).map(range.contains) == true, "\(text)") }
+        for text in sample.outside { #expect(AddressRange.Address(text).map(range.contains) == false, "\(text)") }
+        for text in ["", "/8", "10.0.0.0/", "10.0.0/8", "10.0.0.0/8/8", "10.0.0.0/-1", "a.example", "::/129"] {
+            #expect(AddressRange(text) == nil, "\(text)")
+        }
     }
 
     @Test("says by name what differs from another, and what needs a restart; never a value")

@@ -43,11 +43,11 @@ final class Proxy: Sendable {
 
     /// Runs the work against a proxy of its own, and ends both.
     static func serving<Value>(
-        _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
+        customers: Int = 8, _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
         _ work: (Proxy) async throws -> Value
     ) async throws -> Value {
         let store = try SimulatedStore(
-            seed: 7, customers: 8, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
+            seed: 7, customers: customers, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
         let proxy = try await start(store, change)
         do {
             let value = try await work(proxy)

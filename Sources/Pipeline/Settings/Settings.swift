@@ -87,6 +87,11 @@ package struct Settings: Sendable {
     package internal(set) var tables = FieldTables.bundled
     /// Any of them opens `/v1/*` on the public listener; without one it is closed there.
     package var tokens: [Redacted<String>] = []
+    package var limits = Limits()
+    /// Whose word counts on who a client is.
+    package var trustedProxies: [AddressRange] = []
+    /// The request header in which the caller names its user; nil where none does.
+    package var userHeader: String?
     package var apps: [AppSettings] = []
     /// The SQLite file that things are remembered in; nil remembers nothing over a restart.
     package var storePath: String?
@@ -100,7 +105,7 @@ package struct Settings: Sendable {
 
     /// Whatever was read that nobody else should be able to read.
     package var secretFiles: [SecretFile] = []
-    /// What the file says and this version does not act on yet, for the log.
+    /// Names of the environment that begin like ours and belong to no key.
     package var unused: [String] = []
 
     package init() {}
@@ -120,6 +125,15 @@ package struct AppSettings: Sendable {
         case allow
         /// 21003.
         case deny
+    }
+
+    /// What is done where a purchase is presented by another user than before.
+    package enum Replay: String, Sendable, CaseIterable {
+        case off
+        /// Counted and logged.
+        case report
+        /// 21003 besides.
+        case refuse
     }
 
     package enum StaleSubscription: String, Sendable, CaseIterable {
@@ -143,6 +157,9 @@ package struct AppSettings: Sendable {
     package var acceptedSecrets: [SharedSecret] = []
     package var clientPassword = ClientPassword.optional
     package var sandbox = SandboxPolicy.allow
+    /// Whose sandbox receipts are answered; nil answers those that ``sandbox`` says.
+    package var testers: SandboxTesters?
+    package var replay = Replay.report
     package var answer: [AnswerSource] = [.apple, .receipt]
     package var staleSubscription = StaleSubscription.retry
     /// What is said of an authentic receipt whose transactions the Server API does not know, where Apple's verifyReceipt

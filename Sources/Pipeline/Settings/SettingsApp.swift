@@ -18,7 +18,6 @@ enum SettingsApp {
         if let choice = node.choice("clientPassword", of: AppSettings.ClientPassword.self) {
             app.clientPassword = choice
         }
-        if let choice = node.choice("sandbox", of: AppSettings.SandboxPolicy.self) { app.sandbox = choice }
         if let choice = node.choice("staleSubscription", of: AppSettings.StaleSubscription.self) {
             app.staleSubscription = choice
         }
@@ -32,6 +31,8 @@ enum SettingsApp {
             app.latestReceiptInfoOrder = order
         }
         app.serverAPI = account(of: node, for: bundleId)
+        SettingsFile.readSandbox(node, into: &app)
+        if let choice = node.choice("replay", of: AppSettings.Replay.self) { app.replay = choice }
         if app.answer.contains(.api), app.serverAPI == nil {
             node.note("answer", "api needs serverAPI with issuerId, keyId and privateKey")
         }

@@ -23,6 +23,7 @@ package struct SettingsChanges: Sendable, Hashable {
             ("operations.listen", { $0.operationsListen }),
             ("store", { $0.storePath }),
             ("upstream.proxy", { $0.upstreamProxy }),
+            ("limits.connections", { $0.limits.connections }),
         ]
     }
 
@@ -37,6 +38,12 @@ package struct SettingsChanges: Sendable, Hashable {
             ("unknownApps", { $0.unknownApps }),
             ("mappings", { $0.mappings }),
             ("tokens", { $0.tokens }),
+            ("limits.requestsPerMinute", { $0.limits.requestsPerMinute }),
+            ("limits.connectionsPerClient", { $0.limits.connectionsPerClient }),
+            ("limits.headSeconds", { $0.limits.headSeconds }),
+            ("limits.requestSeconds", { $0.limits.requestSeconds }),
+            ("trustedProxies", { $0.trustedProxies }),
+            ("userHeader", { $0.userHeader }),
             ("retention", { $0.retention }),
         ]
     }
@@ -48,6 +55,8 @@ package struct SettingsChanges: Sendable, Hashable {
             ("acceptedSecrets", { $0.acceptedSecrets }),
             ("clientPassword", { $0.clientPassword }),
             ("sandbox", { $0.sandbox }),
+            ("sandbox.testers", { $0.testers }),
+            ("replay", { $0.replay }),
             ("answer", { $0.answer }),
             ("staleSubscription", { $0.staleSubscription }),
             ("unknownTransaction", { $0.unknownTransaction }),
@@ -96,6 +105,7 @@ extension Settings {
         settings.operationsListenIsExplicit = old.operationsListenIsExplicit
         settings.storePath = old.storePath
         settings.upstreamProxy = old.upstreamProxy
+        settings.limits.connections = old.limits.connections
         return settings
     }
 }

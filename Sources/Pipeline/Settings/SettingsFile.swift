@@ -38,7 +38,7 @@ package enum SettingsFile {
             document ?? .mapping(Node.Mapping([])), path: "", file: context, variable: "RECEIPT_BRIDGE")
         read(root, hasFile: text != nil, into: &settings)
         settings.secretFiles = context.secretFiles
-        settings.unused = context.unused + context.unknownVariables
+        settings.unused = context.unknownVariables
         guard context.findings.isEmpty else { throw SettingsError(context.findings) }
         return settings
     }
@@ -76,9 +76,12 @@ package enum SettingsFile {
             settings.unknownApps = unknownApps
         }
         settings.tokens = root.secrets("tokens")
+        settings.limits = limits(of: root)
+        settings.trustedProxies = trustedProxies(of: root)
+        settings.userHeader = root.text("userHeader")
         readApps(root, into: &settings)
         checkForwarding(settings, file: root.file)
-        root.leaveUnused("tls")
+        if root.child("tls") != nil { root.note("tls", "not built yet; put a TLS terminator in front") }
         root.finish()
     }
 

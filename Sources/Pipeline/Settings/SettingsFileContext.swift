@@ -9,7 +9,6 @@ final class SettingsFileContext {
     private(set) var fileFindings: [String] = []
     private(set) var variableFindings: [String] = []
     var secretFiles: [Settings.SecretFile] = []
-    var unused: [String] = []
     /// Names of the environment that some key has.
     private var known: Set<String> = ["RECEIPT_BRIDGE_CONFIG"]
 

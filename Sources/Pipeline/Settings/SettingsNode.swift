@@ -63,6 +63,9 @@ final class SettingsNode {
         return node
     }
 
+    /// Whether the file has keys and values there.
+    func isObject(_ key: String) -> Bool { overriding(key) == nil && mapping[Node(key)]?.mapping != nil }
+
     func child(_ key: String) -> SettingsNode? {
         let name = variable(key)
         let isNamed = name.map(file.hasVariable(below:)) ?? false
@@ -135,11 +138,6 @@ final class SettingsNode {
             if node.scalar == nil { file.note("\(name(key)): expected a list of texts") }
             return node.scalar?.string
         }
-    }
-
-    /// A key that a later version acts on.
-    func leaveUnused(_ key: String) {
-        if node(key) != nil { file.unused.append(name(key)) }
     }
 
     /// Says what was not asked for.

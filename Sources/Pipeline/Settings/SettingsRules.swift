@@ -1,3 +1,4 @@
+import StoreTypes
 import Transport
 
 /// What must hold across keys.
@@ -29,6 +30,13 @@ package enum SettingsRules {
         if let proxy = settings.upstreamProxy, !isProxy(proxy) {
             findings.append("upstream.proxy: expected http://HOST:PORT or https://HOST:PORT")
         }
+        if let name = settings.userHeader, !isHeaderName(name) {
+            findings.append("userHeader: \(name) is not the name of a header")
+        }
+        for app in settings.apps where app.replay == .refuse && settings.userHeader == nil {
+            findings.append(
+                "\(app.bundleId?.rawValue ?? "-"): replay: refuse needs userHeader: nothing else names a user")
+        }
         if !settings.trustedRoots.isEmpty {
             for (key, address) in [("listen", settings.listen), ("operations.listen", settings.operationsListen)]
             where !address.isLoopback {
@@ -36,6 +44,11 @@ package enum SettingsRules {
             }
         }
         return findings
+    }
+
+    /// A token of RFC 9110.
+    private static func isHeaderName(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && !"\"(),/:;<=>?@[\\]{}".utf8.contains($0) }
     }
 
     /// As libcurl takes it; it may hold a user and password.

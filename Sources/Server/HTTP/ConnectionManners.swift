@@ -26,15 +26,17 @@ final class ConnectionManners: ChannelDuplexHandler {
 
     private let maximumBodyBytes: Int
     private let presence: ClientPresence
+    private let clock: RequestClock
     /// In the order of their coming; the first is the one being answered.
     private var owed: [Owed] = []
     private var answerCloses = false
     /// A request that is refused here as soon as all before it are answered; the rest of the connection is nobody's.
     private var refused: HTTPVersion?
 
-    init(maximumBodyBytes: Int, presence: ClientPresence) {
+    init(maximumBodyBytes: Int, presence: ClientPresence, clock: RequestClock) {
         self.maximumBodyBytes = maximumBodyBytes
         self.presence = presence
+        self.clock = clock
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -45,7 +47,11 @@ final class ConnectionManners: ChannelDuplexHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard refused == nil else { return }
-        if case .head(let head) = unwrapInboundIn(data) {
+        switch unwrapInboundIn(data) {
+        case .end: clock.requestEnded()
+        case .body: break
+        case .head(let head):
+            clock.headArrived()
             let expectsContinue = head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
             if expectsContinue, announcedLength(of: head) > maximumBodyBytes {
                 refused = head.version

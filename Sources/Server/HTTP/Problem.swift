@@ -24,6 +24,8 @@ struct Problem: Sendable, Encodable {
     static let encodedBody = Problem(
         title: "Unsupported Media Type", status: 415, code: "encodedBody",
         detail: "a request comes without Content-Encoding")
+    static let tooManyRequests = Problem(
+        title: "Too Many Requests", status: 429, code: "tooManyRequests", detail: "wait, as Retry-After says")
     static let notFound = Problem(title: "Not Found", status: 404, code: "notFound", detail: "nothing is here")
 
     /// UTF-8.

@@ -1,3 +1,4 @@
+import HTTPTypes
 package import Pipeline
 import Synchronization
 
@@ -10,10 +11,13 @@ package final class LiveParts: Sendable {
         package let pipelines: Pipelines
         /// Whether any app has a shadow.
         let isShadowed: Bool
+        /// In which a caller names its user.
+        let userHeader: HTTPField.Name?
 
         init(settings: Settings, pipelines: Pipelines) {
             self.settings = settings
             self.pipelines = pipelines
+            userHeader = settings.userHeader.flatMap { HTTPField.Name($0) }
             isShadowed = settings.apps.contains { $0.shadow != nil }
         }
     }

@@ -8,6 +8,8 @@ struct CustomerViewController: Sendable {
     let live: LiveParts
     let gate: TokenGate
     let presence: ClientPresence
+    /// Nil on the operations listener.
+    let clients: ClientGuard?
 
     func addRoutes(to router: Router<BridgeContext>) {
         router.post("/v1/receipts") { request, context in
@@ -16,6 +18,7 @@ struct CustomerViewController: Sendable {
             let body = try await request.wholeBody()
             guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
             guard let body else { return Problem.bodyTooLarge.closingResponse }
+            if let refusal = refusal(request, context) { return refusal }
             let pipeline = live.now.pipelines.customerView
             return await answer(context) { () async throws(CustomerViewError) in try await pipeline.view(body: body) }
         }
@@ -23,6 +26,7 @@ struct CustomerViewController: Sendable {
             guard admits(request, context) else { return Problem.notFound.response }
             let id = context.parameters.get("id") ?? ""
             let bundleId = request.uri.queryParameters["bundleId"].map(String.init)
+            if let refusal = refusal(request, context) { return refusal }
             let pipeline = live.now.pipelines.customerView
             return await answer(context) { () async throws(CustomerViewError) in
                 try await pipeline.view(transactionId: id, bundleId: bundleId)
@@ -32,6 +36,15 @@ struct CustomerViewController: Sendable {
 
     private func admits(_ request: Request, _ context: BridgeContext) -> Bool {
         gate.admits(request, from: context.channel.remoteAddress)
+    }
+
+    private func refusal(_ request: Request, _ context: BridgeContext) -> Response? {
+        guard let seconds = clients?.wait(request, from: context.channel.remoteAddress, by: live.now.settings) else {
+            return nil
+        }
+        var response = Problem.tooManyRequests.response
+        response.headers[.retryAfter] = seconds
+        return response
     }
 
     private func answer(

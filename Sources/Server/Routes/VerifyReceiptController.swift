@@ -15,6 +15,7 @@ struct VerifyReceiptController: Sendable {
 
     let live: LiveParts
     let shadow: Shadow?
+    let clients: ClientGuard
     let presence: ClientPresence
 
     func addRoutes(to router: Router<BridgeContext>) {
@@ -52,14 +53,30 @@ struct VerifyReceiptController: Sendable {
         guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
         guard let body else { return Problem.bodyTooLarge.closingResponse }
         let parts = live.now
+        if let seconds = clients.wait(request, from: context.channel.remoteAddress, by: parts.settings) {
+            return Self.busy(route, retryAfter: seconds)
+        }
+        var manner = VerifyReceiptPipeline.Manner()
+        if let name = parts.userHeader, let user = request.headers[name], !user.isEmpty { manner.user = Redacted(user) }
+        let asked = manner
         let reply = await presence.serving(context.channel) {
-            await parts.pipelines.verifyReceipt.answer(body: body, route: route)
+            await parts.pipelines.verifyReceipt.answer(body: body, route: route, manner: asked)
         }
         if parts.isShadowed { shadow?.saw(body, route: route, reply: reply) }
         return Self.response(reply)
     }
 
     // MARK: - Responses
+
+    /// To who sends too much: 21005, which old clients know to mean "later", never a number that they could take for a
+    /// verdict on the receipt.
+    private static func busy(_ route: AppleWalk.Route, retryAfter seconds: String) -> Response {
+        var response = response(
+            PipelineReply(
+                .temporarilyUnavailable(isRetryable: true), source: .receipt, environment: route.environment))
+        response.headers[.retryAfter] = seconds
+        return response
+    }
 
     private static func response(_ reply: PipelineReply) -> Response {
         var headers = HTTPFields()

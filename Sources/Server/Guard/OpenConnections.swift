@@ -1,0 +1,31 @@
+import NIOCore
+import Pipeline
+import Synchronization
+
+/// How many connections each client has open.
+final class OpenConnections: Sendable {
+    private let counts = Mutex<[AddressRange.Address: Int]>([:])
+
+    /// Whether one more may be; then it counts until it is closed.
+    func admit(_ channel: any Channel, atMost limit: Int, except proxies: [AddressRange]) -> Bool {
+        guard let client = ClientAddress.peer(channel.remoteAddress),
+            !proxies.contains(where: { $0.contains(client) })
+        else { return true }
+        let network = client.network
+        let isAdmitted = counts.withLock { counts in
+            guard counts[network, default: 0] < limit else { return false }
+            counts[network, default: 0] += 1
+            return true
+        }
+        guard isAdmitted else { return false }
+        channel.closeFuture.whenComplete { _ in self.leave(network) }
+        return true
+    }
+
+    private func leave(_ network: AddressRange.Address) {
+        counts.withLock { counts in
+            let left = counts[network, default: 1] - 1
+            counts[network] = left > 0 ? left : nil
+        }
+    }
+}

@@ -1,0 +1,230 @@
+import Foundation
+import Pipeline
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("The guarded listener")
+struct GuardTests {
+    private func status(_ answer: RawConnection.Answer?) throws -> Int64? {
+        try JSONValue(reading: answer?.body ?? [])["status"]?.integer
+    }
+
+    // MARK: - Slow ones
+
+    @Test("closes on who begins a request and does not get on with it, and on nobody else")
+    func slow() async throws {
+        try await Proxy.serving { settings, _ in
+            settings.limits.headSeconds = 1
+            settings.limits.requestSeconds = 2
+        } _: { proxy in
+            let (patient, head, body) = (try proxy.connect(), try proxy.connect(), try proxy.connect())
+            let question = RawConnection.post("/verifyReceipt", try proxy.question())
+            try await patient.send(question)
+            #expect(try status(try await patient.answer()) == 0)
+            try await head.send("POST /verifyReceipt HTTP/1.1\r\nHost: a")
+            try await body.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{")
+            let clock = ContinuousClock.now
+            async let headEnds: Duration = drip(head, since: clock)
+            async let bodyEnds: Duration = drip(body, since: clock)
+            let ends = try await (head: headEnds, body: bodyEnds)
+            #expect(ends.head >= .milliseconds(800) && ends.head < ends.body, "\(ends)")
+            #expect(ends.body >= .milliseconds(1_800) && ends.body < .seconds(8), "\(ends)")
+            // Idle all the while.
+            try await patient.send(question)
+            #expect(try status(try await patient.answer()) == 0)
+        }
+    }
+
+    /// Sends a byte now and then until the connection ends.
+    private func drip(_ connection: RawConnection, since start: ContinuousClock.Instant) async throws -> Duration {
+        while ContinuousClock.now - start < .seconds(10) {
+            do {
+                try await connection.send("x")
+            } catch {
+                break
+            }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return ContinuousClock.now - start
+    }
+
+    // MARK: - Many
+
+    @Test("tells a client that sends too much to come later: 21005 to old clients, 429 to new ones")
+    func rates() async throws {
+        try await Proxy.serving { settings, _ in
+            settings.limits.requestsPerMinute = 3
+            settings.tokens = [Redacted("token")]
+        } _: { proxy in
+            let question = RawConnection.post("/verifyReceipt", try proxy.question())
+            for _ in 0..<3 { #expect(try status(try await proxy.send(question)) == 0) }
+            let limited = try #require(try await proxy.send(question))
+            #expect(limited.status == 200 && limited.text == #"{"status":21005,"is_retryable":true}"#)
+            #expect(limited.header("Receipt-Bridge-Source") == "receipt")
+            let seconds = limited.header("Retry-After").flatMap(Int.init) ?? 0
+            #expect((1...20).contains(seconds))
+            // Nobody is a proxy: whom a client names does not matter.
+            let other = RawConnection.post(
+                "/verifyReceipt", try proxy.question(), ["Host: a", "X-Forwarded-For: 203.0.113.7"])
+            #expect(try status(try await proxy.send(other)) == 21005)
+            let view = try await proxy.send(
+                "GET /v1/transactions/1 HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer token\r\n\r\n")
+            #expect(view?.status == 429 && view?.text.contains(#""code":"tooManyRequests""#) == true)
+            #expect(view?.header("Retry-After") != nil)
+            #expect(try await proxy.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")?.status == 200)
+            #expect(proxy.log.all.filter { $0.contains("limits.requestsPerMinute") }.count == 1)
+        }
+    }
+
+    @Test("tells clients apart by what a trusted proxy says of them, and believes nothing that stands before that")
+    func forwarded() async throws {
+        try await Proxy.serving { settings, _ in
+            settings.limits.requestsPerMinute = 1
+            settings.trustedProxies = ["127.0.0.0/8", "10.0.0.0/8"].compactMap(AddressRange.init)
+        } _: { proxy in
+            let body = try proxy.question()
+            func ask(_ chain: String) async throws -> Int64? {
+                try status(
+                    try await proxy.send(
+                        RawConnection.post("/verifyReceipt", body, ["Host: a", "X-Forwarded-For: \(chain)"])))
+            }
+            #expect(try await ask("203.0.113.7") == 0)
+            #expect(try await ask("203.0.113.7") == 21005)
+            #expect(try await ask("198.51.100.1, 203.0.113.7, 10.1.2.3") == 21005)
+            #expect(try await ask("198.51.100.1") == 0)
+            #expect(try await ask("2001:db8:1:2::1") == 0)
+            #expect(try await ask("[2001:db8:1:2::99]:4711") == 21005)
+            #expect(try await ask("2001:db8:1:3::1") == 0)
+            #expect(try await ask("198.51.100.9:1234, garbage") == 0)
+        }
+    }
+
+    @Test("sets no limit unless it is told to")
+    func unlimited() async throws {
+        try await Proxy.serving { proxy in
+            let connection = try proxy.connect()
+            for _ in 0..<600 {
+                try await connection.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
+                #expect(try await connection.answer()?.text == #"{"status":21002}"#)
+            }
+        }
+    }
+
+    @Test("closes the newest connection of a client that has too many, and takes more when one is gone")
+    func connectionsOfOne() async throws {
+        try await Proxy.serving { settings, _ in
+            settings.limits.connectionsPerClient = 2
+        } _: { proxy in
+            let (first, second, third) = (try proxy.connect(), try proxy.connect(), try proxy.connect())
+            let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+            for connection in [first, second] {
+                try await connection.send(health)
+                #expect(try await connection.answer()?.status == 200)
+            }
+            try? await third.send(health)
+            #expect((try? await third.answer()) == nil)
+            first.leave()
+            var answered = false
+            for _ in 0..<50 where !answered {
+                let next = try proxy.connect()
+                try? await next.send(health)
+                answered = (try? await next.answer())?.status == 200
+                if !answered { try await Task.sleep(for: .milliseconds(50)) }
+            }
+            #expect(answered)
+        }
+    }
+
+    @Test("lets connections beyond its limit wait until others are gone")
+    func connectionsOfAll() async throws {
+        try await Proxy.serving { settings, _ in
+            settings.limits.connections = 2
+        } _: { proxy in
+            let (first, second, third) = (try proxy.connect(), try proxy.connect(), try proxy.connect())
+            let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+            for connection in [first, second] {
+                try await connection.send(health)
+                #expect(try await connection.answer()?.status == 200)
+            }
+            try await third.send(health)
+            async let answer = third.answer()
+            try await Task.sleep(for: .milliseconds(200))
+            first.leave()
+            #expect(try await answer?.status == 200)
+        }
+    }
+
+    // MARK: - Sandbox and replay
+
+    /// The first sandbox receipt of a customer with purchases, and with a token or without.
+    private func receipt(in store: SimulatedStore, withToken hasToken: Bool) throws -> IssuedReceipt {
+        try #require(
+            store.receipts.first { receipt in
+                receipt.environment == .sandbox && receipt.plan.version == nil
+                    && !receipt.transactions.isEmpty
+                    && receipt.transactions.contains { $0.appAccountToken != nil } == hasToken
+            })
+    }
+
+    @Test(
+        "answers the sandbox receipts of testers alone, by ids in the receipt and by tokens that the Server API tells")
+    func testers() async throws {
+        let tester = try receipt(in: try StandIn.world, withToken: true)
+        let names = [
+            try #require(tester.transactions.first?.originalTransactionId),
+            try #require(tester.transactions.compactMap(\.appAccountToken).first).uppercased(),
+        ]
+        for name in names {
+            try await Proxy.serving(customers: 36) { _, app in
+                app.testers = SandboxTesters([name])
+            } _: { proxy in
+                func ask(_ receipt: IssuedReceipt) async throws -> Int64? {
+                    let body = Question.body(receipt.base64, password: Proxy.secret)
+                    return try status(try await proxy.send(RawConnection.post("/verifyReceipt", body)))
+                }
+                let own = try receipt(in: proxy.store, withToken: true)
+                let other = try receipt(in: proxy.store, withToken: false)
+                #expect(try await ask(own) == 0, "\(name)")
+                #expect(try await ask(other) == 21003, "\(name)")
+                let bought = RawConnection.post("/verifyReceipt", try proxy.question())
+                #expect(try status(try await proxy.send(bought)) == 0)
+            }
+        }
+        // Without the Server API nobody knows whose the token is: no verdict.
+        try await Proxy.serving(customers: 36) { _, app in
+            app.testers = SandboxTesters([names[1]])
+        } _: { proxy in
+            proxy.store.faults.add(SimulatedFault(.status(400), endpoint: "serverAPI"))
+            let body = Question.body(
+                try receipt(in: proxy.store, withToken: true).base64, password: Proxy.secret)
+            #expect(try status(try await proxy.send(RawConnection.post("/verifyReceipt", body))) == 21005)
+        }
+    }
+
+    @Test("sees a purchase that another user presented before, where the caller names users", arguments: [false, true])
+    func replay(isRefused: Bool) async throws {
+        try await Proxy.serving { settings, app in
+            settings.userHeader = "X-User-Id"
+            if isRefused { app.replay = .refuse }
+        } _: { proxy in
+            let question = try proxy.question()
+            func ask(_ user: String?) async throws -> Int64? {
+                let headers = ["Host: a"] + (user.map { ["X-User-Id: \($0)"] } ?? [])
+                return try status(try await proxy.send(RawConnection.post("/verifyReceipt", question, headers)))
+            }
+            func lines() -> [String] { proxy.log.all.filter { $0.contains("by another user than before") } }
+            #expect(try await ask(nil) == 0)
+            #expect(try await ask("canary-alice") == 0)
+            #expect(try await ask("canary-alice") == 0)
+            #expect(lines().isEmpty)
+            #expect(try await ask("bob") == (isRefused ? 21003 : 0))
+            #expect(try await ask("bob") == (isRefused ? 21003 : 0))
+            #expect(try await ask("canary-alice") == 0)
+            #expect(try await ask(nil) == 0)
+            #expect(lines().count == 1 && lines().first?.contains("com.example.app") == true)
+            #expect(!proxy.log.all.contains { $0.contains("canary-alice") })
+        }
+    }
+}
