@@ -111,6 +111,7 @@ struct ReloadTests {
         await stage.stop()
     }
 
+    // T25
     @Test("takes another key of App Store Connect and a new app while it runs, and refills no budget")
     func rotatedKey() async throws {
         let stage = try await Stage()

@@ -13,6 +13,7 @@ struct GuardTests {
 
     // MARK: - Slow ones
 
+    // T20
     @Test("closes on who begins a request and does not get on with it, and on nobody else")
     func slow() async throws {
         try await Proxy.serving { settings, _ in
@@ -52,6 +53,7 @@ struct GuardTests {
 
     // MARK: - Many
 
+    // T20
     @Test("tells a client that sends too much to come later: 21005 to old clients, 429 to new ones")
     func rates() async throws {
         try await Proxy.serving { settings, _ in
@@ -112,6 +114,7 @@ struct GuardTests {
         }
     }
 
+    // T20
     @Test("closes the newest connection of a client that has too many, and takes more when one is gone")
     func connectionsOfOne() async throws {
         try await Proxy.serving { settings, _ in
@@ -203,6 +206,7 @@ struct GuardTests {
         }
     }
 
+    // T28
     @Test("sees a purchase that another user presented before, where the caller names users", arguments: [false, true])
     func replay(isRefused: Bool) async throws {
         try await Proxy.serving { settings, app in
