@@ -241,7 +241,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "LedgerTests",
-            dependencies: ["Ledger", "StoreTypes", "TestSupport", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Ledger", "Simulator", "StoreTypes", "TestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "MigrationTests",

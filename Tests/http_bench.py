@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import socketserver
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -52,11 +53,19 @@ def notifications(simulator, count):
     return Catcher.bodies
 
 
+def stored_bytes(path):
+    """Notifications in a store, and its size in bytes with everything written into the one file."""
+    with sqlite3.connect(path) as store:
+        store.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return store.execute("SELECT count(*) FROM notification").fetchone()[0], os.path.getsize(path)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tool", required=True)
     parser.add_argument("--seconds", type=int, default=6)
     parser.add_argument("--notifications", type=int, default=12_000)
+    parser.add_argument("--only-notifications", action="store_true")
     arguments = parser.parse_args()
     if shutil.which("wrk") is None:
         sys.exit("wrk is missing (apt-get install wrk)")
@@ -94,9 +103,11 @@ def main():
             for line in open(os.path.join(folder, "receipts.jsonl")):
                 row = json.loads(line)
                 body = json.dumps({"receipt-data": row["receipt"], "password": secret}).encode()
-                for _ in range(3):
+                for _ in range(1 if arguments.only_notifications else 3):
                     headers, answer = post(stored[1] + "/verifyReceipt", body)
                     time.sleep(0.02)
+                if arguments.only_notifications:
+                    continue
                 rows = len(answer.get("latest_receipt_info", []))
                 if headers["Receipt-Bridge-Source"] == "stored" and row["style"] == "appReceipt":
                     name = "100 transactions" if rows == 100 else "few transactions" if 3 <= rows <= 8 else None
@@ -124,8 +135,12 @@ def main():
             measure = wrk(bare, lua, 4, 64)
             row(f"bare, notifications ({sum(map(len, bodies)) // len(bodies):,} bytes)", measure, measure)
             tell = script(folder, "/v1/notifications", bodies, "tell")
+            file = os.path.join(folder, "bench.sqlite")
+            _, before = stored_bytes(file)
             figures = wrk(stored, tell, 2, 64)
             row("notifications stored", figures, measure)
+            count, after = stored_bytes(file)
+            print(f"  {(after - before) / count:,.0f} bytes of the store each")
             if figures[0] > len(bodies):
                 print(f"  of these {figures[0] - len(bodies):,} were repetitions: ask for more --notifications")
         finally:

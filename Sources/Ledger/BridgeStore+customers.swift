@@ -4,11 +4,13 @@ package import StoreTypes
 extension BridgeStore {
     /// Keeps the whole history of one customer; what was heard of later than it was signed stays.
     package func keep(_ customer: CustomerRow, of scope: LedgerScope) async throws(LedgerError) {
+        let transactions = await stored(customer.transactions.map(\.text))
+        let renewals = await stored(customer.renewals.map(\.text))
         try await write { db in
             let app = try Self.number(of: scope, in: db)
             let id = try Self.customer(holding: customer, app: app, in: db)
-            for (place, row) in customer.transactions.enumerated() {
-                try Self.keepLookedUp(row, customer: id, place: Int64(place), app: app, in: db)
+            for (place, (row, text)) in zip(customer.transactions, transactions).enumerated() {
+                try Self.keepLookedUp(row, as: text, customer: id, place: Int64(place), app: app, in: db)
             }
             // What the history does not hold any more is nobody's, unless it is news that came after it.
             try db.execute(
@@ -22,7 +24,7 @@ extension BridgeStore {
             for (place, row) in customer.statuses.enumerated() {
                 try Self.keep(row, place: place, app: app, in: db)
             }
-            for row in customer.renewals { try Self.keep(row, place: nil, app: app, in: db) }
+            for (row, text) in zip(customer.renewals, renewals) { try Self.keep(row, as: text, app: app, in: db) }
             for identifier in customer.companions {
                 try db.cachedStatement(sql: "INSERT OR IGNORE INTO companion VALUES (?, ?)").execute(
                     arguments: [id, identifier])
@@ -40,7 +42,7 @@ extension BridgeStore {
                     find, arguments: [scope.bundleId.rawValue, scope.environment.rawValue]),
                 let id = try Self.customer(of: keys, app: app, in: db)
             else { return nil }
-            return try Self.customer(id, covering: keys, app: app, in: db)
+            return try self.customer(id, covering: keys, app: app, in: db)
         }
     }
 
@@ -115,12 +117,12 @@ extension BridgeStore {
     }
 
     private static func keepLookedUp(
-        _ row: TransactionRow, customer: Int64, place: Int64, app: Int64, in db: Database
+        _ row: TransactionRow, as text: StoredText, customer: Int64, place: Int64, app: Int64, in db: Database
     ) throws {
         let find = try db.cachedStatement(
             sql: "SELECT id, signedDate FROM transactionRecord WHERE transactionId = ? AND app = ?")
         guard let old = try Row.fetchOne(find, arguments: [row.transactionId, app]) else {
-            try insert(row, customer: customer, place: place, app: app, in: db)
+            try insert(row, as: text, customer: customer, place: place, app: app, in: db)
             try note(row, app: app, in: db)
             return
         }
@@ -131,7 +133,7 @@ extension BridgeStore {
                 arguments: [customer, id])
             return
         }
-        try update(row, id: id, customer: customer, place: place, in: db)
+        try update(row, as: text, id: id, customer: customer, place: place, in: db)
         try note(row, app: app, in: db)
     }
 
@@ -144,7 +146,7 @@ extension BridgeStore {
         return nil
     }
 
-    private static func customer(
+    private func customer(
         _ id: Int64, covering keys: LookupKeys, app: Int64, in db: Database
     ) throws -> StoredCustomer? {
         guard
@@ -164,7 +166,7 @@ extension BridgeStore {
         while let record = try records.next() {
             covered.insert(record[0])
             covered.insert(record[1])
-            transactions.append(record[2])
+            transactions.append(try text(record[2], in: db))
         }
         guard (keys.originalTransactionIds + keys.transactionIds).allSatisfy({ covered.contains($0.rawValue) }) else {
             return nil
@@ -179,9 +181,10 @@ extension BridgeStore {
         return StoredCustomer(
             askedAt: Timestamp(milliseconds: row[0]), needsLookup: row[1] as Int64? != nil, appAppleId: row[2],
             revision: row[3], transactions: transactions,
-            subscriptions: subscriptions.map {
+            subscriptions: try subscriptions.map {
                 StoredCustomer.Subscription(
-                    originalTransactionId: $0[0], status: $0[1], subscriptionGroupIdentifier: $0[2], renewal: $0[3])
+                    originalTransactionId: $0[0], status: $0[1], subscriptionGroupIdentifier: $0[2],
+                    renewal: try ($0[3] as StoredText?).map { try text($0, in: db) })
             })
     }
 

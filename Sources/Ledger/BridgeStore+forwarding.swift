@@ -91,7 +91,8 @@ extension BridgeStore {
             else { return nil }
             return StoredDelivery(
                 id: row[0], scope: LedgerScope(bundleId: bundleId, environment: environment), notification: row[3],
-                uuid: row[4], text: row[5], unusualBody: (row[6] as Data?).map { [UInt8]($0) }, attempts: row[7],
+                uuid: row[4], text: try self.text(row[5], in: db),
+                unusualBody: (row[6] as Data?).map { [UInt8]($0) }, attempts: row[7],
                 bodiesSent: row[8], queuedAt: Timestamp(milliseconds: row[9]))
         }
     }

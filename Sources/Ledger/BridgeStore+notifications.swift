@@ -39,17 +39,21 @@ extension BridgeStore {
         _ notification: NotificationRow, _ news: NotificationNews, of scope: LedgerScope,
         for addressees: [Addressee] = []
     ) async throws(LedgerError) -> NotificationOutcome {
-        try await write { db in
+        let texts = await stored(notification, news)
+        return try await write { db in
             let app = try Self.number(of: scope, in: db)
-            guard try Self.insert(notification, about: news.originalTransactionId, app: app, in: db) else {
-                return .repeated
-            }
-            try Self.address(notification, number: db.lastInsertedRowID, to: addressees, in: db)
+            guard
+                let number = try Self.insert(
+                    notification, as: texts, about: news.originalTransactionId, app: app, in: db)
+            else { return .repeated }
+            try Self.address(notification, number: number, to: addressees, in: db)
             var isNews = false
-            if let transaction = news.transaction {
-                isNews = try Self.keepTold(transaction, app: app, since: notification.clock, in: db)
+            if let transaction = news.transaction, let text = texts.transaction {
+                isNews = try Self.keepTold(transaction, as: text, app: app, since: notification.clock, in: db)
             }
-            if let renewal = news.renewal { try Self.keep(renewal, place: nil, app: app, in: db) }
+            if let renewal = news.renewal, let text = texts.renewal {
+                try Self.keep(renewal, as: text, app: app, in: db)
+            }
             if let status = news.status { try Self.keep(status, place: nil, app: app, in: db) }
             if news.needsLookup, let original = news.originalTransactionId {
                 try Self.markIncomplete(
@@ -65,9 +69,9 @@ extension BridgeStore {
     ) async throws(LedgerError) -> NotificationOutcome {
         try await write { db in
             let app = try Self.number(of: scope, in: db)
-            guard try Self.insert(notification, about: hints.first?.rawValue, app: app, in: db) else {
-                return .repeated
-            }
+            let texts = NotificationTexts(raw: notification.text)
+            guard try Self.insert(notification, as: texts, about: hints.first?.rawValue, app: app, in: db) != nil
+            else { return .repeated }
             try Self.markIncomplete(
                 customersOf: hints.map(\.rawValue), app: app, since: notification.receivedAt, in: db)
             return .stored(isNews: false)
@@ -102,10 +106,11 @@ extension BridgeStore {
 
     // MARK: - Parts
 
-    /// False where it was there already.
+    /// Its number; nil where it was there already.
     private static func insert(
-        _ notification: NotificationRow, about original: String?, app: Int64, in db: Database
-    ) throws -> Bool {
+        _ notification: NotificationRow, as texts: NotificationTexts, about original: String?, app: Int64,
+        in db: Database
+    ) throws -> Int64? {
         try db.cachedStatement(
             sql: """
                 INSERT INTO notification
@@ -114,20 +119,20 @@ extension BridgeStore {
                 """
         ).execute(arguments: [
             notification.uuid, notification.version, notification.type, notification.subtype, app,
-            notification.signedDate?.milliseconds, notification.receivedAt.milliseconds, original, notification.text,
+            notification.signedDate?.milliseconds, notification.receivedAt.milliseconds, original, texts.own,
         ])
-        return db.changesCount > 0
+        return db.changesCount > 0 ? db.lastInsertedRowID : nil
     }
 
     /// Whether it is the newest word on its purchase.
     static func keepTold(
-        _ row: TransactionRow, app: Int64, since clock: Timestamp, in db: Database
+        _ row: TransactionRow, as text: StoredText, app: Int64, since clock: Timestamp, in db: Database
     ) throws -> Bool {
         let find = try db.cachedStatement(
             sql: "SELECT id, signedDate, customer, text FROM transactionRecord WHERE transactionId = ? AND app = ?")
         guard let old = try Row.fetchOne(find, arguments: [row.transactionId, app]) else {
             let (customer, isNewSubscription) = try owner(of: row, app: app, in: db)
-            try insert(row, customer: customer, app: app, in: db)
+            try insert(row, as: text, customer: customer, app: app, in: db)
             // Where it stands among the customer's other subscriptions, only a look-up tells.
             if let customer, isNewSubscription { try markIncomplete(customer, since: clock, in: db) }
             try note(row, app: app, in: db)
@@ -139,10 +144,10 @@ extension BridgeStore {
         try db.cachedStatement(sql: "INSERT INTO supersededTransaction VALUES (?, ?, ?, ?)").execute(
             arguments: [
                 app, row.transactionId, isNewer ? oldDate : row.signedDate.milliseconds,
-                isNewer ? old[3] as String : row.text,
+                isNewer ? old[3] as DatabaseValue : text.databaseValue,
             ])
         guard isNewer else { return false }
-        try update(row, id: old[0], customer: old[2], place: nextPlace(of: old[2], in: db), in: db)
+        try update(row, as: text, id: old[0], customer: old[2], place: nextPlace(of: old[2], in: db), in: db)
         try note(row, app: app, in: db)
         return true
     }

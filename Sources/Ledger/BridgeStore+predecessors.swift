@@ -29,7 +29,8 @@ extension BridgeStore {
                     """)
             return try Row.fetchAll(find, arguments: [number, type, limit]).map {
                 Predecessor(
-                    type: $0[0], signedDate: ($0[1] as Int64?).map(Timestamp.init(milliseconds:)), text: $0[2])
+                    type: $0[0], signedDate: ($0[1] as Int64?).map(Timestamp.init(milliseconds:)),
+                    text: try self.text($0[2], in: db))
             }
         }
     }

@@ -15,12 +15,13 @@ extension BridgeStore {
         _ id: TransactionIdentifier, in scope: LedgerScope
     ) async throws(LedgerError) -> String? {
         try await read { db in
-            try String.fetchOne(
+            try StoredText.fetchOne(
                 db,
                 sql: """
                     SELECT text FROM transactionRecord JOIN app ON app.id = transactionRecord.app
                     WHERE transactionId = ? AND bundleId = ? AND environment = ?
-                    """, arguments: [id.rawValue, scope.bundleId.rawValue, scope.environment.rawValue])
+                    """, arguments: [id.rawValue, scope.bundleId.rawValue, scope.environment.rawValue]
+            ).map { try self.text($0, in: db) }
         }
     }
 
@@ -39,7 +40,9 @@ extension BridgeStore {
                     ORDER BY coalesce(signedDate, receivedAt) DESC
                     """,
                 arguments: [type, originalTransactionId, scope.bundleId.rawValue, scope.environment.rawValue])
-            return rows.map { ($0[0], Timestamp(milliseconds: $0[1])) }
+            return try rows.map {
+                (try self.text($0[0], in: db), Timestamp(milliseconds: $0[1]))
+            }
         }
     }
 }

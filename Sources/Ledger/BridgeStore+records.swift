@@ -4,7 +4,8 @@ import StoreTypes
 /// Single records: the newest signature counts.
 extension BridgeStore {
     static func insert(
-        _ row: TransactionRow, customer: Int64?, place: Int64? = nil, app: Int64, in db: Database
+        _ row: TransactionRow, as text: StoredText, customer: Int64?, place: Int64? = nil, app: Int64,
+        in db: Database
     ) throws {
         try db.cachedStatement(
             sql: """
@@ -14,12 +15,12 @@ extension BridgeStore {
                 """
         ).execute(arguments: [
             app, row.transactionId, row.originalTransactionId, row.appTransactionId, customer,
-            try place ?? nextPlace(of: customer, in: db), row.signedDate.milliseconds, row.text,
+            try place ?? nextPlace(of: customer, in: db), row.signedDate.milliseconds, text,
         ])
     }
 
     static func update(
-        _ row: TransactionRow, id: Int64, customer: Int64?, place: Int64, in db: Database
+        _ row: TransactionRow, as text: StoredText, id: Int64, customer: Int64?, place: Int64, in db: Database
     ) throws {
         try db.cachedStatement(
             sql: """
@@ -27,8 +28,7 @@ extension BridgeStore {
                 signedDate = ?, text = ? WHERE id = ?
                 """
         ).execute(arguments: [
-            row.originalTransactionId, row.appTransactionId, customer, place, row.signedDate.milliseconds, row.text,
-            id,
+            row.originalTransactionId, row.appTransactionId, customer, place, row.signedDate.milliseconds, text, id,
         ])
     }
 
@@ -65,8 +65,8 @@ extension BridgeStore {
             arguments: [transactionId, app])
     }
 
-    /// - Parameter place: among the customer's subscriptions; nil leaves it where it is, or puts it behind the others.
-    static func keep(_ renewal: RenewalRow, place: Int?, app: Int64, in db: Database) throws {
+    /// The subscription stays where it is among the customer's, or comes behind the others.
+    static func keep(_ renewal: RenewalRow, as text: StoredText, app: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: """
                 INSERT INTO subscription
@@ -76,11 +76,11 @@ extension BridgeStore {
                 WHERE excluded.renewalClock > renewalClock
                 """
         ).execute(arguments: [
-            app, renewal.originalTransactionId, place ?? lastPlace, renewal.text, renewal.signedDate.milliseconds,
+            app, renewal.originalTransactionId, lastPlace, text, renewal.signedDate.milliseconds,
         ])
     }
 
-    /// - Parameter place: as above.
+    /// - Parameter place: among the customer's subscriptions; nil leaves it where it is, or puts it behind the others.
     static func keep(_ row: StatusRow, place: Int?, app: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: """

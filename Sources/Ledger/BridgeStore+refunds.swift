@@ -102,26 +102,27 @@ extension BridgeStore {
     package func keep(
         _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
     ) async throws(LedgerError) {
+        let texts = await stored(refunds.map(\.transaction.text))
         try await write { db in
             let app = try Self.number(of: target.scope, in: db)
-            for refund in refunds { try Self.keep(refund, app: app, in: db) }
+            for (refund, text) in zip(refunds, texts) { try Self.keep(refund, as: text, app: app, in: db) }
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO refundSweep VALUES (?, ?, ?, ?)").execute(
                 arguments: [app, target.identifier.rawValue, revision, now.milliseconds])
         }
     }
 
-    private static func keep(_ refund: RefundRow, app: Int64, in db: Database) throws {
+    private static func keep(_ refund: RefundRow, as text: StoredText, app: Int64, in db: Database) throws {
         let row = refund.transaction
         let known = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT date FROM revocation WHERE transactionId = ? AND app = ?"),
             arguments: [row.transactionId, app])
-        let isLatest = try keepTold(row, app: app, since: row.signedDate, in: db)
+        let isLatest = try keepTold(row, as: text, app: app, since: row.signedDate, in: db)
         if isLatest, row.isSubscription, known != refund.date.milliseconds {
             try markIncomplete(customersOf: [row.originalTransactionId], app: app, since: row.signedDate, in: db)
         }
         try db.cachedStatement(
             sql: "INSERT OR IGNORE INTO refund (app, transactionId, date, text) VALUES (?, ?, ?, ?)"
-        ).execute(arguments: [app, row.transactionId, refund.date.milliseconds, row.text])
+        ).execute(arguments: [app, row.transactionId, refund.date.milliseconds, text])
     }
 
     /// In the order in which they were found.
@@ -133,9 +134,11 @@ extension BridgeStore {
                         SELECT refund.id, bundleId, environment, date, text FROM refund JOIN app ON app.id = refund.app
                         WHERE isTold = 0 ORDER BY refund.id LIMIT ?
                         """), arguments: [limit])
-            return rows.compactMap { row in
-                Self.scope(row[1], row[2]).map {
-                    UntoldRefund(id: row[0], scope: $0, date: Timestamp(milliseconds: row[3]), text: row[4])
+            return try rows.compactMap { row in
+                try Self.scope(row[1], row[2]).map {
+                    UntoldRefund(
+                        id: row[0], scope: $0, date: Timestamp(milliseconds: row[3]),
+                        text: try self.text(row[4], in: db))
                 }
             }
         }

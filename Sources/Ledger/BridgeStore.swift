@@ -10,6 +10,7 @@ package final class BridgeStore: Sendable {
     package let path: String
     private let pool: DatabasePool
     private let queue: WriteQueue
+    let headers = SignedHeaders()
 
     /// Seconds to wait for another process.
     private static let patience: TimeInterval = 5
@@ -61,6 +62,7 @@ package final class BridgeStore: Sendable {
         layout.registerMigration("refunds", migrate: addRefunds)
         layout.registerMigration("forwarding", migrate: addForwarding)
         layout.registerMigration("erasure", migrate: addErasure)
+        layout.registerMigration("signedTexts", migrate: addSignedTexts)
         return layout
     }
 

@@ -34,6 +34,7 @@ package struct ErasureTable: Sendable {
         "comparison": "counts",
         "difference": "counts; its examples go",
         "refundOutput": "the length of a file",
+        "signedHeader": "certificates of the App Store's signers",
         "erasure": "that somebody was erased, not who",
     ]
 

@@ -6,11 +6,16 @@ import Synchronization
 final class WriteQueue: Sendable {
     /// What one task wants written.
     private struct Job: Sendable {
-        /// Inside a transaction; keeps its result for later.
-        let run: @Sendable (Database) -> Void
+        /// Inside a transaction; keeps its result for later. Where that transaction is undone, it runs once more.
+        let run: @Sendable (Database) throws -> Void
+        /// Keeps why it did not work.
+        let fail: @Sendable (LedgerError) -> Void
         /// Tells the task, once the transaction is on disk, or why it is not.
         let finish: @Sendable (LedgerError?) -> Void
     }
+
+    /// Some job of a transaction cannot be done.
+    private struct JobFailure: Error {}
 
     private struct State {
         var jobs: [Job] = []
@@ -37,30 +42,16 @@ final class WriteQueue: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(LedgerError) -> Result {
         let outcome: Swift.Result<Result, LedgerError> = await withCheckedContinuation { continuation in
-            let kept = Mutex<Swift.Result<Result, LedgerError>?>(nil)
-            let path = path
+            let kept = Mutex(Swift.Result<Result, LedgerError>.failure(LedgerError(.failed, at: path, "not written")))
             let job = Job(
                 run: { db in
-                    var result: Swift.Result<Result, LedgerError>
-                    do {
-                        var value: Result?
-                        try db.inSavepoint {
-                            value = try body(db)
-                            return .commit
-                        }
-                        result =
-                            value.map { .success($0) }
-                            ?? .failure(LedgerError(.failed, at: path, "nothing was written"))
-                    } catch {
-                        result = .failure(LedgerError(error, at: path))
-                    }
-                    kept.withLock { $0 = result }
+                    let value = try body(db)
+                    kept.withLock { $0 = .success(value) }
                 },
+                fail: { failure in kept.withLock { $0 = .failure(failure) } },
                 finish: { failure in
                     let result = kept.withLock { $0 }
-                    continuation.resume(
-                        returning: failure.map { .failure($0) } ?? result
-                            ?? .failure(LedgerError(.failed, at: path, "nothing was written")))
+                    continuation.resume(returning: failure.map { .failure($0) } ?? result)
                 })
             if let failure = add(job) { job.finish(failure) }
         }
@@ -100,11 +91,36 @@ final class WriteQueue: Sendable {
             guard !jobs.isEmpty else { return }
             var failure: LedgerError?
             do {
-                try pool.write { db in for job in jobs { job.run(db) } }
+                try commit(jobs)
             } catch {
                 failure = LedgerError(error, at: path)
             }
             for job in jobs { job.finish(failure) }
+        }
+    }
+
+    /// All in one transaction. A savepoint for each job would copy every page that the job changes: only where one fails
+    /// are all done again, each so that it is undone alone.
+    private func commit(_ jobs: [Job]) throws {
+        do {
+            try pool.write { db in
+                for job in jobs {
+                    do { try job.run(db) } catch { throw JobFailure() }
+                }
+            }
+        } catch is JobFailure {
+            try pool.write { db in for job in jobs { runAlone(job, in: db) } }
+        }
+    }
+
+    private func runAlone(_ job: Job, in db: Database) {
+        do {
+            try db.inSavepoint {
+                try job.run(db)
+                return .commit
+            }
+        } catch {
+            job.fail(LedgerError(error, at: path))
         }
     }
 }

@@ -30,11 +30,6 @@ struct CompactJWS {
     }
 
     private static func dot(in text: borrowing Span<UInt8>, from start: Int) -> Int? {
-        var position = start
-        while position < text.count {
-            if text[position] == UInt8(ascii: ".") { return position }
-            position += 1
-        }
-        return nil
+        text.withUnsafeBufferPointer { $0[start...].firstIndex(of: UInt8(ascii: ".")) }
     }
 }

@@ -1,5 +1,6 @@
 import JSONReading
 import Cryptography
+import StoreTypes
 
 /// The header of a text that the App Store signed. `kid`, `jku`, `x5u` and `jwk` are not looked at: they name keys of
 /// the sender's own choice.

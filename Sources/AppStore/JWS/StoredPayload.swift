@@ -1,4 +1,5 @@
 import JSONReading
+import StoreTypes
 
 extension Signed where Payload: SignedClaims {
     /// Reads a text that was verified when it was put where it comes from; nothing is verified again.

@@ -100,7 +100,7 @@ package struct NotificationIntake: Sendable {
                 ?? Self.name(of: text),
             version: 2, type: payload.notificationType, subtype: payload.subtype, signedDate: payload.signedDate,
             receivedAt: now(), text: text,
-            unusualBody: body == UsualBody.version2(text) ? nil : body)
+            unusualBody: UsualBody.isVersion2(body, of: text) ? nil : body)
         let addressees = apps.configured(scope.bundleId)?.addressees ?? []
         let outcome: NotificationOutcome
         do throws(LedgerError) {

@@ -1,0 +1,54 @@
+import Foundation
+
+/// What the texts of a notification are stored as.
+struct NotificationTexts: Sendable {
+    /// The text of a record, and what it is stored as.
+    typealias Record = (text: String, stored: StoredText)
+
+    let own: StoredText
+    /// Those of its records; nil where there is none.
+    let transaction, renewal: StoredText?
+
+    /// A notification that is stored as it came.
+    init(raw text: String, transaction: Record? = nil, renewal: Record? = nil) {
+        own = .raw(text)
+        self.transaction = transaction?.stored
+        self.renewal = renewal?.stored
+    }
+
+    /// One that is packed, and its records in it.
+    init(_ text: CompactText, header: UInt16, transaction: Record?, renewal: Record?) {
+        var inner: [(range: Range<Int>, text: PackedText)] = []
+        for case let record? in [transaction, renewal] {
+            if case .packed(let packed) = record.stored, let range = Self.range(of: record.text, in: text.payload),
+                !inner.contains(where: { $0.range.overlaps(range) })
+            {
+                inner.append((range, packed))
+            }
+        }
+        own = .packed(PackedText(text, header: header, without: inner))
+        self.transaction = transaction?.stored
+        self.renewal = renewal?.stored
+    }
+
+    /// Where a text stands as a whole string of JSON, as it is spelled.
+    private static func range(of text: String, in payload: [UInt8]) -> Range<Int>? {
+        let quote = UInt8(ascii: "\"")
+        var text = text
+        return text.withUTF8 { text in
+            payload.withUnsafeBytes { payload in
+                guard let wanted = text.baseAddress, let start = payload.baseAddress else { return nil }
+                var rest = 0..<payload.count
+                while let found = memchr(start + rest.lowerBound, Int32(quote), rest.count) {
+                    rest = (UnsafeRawPointer(found) - start + 1)..<payload.count
+                    guard rest.count > text.count else { return nil }
+                    let range = rest.lowerBound..<(rest.lowerBound + text.count)
+                    if payload[range.upperBound] == quote, memcmp(start + range.lowerBound, wanted, range.count) == 0 {
+                        return range
+                    }
+                }
+                return nil
+            }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+import Foundation
+import GRDB
+import Ledger
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+/// Signed texts are stored without what is stored elsewhere already, and come back byte for byte.
+@Suite("Signed texts in the store")
+struct SignedTextTests {
+    private let folder: TemporaryFolder
+    private let store: BridgeStore
+    private let scope: LedgerScope
+    private let addressee: Addressee
+
+    private static let header = segment(#"{"alg":"ES256","x5c":["leaf","authority","root"]}"#)
+    private static let signature = Base64.encodeURLSafe([UInt8](0..<64))
+
+    init() throws {
+        folder = try TemporaryFolder()
+        store = try BridgeStore(path: folder.path("bridge.sqlite"))
+        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
+        scope = LedgerScope(bundleId: bundleId, environment: .production)
+        addressee = Addressee(bundleId: bundleId, form: "raw", url: "http://127.0.0.1/")
+    }
+
+    private static func segment(_ text: String) -> String { Base64.encodeURLSafe(Array(text.utf8)) }
+
+    private static func jws(_ payload: String, header: String = header) -> String {
+        "\(header).\(segment(payload)).\(signature)"
+    }
+
+    private static func payload(_ text: String) -> [UInt8] {
+        let segment = text.split(separator: ".")[1].replacing("-", with: "+").replacing("_", with: "/")
+        return [UInt8](
+            Data(base64Encoded: String(segment) + String(repeating: "=", count: -segment.count & 3)) ?? Data())
+    }
+
+    /// A notification with these texts in it, as JSON spells them.
+    private static func outer(_ name: String, _ transaction: String?, _ renewal: String?) -> String {
+        let members = [("signedTransactionInfo", transaction), ("signedRenewalInfo", renewal)].compactMap {
+            name, text in
+            text.map { "\"\(name)\":\"\($0)\"" }
+        }
+        return jws("{\"notificationUUID\":\"\(name)\",\"data\":{\(members.joined(separator: ","))}}")
+    }
+
+    private func transaction(_ id: String, _ text: String, at date: Int64 = 1_000) -> TransactionRow {
+        TransactionRow(
+            transactionId: id, originalTransactionId: id, appTransactionId: nil, isSubscription: true,
+            signedDate: Timestamp(milliseconds: date), revocation: nil, text: text)
+    }
+
+    private func news(
+        _ id: String, _ transaction: String?, _ renewal: String? = nil, at date: Int64 = 1_000
+    ) -> NotificationNews {
+        NotificationNews(
+            transaction: transaction.map { self.transaction(id, $0, at: date) },
+            renewal: renewal.map {
+                RenewalRow(originalTransactionId: id, signedDate: Timestamp(milliseconds: date), text: $0)
+            },
+            status: StatusRow(
+                originalTransactionId: id, status: 1, subscriptionGroupIdentifier: nil,
+                clock: Timestamp(milliseconds: date)))
+    }
+
+    private func notification(_ uuid: String, _ text: String, at date: Int64 = 1_000) -> NotificationRow {
+        NotificationRow(
+            uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: Timestamp(milliseconds: date),
+            receivedAt: Timestamp(milliseconds: date), text: text)
+    }
+
+    /// The text of a notification as it is forwarded, the one that is due last.
+    private func forwarded(by store: BridgeStore) async throws -> String? {
+        let now = Timestamp(milliseconds: 1_000_000)
+        let due = try await store.dueDeliveries(to: addressee, at: now, limit: 10_000)
+        guard let last = due.map(\.id).max() else { return nil }
+        return try await store.dueDelivery(last, at: now)?.text
+    }
+
+    private func transaction(_ id: String, of store: BridgeStore) async throws -> String? {
+        try await store.transaction(try #require(TransactionIdentifier(rawValue: id)), in: scope)
+    }
+
+    /// What stands in the file, read by somebody else.
+    private func rows(_ sql: String) throws -> [String] {
+        try DatabaseQueue(path: store.path).read { try String.fetchAll($0, sql: sql) }
+    }
+
+    // MARK: -
+
+    @Test(
+        "come back byte for byte, however they are spelled; what could not be given back is stored as it came",
+        arguments: [
+            ("usual", jws(#"{"a":1}"#), "blob"),
+            ("bytes that are no text", "\(header).\(Base64.encodeURLSafe([0, 255, 128, 10])).\(signature)", "blob"),
+            ("a header that is none", "é\u{0}.\(segment("{}")).\(signature)", "blob"),
+            ("no header", ".\(segment("{}")).\(signature)", "blob"),
+            ("no payload", "\(header)..\(signature)", "blob"),
+            ("unused bits", "\(header).AB.\(signature)", "text"),
+            ("unused bits of the signature", "\(header).AA.\(signature.dropLast())x", "text"),
+            ("padding", "\(header).AA==.\(signature)", "text"),
+            ("padding of the signature", "\(header).AA.\(signature)==", "text"),
+            ("standard base64", "\(header).+/+/.\(signature)", "text"),
+            ("a short signature", "\(header).AA.\(signature.dropLast(4))", "text"),
+            ("a long signature", "\(header).AA.\(signature)AAAA", "text"),
+            ("blanks", "\(header).AA.\(signature)\n", "text"), ("blanks before", " \(header).A A.\(signature)", "text"),
+            ("four segments", "\(header).AA.AA.\(signature)", "text"),
+            ("two segments", "\(header).\(signature)", "text"), ("a word", "unsigned", "text"), ("nothing", "", "text"),
+            ("dots", "..", "text"), ("many dots", String(repeating: ".", count: 200), "text"),
+            ("a long header", "\(String(repeating: "h", count: 16_385)).AA.\(signature)", "text"),
+        ] as [(String, String, String)])
+    func byItself(name: String, text: String, kind: String) async throws {
+        // As a notification, as a record that a notification does not hold, and as one that was looked up.
+        let first = notification("1", text)
+        _ = try await store.keep(first, news("10", text, text), of: scope, for: [addressee])
+        try await store.keep(
+            CustomerRow(
+                askedAt: Timestamp(milliseconds: 1_000), signedDate: Timestamp(milliseconds: 1_000), appAppleId: nil,
+                revision: "r", transactions: [transaction("20", text)],
+                statuses: [
+                    StatusRow(
+                        originalTransactionId: "20", status: 1, subscriptionGroupIdentifier: nil,
+                        clock: Timestamp(milliseconds: 1_000))
+                ],
+                renewals: [
+                    RenewalRow(originalTransactionId: "20", signedDate: Timestamp(milliseconds: 1_000), text: text)
+                ], companions: []), of: scope)
+        await store.close()
+        let again = try BridgeStore(path: store.path)
+        let keys = LookupKeys(originalTransactionIds: ["20"], transactionIds: [])
+        let customer = try #require(try await again.customer(of: keys, in: scope))
+        let texts = [
+            try await forwarded(by: again), try await transaction("10", of: again),
+            try await again.notifications("DID_RENEW", about: "10", in: scope).first?.text,
+            customer.transactions.first, customer.subscriptions.first?.renewal,
+        ]
+        for found in texts { #expect(found.map { Array($0.utf8) } == Array(text.utf8), "\(name)") }
+        await again.close()
+        let kinds = try rows(
+            """
+            SELECT DISTINCT kind FROM (SELECT typeof(text) AS kind FROM notification
+            UNION ALL SELECT typeof(text) FROM transactionRecord UNION ALL SELECT typeof(renewal) FROM subscription)
+            """)
+        #expect(kinds == [kind], "\(name)")
+    }
+
+    @Test(
+        "inside a notification are packed with it, where they stand there as they are",
+        arguments: [
+            ("both", #"{"t":"T"}"#, #"{"r":"R"}"#, #""t":"TOLD","r":"RENEWS""#, "TR"),
+            ("the renewal first", #"{"t":1}"#, #"{"r":2}"#, #""r":"RENEWS","t":"TOLD""#, "TR"),
+            ("only one", #"{"t":1}"#, #"{"r":2}"#, #""t":"TOLD""#, "T"), ("none", #"{"t":1}"#, #"{"r":2}"#, "", ""),
+            ("the same record twice", #"{"t":1}"#, #"{"t":1}"#, #""t":"TOLD","r":"RENEWS""#, "T"),
+            ("one of them in two places", #"{"t":1}"#, #"{"r":2}"#, #""t":"TOLD","u":"TOLD""#, "T"),
+            ("escaped", #"{"t":1}"#, #"{"r":2}"#, #""t":"\u0065TAIL","r":"RENEWS""#, "R"),
+            ("with more behind it", #"{"t":1}"#, #"{"r":2}"#, #""t":"TOLDA","r":"RENEWS""#, "R"),
+            ("with more before it", #"{"t":1}"#, #"{"r":2}"#, #""t":" TOLD","r":"RENEWS""#, "R"),
+            ("without its end", #"{"t":1}"#, #"{"r":2}"#, #""r":"RENEWS","t":"TOLD"#, "R"),
+        ] as [(String, String, String, String, String)])
+    func nested(name: String, transaction: String, renewal: String, data: String, taken: String) async throws {
+        let (told, renews) = (Self.jws(transaction), Self.jws(renewal))
+        let text = Self.jws(
+            "{\"data\":{"
+                + data.replacing("TOLD", with: told).replacing("TAIL", with: told.dropFirst())
+                .replacing("RENEWS", with: renews) + "}}")
+        _ = try await store.keep(notification("1", text), news("10", told, renews), of: scope, for: [addressee])
+        // A later one: the record of the first becomes history.
+        let later = Self.jws(#"{"t":"later"}"#)
+        #expect(try await self.transaction("10", of: store) == told, "\(name)")
+        _ = try await store.keep(
+            notification("2", Self.outer("2", later, nil), at: 2_000), news("10", later, at: 2_000), of: scope,
+            for: [addressee])
+        #expect(try await self.transaction("10", of: store) == later, "\(name)")
+        #expect(try await forwarded(by: store) == Self.outer("2", later, nil), "\(name)")
+        let all = try await store.notifications("DID_RENEW", about: "10", in: scope).map(\.text)
+        #expect(all == [Self.outer("2", later, nil), text], "\(name)")
+        #expect(try await store.predecessors(of: 2, limit: 9).map(\.text) == [text], "\(name)")
+        var size = 68 + Self.payload(text).count
+        for (letter, inner) in [("T", told), ("R", renews)] where taken.contains(letter) {
+            size += 8 + 68 + Self.payload(inner).count - inner.utf8.count
+        }
+        #expect(try rows("SELECT length(text) FROM notification WHERE id = 1") == ["\(size)"], "\(name)")
+        #expect(try rows("SELECT typeof(text) FROM supersededTransaction") == ["blob"], "\(name)")
+        #expect(try rows("SELECT count(*) FROM signedHeader") == ["1"], "\(name)")
+    }
+
+    @Test("come back whatever was changed in them")
+    func mutated() async throws {
+        var random = SeededGenerator("signed texts that were changed")
+        let alphabet = Array("ABCxyz019-_.=+/ \"\\\né".unicodeScalars)
+        let nested = Self.jws(#"{"transactionId":"10","note":"\u00e9"}"#)
+        var expected: [String] = []
+        for number in 0..<300 {
+            var scalars = Array(Self.outer("n", nested, nested).unicodeScalars)
+            for _ in 0..<Int.random(in: 0...3, using: &random) {
+                let place = Int.random(in: 0..<scalars.count, using: &random)
+                switch Int.random(in: 0...2, using: &random) {
+                case 0: scalars[place] = alphabet[Int.random(in: 0..<alphabet.count, using: &random)]
+                case 1: scalars.remove(at: place)
+                default: scalars.insert(alphabet[Int.random(in: 0..<alphabet.count, using: &random)], at: place)
+                }
+            }
+            let text = String(String.UnicodeScalarView(scalars))
+            expected.append(text)
+            let date = Int64(2_000 - number)
+            _ = try await store.keep(
+                notification("\(number)", text, at: date), news("10", nested, nested, at: date), of: scope)
+        }
+        let found = try await store.notifications("DID_RENEW", about: "10", in: scope).map(\.text)
+        #expect(found.count == expected.count)
+        for (found, expected) in zip(found, expected) { try #require(Array(found.utf8) == Array(expected.utf8)) }
+    }
+
+    @Test("have one of 64 headers at most; with any other they are stored as they came")
+    func headers() async throws {
+        let headers = (0..<70).map { Self.segment("{\"alg\":\"ES256\",\"kid\":\"\($0)\"}") }
+        for (number, header) in headers.enumerated() {
+            _ = try await store.keep(
+                notification("\(number)", Self.jws("{}", header: header), at: Int64(number)), NotificationNews(),
+                of: scope, for: [addressee])
+        }
+        await store.close()
+        let again = try BridgeStore(path: store.path)
+        let now = Timestamp(milliseconds: 1_000_000)
+        for (due, header) in zip(try await again.dueDeliveries(to: addressee, at: now, limit: 100), headers) {
+            #expect(try await again.dueDelivery(due.id, at: now)?.text == Self.jws("{}", header: header))
+        }
+        // One that is known still counts.
+        _ = try await again.keep(
+            notification("a", Self.jws("[]", header: headers[63])), NotificationNews(), of: scope)
+        _ = try await again.keep(
+            notification("b", Self.jws("[]", header: headers[64])), NotificationNews(), of: scope)
+        await again.close()
+        #expect(try rows("SELECT count(*) FROM signedHeader") == ["64"])
+        let kinds = try rows("SELECT typeof(text) FROM notification ORDER BY id")
+        #expect(kinds == Array(repeating: "blob", count: 64) + Array(repeating: "text", count: 6) + ["blob", "text"])
+    }
+
+    @Test("of a former version stay as they are, and are read as before")
+    func formerVersion() async throws {
+        let (told, renews) = (Self.jws(#"{"t":1}"#), Self.jws(#"{"r":1}"#))
+        let text = Self.outer("1", told, renews)
+        _ = try await store.keep(notification("1", text), news("10", told, renews), of: scope, for: [addressee])
+        await store.close()
+        // As the version before left it.
+        try await DatabaseQueue(path: store.path).write { db in
+            try db.execute(
+                sql: """
+                    UPDATE notification SET text = ?; UPDATE transactionRecord SET text = ?;
+                    UPDATE subscription SET renewal = ?; DROP TABLE signedHeader;
+                    DELETE FROM grdb_migrations WHERE identifier = 'signedTexts'
+                    """, arguments: [text, told, renews])
+        }
+        let again = try BridgeStore(path: store.path)
+        #expect(try await forwarded(by: again) == text)
+        #expect(try await transaction("10", of: again) == told)
+        #expect(try await again.keep(notification("1", text), news("10", told, renews), of: scope) == .repeated)
+        let later = Self.jws(#"{"t":2}"#)
+        let outcome = try await again.keep(
+            notification("2", Self.outer("2", later, nil), at: 2_000), news("10", later, at: 2_000), of: scope)
+        #expect(outcome == .stored(isNews: true))
+        #expect(try await transaction("10", of: again) == later)
+        await again.close()
+        #expect(try rows("SELECT text FROM supersededTransaction") == [told])
+        #expect(try rows("SELECT text FROM notification WHERE id = 1") == [text])
+        #expect(try rows("SELECT typeof(text) FROM notification ORDER BY id") == ["text", "blob"])
+    }
+
+    @Test(
+        "that are not as they were left are an error, not another text",
+        arguments: [
+            "DELETE FROM signedHeader", "UPDATE notification SET text = x''", "UPDATE notification SET text = x'01'",
+            "UPDATE notification SET text = x'0100010203'", "UPDATE notification SET text = substr(text, 1, 70)",
+            "UPDATE notification SET text = substr(text, 1, 90)",
+            "UPDATE notification SET text = CAST(x'07' || substr(text, 2) AS BLOB)",
+        ])
+    func damaged(change: String) async throws {
+        let told = Self.jws(#"{"t":1}"#)
+        _ = try await store.keep(
+            notification("1", Self.outer("1", told, nil)), news("10", told), of: scope, for: [addressee])
+        await store.close()
+        try await DatabaseQueue(path: store.path).write { try $0.execute(sql: change) }
+        let again = try BridgeStore(path: store.path)
+        let error = await #expect(throws: LedgerError.self) { try await forwarded(by: again) }
+        #expect(error?.code == .changed)
+    }
+}
