@@ -106,6 +106,8 @@ def main():
                 for _ in range(1 if arguments.only_notifications else 3):
                     headers, answer = post(stored[1] + "/verifyReceipt", body)
                     time.sleep(0.02)
+                if arguments.only_notifications:
+                    continue
                 rows = len(answer.get("latest_receipt_info", []))
                 if not arguments.only_notifications and headers["Receipt-Bridge-Source"] == "stored" and row["style"] == "appReceipt":
                     name = "100 transactions" if rows == 100 else "few transactions" if 3 <= rows <= 8 else None

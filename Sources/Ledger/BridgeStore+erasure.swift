@@ -69,9 +69,9 @@ extension BridgeStore {
         let found = try await read { db in
             try Self.apps(bundleId, environment, in: db).compactMap { app, scope -> Footprint? in
                 var footprint = Footprint(
-                    app: app, scope: scope, identifiers: try self.identifiers(of: subject, app: app, in: db))
+                    app: app, scope: scope, identifiers: try Self.identifiers(of: subject, app: app, in: db))
                 guard !footprint.identifiers.isEmpty else { return nil }
-                try footprint.follow(in: db, of: self)
+                try footprint.follow(in: db)
                 return footprint
             }
         }
@@ -110,7 +110,7 @@ extension BridgeStore {
     }
 
     /// What the search begins with.
-    private func identifiers(of subject: ErasureSubject, app: Int64, in db: Database) throws -> Set<String> {
+    private static func identifiers(of subject: ErasureSubject, app: Int64, in db: Database) throws -> Set<String> {
         guard case .accountToken(let token) = subject else {
             guard case .transaction(let id) = subject else { return [] }
             return [id.rawValue]
@@ -121,25 +121,17 @@ extension BridgeStore {
         let rows = try Row.fetchCursor(
             db,
             sql: """
-                SELECT transactionId, text, NULL FROM transactionRecord WHERE app = ?1
-                UNION ALL SELECT transactionId, text, NULL FROM supersededTransaction WHERE app = ?1
-                UNION ALL SELECT transactionId, text, NULL FROM refund WHERE app = ?1
-                UNION ALL SELECT originalTransactionId, renewal, NULL FROM subscription
-                WHERE app = ?1 AND renewal IS NOT NULL
-                UNION ALL SELECT originalTransactionId, text, id FROM notification
+                SELECT transactionId, text FROM transactionRecord WHERE app = ?1
+                UNION ALL SELECT transactionId, text FROM supersededTransaction WHERE app = ?1
+                UNION ALL SELECT transactionId, text FROM refund WHERE app = ?1
+                UNION ALL SELECT originalTransactionId, renewal FROM subscription WHERE app = ?1 AND renewal IS NOT NULL
+                UNION ALL SELECT originalTransactionId, text FROM notification
                 WHERE app = ?1 AND originalTransactionId IS NOT NULL
                 """, arguments: [app])
         while let row = try rows.next() {
-            if try words(in: row[1], ofNotification: row[2], in: db).contains(wanted) { found.insert(row[0]) }
+            if IdentifyingWords.all(in: row[1] as DatabaseValue).contains(wanted) { found.insert(row[0]) }
         }
         return found
-    }
-
-    /// Of a signed text, whatever it is stored as.
-    func words(in column: StoredText, ofNotification number: Int64?, in db: Database) throws -> Set<String> {
-        let text =
-            try number.map { try self.text(column, ofNotification: $0, in: db) } ?? self.text(column, in: db)
-        return IdentifyingWords.all(in: text.utf8)
     }
 
     private static func erase(

@@ -91,7 +91,7 @@ extension BridgeStore {
             else { return nil }
             return StoredDelivery(
                 id: row[0], scope: LedgerScope(bundleId: bundleId, environment: environment), notification: row[3],
-                uuid: row[4], text: try self.text(row[5], ofNotification: row[3], in: db),
+                uuid: row[4], text: try self.text(row[5], in: db),
                 unusualBody: (row[6] as Data?).map { [UInt8]($0) }, attempts: row[7],
                 bodiesSent: row[8], queuedAt: Timestamp(milliseconds: row[9]))
         }

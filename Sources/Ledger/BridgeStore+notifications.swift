@@ -48,12 +48,10 @@ extension BridgeStore {
             else { return .repeated }
             try Self.address(notification, number: number, to: addressees, in: db)
             var isNews = false
-            if let transaction = news.transaction, let place = texts.transaction {
-                let text = NotificationTexts.text(at: place, of: number)
+            if let transaction = news.transaction, let text = texts.transaction {
                 isNews = try Self.keepTold(transaction, as: text, app: app, since: notification.clock, in: db)
             }
-            if let renewal = news.renewal, let place = texts.renewal {
-                let text = NotificationTexts.text(at: place, of: number)
+            if let renewal = news.renewal, let text = texts.renewal {
                 try Self.keep(renewal, as: text, app: app, in: db)
             }
             if let status = news.status { try Self.keep(status, place: nil, app: app, in: db) }
@@ -71,7 +69,7 @@ extension BridgeStore {
     ) async throws(LedgerError) -> NotificationOutcome {
         try await write { db in
             let app = try Self.number(of: scope, in: db)
-            let texts = NotificationTexts(raw: notification.text, transaction: nil, renewal: nil)
+            let texts = NotificationTexts(raw: notification.text)
             guard try Self.insert(notification, as: texts, about: hints.first?.rawValue, app: app, in: db) != nil
             else { return .repeated }
             try Self.markIncomplete(
@@ -123,13 +121,7 @@ extension BridgeStore {
             notification.uuid, notification.version, notification.type, notification.subtype, app,
             notification.signedDate?.milliseconds, notification.receivedAt.milliseconds, original, texts.own,
         ])
-        guard db.changesCount > 0 else { return nil }
-        let number = db.lastInsertedRowID
-        for (index, part) in texts.parts.enumerated() {
-            try db.cachedStatement(sql: "INSERT INTO notificationPart VALUES (?, ?)").execute(
-                arguments: [NotificationTexts.number(ofPart: index, of: number), part])
-        }
-        return number
+        return db.changesCount > 0 ? db.lastInsertedRowID : nil
     }
 
     /// Whether it is the newest word on its purchase.

@@ -21,7 +21,7 @@ extension BridgeStore {
         try await read { db in
             let find = try db.cachedStatement(
                 sql: """
-                    SELECT old.type, old.signedDate, old.text, old.id FROM notification AS new
+                    SELECT old.type, old.signedDate, old.text FROM notification AS new
                     JOIN notification AS old ON old.originalTransactionId = new.originalTransactionId
                     AND old.app = new.app AND old.id < new.id AND old.version = 2
                     WHERE new.id = ?1 AND (?2 IS NULL OR old.type = ?2)
@@ -30,7 +30,7 @@ extension BridgeStore {
             return try Row.fetchAll(find, arguments: [number, type, limit]).map {
                 Predecessor(
                     type: $0[0], signedDate: ($0[1] as Int64?).map(Timestamp.init(milliseconds:)),
-                    text: try self.text($0[2], ofNotification: $0[3], in: db))
+                    text: try self.text($0[2], in: db))
             }
         }
     }

@@ -35,13 +35,13 @@ extension BridgeStore {
             let rows = try Row.fetchAll(
                 db,
                 sql: """
-                    SELECT text, receivedAt, notification.id FROM notification JOIN app ON app.id = notification.app
+                    SELECT text, receivedAt FROM notification JOIN app ON app.id = notification.app
                     WHERE type = ? AND originalTransactionId = ? AND bundleId = ? AND environment = ? AND version = 2
                     ORDER BY coalesce(signedDate, receivedAt) DESC
                     """,
                 arguments: [type, originalTransactionId, scope.bundleId.rawValue, scope.environment.rawValue])
             return try rows.map {
-                (try self.text($0[0], ofNotification: $0[2], in: db), Timestamp(milliseconds: $0[1]))
+                (try self.text($0[0], in: db), Timestamp(milliseconds: $0[1]))
             }
         }
     }

@@ -13,7 +13,6 @@ package struct ErasureTable: Sendable {
     package static let erased: [ErasureTable] = [
         .init(deliveries, "deliveries", "notification IN (\(theirNotifications))"),
         .init("unusualBody", "bodies", "notification IN (\(theirNotifications))"),
-        .init("notificationPart", "notificationParts", "id / 4 IN (\(theirNotifications))"),
         .init("notification", "notifications", "id IN (\(theirNotifications))"),
         .init("supersededTransaction", "supersededTransactions", "transactionId IN \(ids) AND app = :app"),
         .init("transactionRecord", "transactions", "transactionId IN \(ids) AND app = :app"),
@@ -41,7 +40,7 @@ package struct ErasureTable: Sendable {
         "comparison": "counts",
         "difference": "counts; its examples go",
         "refundOutput": "the length of a file",
-        "signedHeader": "the App Store's certificates",
+        "signedHeader": "certificates of the App Store's signers",
         "erasure": "that somebody was erased, not who",
     ]
 

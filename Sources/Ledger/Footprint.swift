@@ -26,13 +26,13 @@ struct Footprint: Sendable {
     }
 
     /// Follows the identifiers to everything that belongs to the same customer.
-    mutating func follow(in db: Database, of store: BridgeStore) throws {
+    mutating func follow(in db: Database) throws {
         try followCompanions(in: db)
         try followRecords(in: db)
         try followLearntIdentifiers(in: db)
         try addCompanions(in: db)
-        try readTexts(in: db, of: store)
-        try findNotifications(in: db, of: store)
+        try readTexts(in: db)
+        try findNotifications(in: db)
         try findExamples(in: db)
     }
 
@@ -106,8 +106,8 @@ struct Footprint: Sendable {
                     """, arguments: [Self.list(customers), app]))
     }
 
-    private mutating func readTexts(in db: Database, of store: BridgeStore) throws {
-        for text in try StoredText.fetchAll(
+    private mutating func readTexts(in db: Database) throws {
+        for text in try DatabaseValue.fetchAll(
             db,
             sql: """
                 SELECT text FROM transactionRecord WHERE transactionId IN (SELECT value FROM json_each(?1)) AND app = ?2
@@ -115,21 +115,20 @@ struct Footprint: Sendable {
                 WHERE transactionId IN (SELECT value FROM json_each(?1)) AND app = ?2
                 """, arguments: [Self.list(identifiers), app])
         {
-            let words = try store.words(in: text, ofNotification: nil, in: db)
-            tokens.formUnion(words.filter { UUID(uuidString: $0) != nil })
+            tokens.formUnion(IdentifyingWords.all(in: text).filter { UUID(uuidString: $0) != nil })
         }
     }
 
     /// Notifications that are about no purchase of their own, such as those about a download of the app, and those of
     /// version 1.
-    private mutating func findNotifications(in db: Database, of store: BridgeStore) throws {
+    private mutating func findNotifications(in db: Database) throws {
         let wanted = words
         let rows = try Row.fetchCursor(
             db,
             sql: "SELECT id, text FROM notification WHERE app = ? AND (originalTransactionId IS NULL OR version = 1)",
             arguments: [app])
         while let row = try rows.next() {
-            let said = try store.words(in: row[1], ofNotification: row[0], in: db)
+            let said = IdentifyingWords.all(in: row[1] as DatabaseValue)
             if !said.isDisjoint(with: wanted) { notifications.insert(row[0]) }
         }
     }

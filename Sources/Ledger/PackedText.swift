@@ -1,53 +1,61 @@
 import Foundation
 import StoreTypes
 
-/// A signed text as it is stored: a compact JWS without what is stored elsewhere already.
+/// A signed text as it is stored: a compact JWS whose header is a number, as bytes without base64. Signed texts inside its
+/// payload are taken out and packed likewise.
 ///
-/// Its header is a number, and signed texts inside its payload may be taken out; where they were is kept.
-///
-///     0x01, header (2 bytes), signature (64), how many were taken out (1), where each was (4 each), payload
+///     0x01, header (2 bytes), signature (64), how many were taken out (1),
+///     for each where it was (4), how long it is packed (4), and itself packed; then the payload without these
 ///
 /// Numbers have their highest byte first.
 struct PackedText: Sendable, Hashable {
-    /// The first byte, which tells it from a ``StoredText/part(_:)``.
-    static let mark: UInt8 = 1
+    /// A signed text inside a payload.
+    struct Part: Sendable, Hashable {
+        /// Where it goes in the payload that is without it.
+        let place: Int
+        let text: PackedText
+    }
 
     let header: UInt16
     let signature: [UInt8]
-    /// Places in `payload`, ascending.
-    let gaps: [Int]
+    /// By place; they have no parts themselves.
+    let parts: [Part]
     /// Without what was taken out.
     let payload: [UInt8]
 
-    init(header: UInt16, signature: [UInt8], gaps: [Int] = [], payload: [UInt8]) {
-        self.header = header
-        self.signature = signature
-        self.gaps = gaps
-        self.payload = payload
-    }
+    /// The first byte, for a form that is to come.
+    private static let mark: UInt8 = 1
 
-    /// - Parameter ranges: of the payload, ascending and apart from one another: what is taken out.
-    init(_ text: CompactText, header: UInt16, without ranges: [Range<Int>] = []) {
+    /// - Parameter inner: what is taken out of the payload; apart from one another.
+    init(_ text: CompactText, header: UInt16, without inner: [(range: Range<Int>, text: PackedText)] = []) {
+        self.header = header
+        signature = text.signature
         var payload: [UInt8] = []
         payload.reserveCapacity(text.payload.count)
-        var gaps: [Int] = []
+        var parts: [Part] = []
         var position = 0
-        for range in ranges {
+        for (range, part) in inner.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
             payload += text.payload[position..<range.lowerBound]
-            gaps.append(payload.count)
+            parts.append(Part(place: payload.count, text: part))
             position = range.upperBound
         }
         payload += text.payload[position...]
-        self.init(header: header, signature: text.signature, gaps: gaps, payload: payload)
+        self.payload = payload
+        self.parts = parts
     }
 
+    // MARK: - Bytes
+
     var bytes: Data {
-        var bytes = Data(capacity: 4 + signature.count + 4 * gaps.count + payload.count)
-        bytes.append(contentsOf: [Self.mark, UInt8(header >> 8), UInt8(truncatingIfNeeded: header)])
+        var bytes = Data([Self.mark, UInt8(header >> 8), UInt8(truncatingIfNeeded: header)])
         bytes.append(contentsOf: signature)
-        bytes.append(UInt8(truncatingIfNeeded: gaps.count))
-        for gap in gaps {
-            withUnsafeBytes(of: UInt32(truncatingIfNeeded: gap).bigEndian) { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(truncatingIfNeeded: parts.count))
+        for part in parts {
+            let inner = part.text.bytes
+            for number in [part.place, inner.count] {
+                withUnsafeBytes(of: UInt32(truncatingIfNeeded: number).bigEndian) { bytes.append(contentsOf: $0) }
+            }
+            bytes.append(inner)
         }
         bytes.append(contentsOf: payload)
         return bytes
@@ -55,45 +63,54 @@ struct PackedText: Sendable, Hashable {
 
     /// Nil for what ``bytes`` never says.
     init?(_ bytes: Data) {
-        var rest = bytes[...]
-        guard rest.popFirst() == Self.mark, rest.count >= 3 + CompactText.signatureBytes,
-            let high = rest.popFirst(), let low = rest.popFirst()
+        self.init(bytes[...], mayHaveParts: true)
+    }
+
+    private init?(_ bytes: Data.SubSequence, mayHaveParts: Bool) {
+        var rest = bytes
+        guard rest.count >= 4 + CompactText.signatureBytes, rest.popFirst() == Self.mark, let high = rest.popFirst(),
+            let low = rest.popFirst()
         else { return nil }
         header = UInt16(high) << 8 | UInt16(low)
         signature = Array(rest.prefix(CompactText.signatureBytes))
         rest = rest.dropFirst(CompactText.signatureBytes)
-        guard let count = rest.popFirst(), rest.count >= 4 * Int(count) else { return nil }
-        var gaps: [Int] = []
+        guard let count = rest.popFirst(), count == 0 || mayHaveParts else { return nil }
+        var parts: [Part] = []
         for _ in 0..<count {
-            gaps.append(rest.prefix(4).reduce(0) { $0 << 8 | Int($1) })
-            rest = rest.dropFirst(4)
+            guard let place = Self.number(&rest), let size = Self.number(&rest), size <= rest.count,
+                place >= parts.last?.place ?? 0, let text = PackedText(rest.prefix(size), mayHaveParts: false)
+            else { return nil }
+            parts.append(Part(place: place, text: text))
+            rest = rest.dropFirst(size)
         }
-        self.gaps = gaps
+        guard parts.last?.place ?? 0 <= rest.count else { return nil }
+        self.parts = parts
         payload = Array(rest)
-        guard zip([0] + gaps, gaps + [payload.count]).allSatisfy({ $0 <= $1 }) else { return nil }
     }
+
+    private static func number(_ rest: inout Data.SubSequence) -> Int? {
+        guard rest.count >= 4 else { return nil }
+        defer { rest = rest.dropFirst(4) }
+        return rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    // MARK: - Text
 
     /// The text as it was.
     ///
-    /// - Parameters:
-    ///   - header: as it was spelled.
-    ///   - parts: what was taken out, one for each gap.
-    func text(header: [UInt8], parts: [[UInt8]]) -> [UInt8] {
-        var whole = payload
-        if !parts.isEmpty {
-            whole = []
-            whole.reserveCapacity(payload.count + parts.reduce(0) { $0 + $1.count })
-            var position = 0
-            for (gap, part) in zip(gaps, parts) {
-                whole += payload[position..<gap]
-                whole += part
-                position = gap
-            }
-            whole += payload[position...]
+    /// - Parameter headers: by number, as they were spelled.
+    func text(headers: (UInt16) throws -> [UInt8]) rethrows -> [UInt8] {
+        var whole: [UInt8] = []
+        var position = 0
+        for part in parts {
+            whole += payload[position..<part.place]
+            whole += try part.text.text(headers: headers)
+            position = part.place
         }
-        var text: [UInt8] = []
-        text.reserveCapacity(header.count + 2 + Base64Text.urlSafeCount(of: whole.count) + 86)
-        text += header
+        whole += payload[position...]
+        var text = try headers(header)
+        text.reserveCapacity(
+            text.count + 2 + Base64Text.urlSafeCount(of: whole.count) + Base64Text.urlSafeCount(of: signature.count))
         text.append(UInt8(ascii: "."))
         text += Base64Text.encodeURLSafe(whole)
         text.append(UInt8(ascii: "."))

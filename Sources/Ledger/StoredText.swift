@@ -5,33 +5,27 @@ import GRDB
 enum StoredText: Sendable, Hashable {
     /// As it came: all texts of former versions, and those that cannot be packed.
     case raw(String)
-    /// A ``PackedText``.
-    case packed(Data)
-    /// The number of a row of `notificationPart`, which has it.
-    case part(Int64)
+    case packed(PackedText)
+    /// Bytes that are none of these: the file was damaged.
+    case damaged
 }
 
 extension StoredText: DatabaseValueConvertible {
-    private static let partMark: UInt8 = 2
-
-    /// TEXT as it came; else a BLOB that begins with what it is. In columns of TEXT a BLOB stays one.
+    /// TEXT as it came, or a BLOB: in columns of TEXT a BLOB stays one.
     var databaseValue: DatabaseValue {
         switch self {
         case .raw(let text): text.databaseValue
-        case .packed(let bytes): bytes.databaseValue
-        case .part(let number):
-            withUnsafeBytes(of: number.bigEndian) { Data([Self.partMark]) + Data($0) }.databaseValue
+        case .packed(let text): text.bytes.databaseValue
+        case .damaged: .null
         }
     }
 
     static func fromDatabaseValue(_ value: DatabaseValue) -> StoredText? {
         switch value.storage {
+        case .null: nil
         case .string(let text): .raw(text)
-        case .blob(let bytes) where bytes.first == partMark && bytes.count == 9:
-            .part(bytes.dropFirst().reduce(0) { $0 << 8 | Int64($1) })
-        // What is none fails where it is unpacked.
-        case .blob(let bytes): .packed(bytes)
-        default: nil
+        case .blob(let bytes): PackedText(bytes).map { .packed($0) } ?? .damaged
+        default: .damaged
         }
     }
 }

@@ -31,6 +31,12 @@ struct SignedTextTests {
         "\(header).\(segment(payload)).\(signature)"
     }
 
+    private static func payload(_ text: String) -> [UInt8] {
+        let segment = text.split(separator: ".")[1].replacing("-", with: "+").replacing("_", with: "/")
+        return [UInt8](
+            Data(base64Encoded: String(segment) + String(repeating: "=", count: -segment.count & 3)) ?? Data())
+    }
+
     /// A notification with these texts in it, as JSON spells them.
     private static func outer(_ name: String, _ transaction: String?, _ renewal: String?) -> String {
         let members = [("signedTransactionInfo", transaction), ("signedRenewalInfo", renewal)].compactMap {
@@ -141,19 +147,19 @@ struct SignedTextTests {
     }
 
     @Test(
-        "inside a notification are stored once, where they stand there as they are",
+        "inside a notification are packed with it, where they stand there as they are",
         arguments: [
-            ("both", #"{"t":"T"}"#, #"{"r":"R"}"#, #""t":"TOLD","r":"RENEWS""#, 2),
-            ("the renewal first", #"{"t":1}"#, #"{"r":2}"#, #""r":"RENEWS","t":"TOLD""#, 2),
-            ("only one", #"{"t":1}"#, #"{"r":2}"#, #""t":"TOLD""#, 1), ("none", #"{"t":1}"#, #"{"r":2}"#, "", 0),
-            ("the same record twice", #"{"t":1}"#, #"{"t":1}"#, #""t":"TOLD","r":"RENEWS""#, 1),
-            ("one of them in two places", #"{"t":1}"#, #"{"r":2}"#, #""t":"TOLD","u":"TOLD""#, 1),
-            ("escaped", #"{"t":1}"#, #"{"r":2}"#, #""t":"\u0065TAIL","r":"RENEWS""#, 1),
-            ("with more behind it", #"{"t":1}"#, #"{"r":2}"#, #""t":"TOLDA","r":"RENEWS""#, 1),
-            ("with more before it", #"{"t":1}"#, #"{"r":2}"#, #""t":" TOLD","r":"RENEWS""#, 1),
-            ("without its end", #"{"t":1}"#, #"{"r":2}"#, #""r":"RENEWS","t":"TOLD"#, 1),
-        ] as [(String, String, String, String, Int)])
-    func nested(name: String, transaction: String, renewal: String, data: String, parts: Int) async throws {
+            ("both", #"{"t":"T"}"#, #"{"r":"R"}"#, #""t":"TOLD","r":"RENEWS""#, "TR"),
+            ("the renewal first", #"{"t":1}"#, #"{"r":2}"#, #""r":"RENEWS","t":"TOLD""#, "TR"),
+            ("only one", #"{"t":1}"#, #"{"r":2}"#, #""t":"TOLD""#, "T"), ("none", #"{"t":1}"#, #"{"r":2}"#, "", ""),
+            ("the same record twice", #"{"t":1}"#, #"{"t":1}"#, #""t":"TOLD","r":"RENEWS""#, "T"),
+            ("one of them in two places", #"{"t":1}"#, #"{"r":2}"#, #""t":"TOLD","u":"TOLD""#, "T"),
+            ("escaped", #"{"t":1}"#, #"{"r":2}"#, #""t":"\u0065TAIL","r":"RENEWS""#, "R"),
+            ("with more behind it", #"{"t":1}"#, #"{"r":2}"#, #""t":"TOLDA","r":"RENEWS""#, "R"),
+            ("with more before it", #"{"t":1}"#, #"{"r":2}"#, #""t":" TOLD","r":"RENEWS""#, "R"),
+            ("without its end", #"{"t":1}"#, #"{"r":2}"#, #""r":"RENEWS","t":"TOLD"#, "R"),
+        ] as [(String, String, String, String, String)])
+    func nested(name: String, transaction: String, renewal: String, data: String, taken: String) async throws {
         let (told, renews) = (Self.jws(transaction), Self.jws(renewal))
         let text = Self.jws(
             "{\"data\":{"
@@ -171,14 +177,13 @@ struct SignedTextTests {
         let all = try await store.notifications("DID_RENEW", about: "10", in: scope).map(\.text)
         #expect(all == [Self.outer("2", later, nil), text], "\(name)")
         #expect(try await store.predecessors(of: 2, limit: 9).map(\.text) == [text], "\(name)")
-        #expect(try rows("SELECT count(*) FROM notificationPart WHERE id BETWEEN 4 AND 7") == ["\(parts)"], "\(name)")
+        var size = 68 + Self.payload(text).count
+        for (letter, inner) in [("T", told), ("R", renews)] where taken.contains(letter) {
+            size += 8 + 68 + Self.payload(inner).count - inner.utf8.count
+        }
+        #expect(try rows("SELECT length(text) FROM notification WHERE id = 1") == ["\(size)"], "\(name)")
         #expect(try rows("SELECT typeof(text) FROM supersededTransaction") == ["blob"], "\(name)")
         #expect(try rows("SELECT count(*) FROM signedHeader") == ["1"], "\(name)")
-        // Who deletes a notification need not know of parts.
-        try await DatabaseQueue(path: store.path).write { db in
-            try db.execute(sql: "PRAGMA foreign_keys = ON; DELETE FROM notification WHERE id = 1")
-        }
-        #expect(try rows("SELECT count(*) FROM notificationPart") == ["1"], "\(name)")
     }
 
     @Test("come back whatever was changed in them")
@@ -244,8 +249,8 @@ struct SignedTextTests {
             try db.execute(
                 sql: """
                     UPDATE notification SET text = ?; UPDATE transactionRecord SET text = ?;
-                    UPDATE subscription SET renewal = ?; DROP TRIGGER partsOfNotification; DROP TABLE notificationPart;
-                    DROP TABLE signedHeader; DELETE FROM grdb_migrations WHERE identifier = 'signedTexts'
+                    UPDATE subscription SET renewal = ?; DROP TABLE signedHeader;
+                    DELETE FROM grdb_migrations WHERE identifier = 'signedTexts'
                     """, arguments: [text, told, renews])
         }
         let again = try BridgeStore(path: store.path)
@@ -266,9 +271,10 @@ struct SignedTextTests {
     @Test(
         "that are not as they were left are an error, not another text",
         arguments: [
-            "DELETE FROM notificationPart", "DELETE FROM signedHeader", "UPDATE notificationPart SET text = x'01'",
-            "UPDATE notification SET text = x'0100010203'", "UPDATE notification SET text = x'01'",
-            "UPDATE notificationPart SET text = x''", "UPDATE notification SET text = substr(text, 1, 70)",
+            "DELETE FROM signedHeader", "UPDATE notification SET text = x''", "UPDATE notification SET text = x'01'",
+            "UPDATE notification SET text = x'0100010203'", "UPDATE notification SET text = substr(text, 1, 70)",
+            "UPDATE notification SET text = substr(text, 1, 90)",
+            "UPDATE notification SET text = CAST(x'07' || substr(text, 2) AS BLOB)",
         ])
     func damaged(change: String) async throws {
         let told = Self.jws(#"{"t":1}"#)

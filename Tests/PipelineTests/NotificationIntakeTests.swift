@@ -242,7 +242,7 @@ struct NotificationIntakeTests {
 
     @Test("is never said to be stored where the disk is full, and takes nobody else's place")
     func full() async throws {
-        let bridge = try StoringBridge(maximumPages: 70)
+        let bridge = try StoringBridge(maximumPages: 60)
         var bodies: [[UInt8]] = []
         for _ in 0..<60 { bodies.append(try bridge.appStore.notification("DID_RENEW", of: "700000000000101")) }
         for body in bodies.prefix(3) { #expect(await bridge.refusal(body) == nil) }
