@@ -195,7 +195,8 @@ struct ErasureTests {
         #expect(
             erasure.kinds.map { "\($0.name) \($0.count)" } == [
                 "deliveries 2", "bodies 2", "notifications 4", "supersededTransactions 3",
-                "transactions 2", "subscriptions 1", "companions 1", "customers 1", "revocations 2", "refunds 1", "refundSweeps 1",
+                "transactions 2", "subscriptions 1", "companions 1", "customers 1", "revocations 2", "refunds 1",
+                "refundSweeps 1",
                 "renewalExtensions 1", "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1",
             ])
         #expect(erasure.waitingDeliveries == 2)
