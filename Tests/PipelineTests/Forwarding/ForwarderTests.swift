@@ -218,7 +218,7 @@ struct ForwarderTests {
     @Test("of what could not be stored does not happen, and happens once when it comes again")
     func diskFull() async throws {
         let targets = [try ForwardingBridge.target(.raw)]
-        let bridge = try ForwardingBridge(targets, maximumPages: 80)
+        let bridge = try ForwardingBridge(targets, maximumPages: 66)
         var bodies: [[UInt8]] = []
         for _ in 0..<60 {
             bodies.append(try bridge.bridge.appStore.notification("DID_RENEW", of: Self.period))
