@@ -92,7 +92,7 @@ let package = Package(
             name: "Server",
             dependencies: [
                 "StoreTypes", "AppStore", "Cryptography", "Pipeline", "Rendering", "Ledger", "Comparison", "Forwarding",
-                "Reports", "Shadowing", "Telemetry",
+                "Reports", "Shadowing", "Telemetry", "Transport",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -34,6 +34,7 @@ package enum UpstreamOutcome: Int, MetricLabel {
         "responseTooLarge": .notUnderstood, "protocolError": .notUnderstood, "emptyBody": .notUnderstood,
         "notJSON": .notUnderstood, "noStatus": .notUnderstood, "malformedAnswer": .notUnderstood,
         "notAuthentic": .notUnderstood, "cancelled": .cancelled, "queueFull": .notSent, "shutDown": .notSent,
+        "circuitOpen": .notSent, "tooManyRepetitions": .notSent,
     ]
 
     private init(code: String, httpStatus: Int?) {

@@ -1,4 +1,5 @@
 import Hummingbird
+import Transport
 
 /// Which routes are open where.
 extension BridgeServer {
@@ -52,6 +53,7 @@ extension BridgeServer {
 
     private var view: BridgeView {
         BridgeView(
-            version: version, live: live, requests: requests, store: store, shadow: shadow, state: state)
+            version: version, live: live, requests: requests, store: store, shadow: shadow, state: state,
+            hosts: { [upstream] in upstream?.states ?? [] })
     }
 }

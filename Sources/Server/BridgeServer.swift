@@ -7,6 +7,7 @@ import NIOCore
 package import Pipeline
 import ServiceLifecycle
 package import Shadowing
+package import Transport
 
 /// The HTTP door: two listeners in front of the pipelines. This is the only place that wires them.
 package struct BridgeServer: Service {
@@ -15,6 +16,7 @@ package struct BridgeServer: Service {
     let store: BridgeStore?
     let shadow: Shadow?
     private let forwarder: Forwarder?
+    let upstream: GuardedTransport?
     let version: String
     let requests: RequestCounts
     let state: ServingState
@@ -26,13 +28,15 @@ package struct BridgeServer: Service {
     ///   - store: nil where nothing is remembered; everything is answered all the same.
     ///   - shadow: nil where nothing is compared.
     ///   - forwarder: nil where nothing is forwarded.
+    ///   - upstream: whose hosts are shown; nil shows none.
     ///   - version: of the program.
     ///   - requests: go on counting where they are.
     ///   - state: told when all listeners take connections, and when the end is near.
     ///   - onListening: called with the public listener's port once all listeners take connections.
     package init(
         settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, shadow: Shadow? = nil,
-        forwarder: Forwarder? = nil, version: String, requests: RequestCounts = RequestCounts(),
+        forwarder: Forwarder? = nil, upstream: GuardedTransport? = nil, version: String,
+        requests: RequestCounts = RequestCounts(),
         state: ServingState = ServingState(), logger: Logger,
         onListening: @escaping @Sendable (_ port: Int) async -> Void
     ) {
@@ -40,6 +44,7 @@ package struct BridgeServer: Service {
         self.store = store
         self.shadow = shadow
         self.forwarder = forwarder
+        self.upstream = upstream
         self.version = version
         self.requests = requests
         self.state = state
@@ -80,7 +85,7 @@ package struct BridgeServer: Service {
                 Housekeeping(store: store, retention: { [live] in live.now.settings.retention }, logger: logger))
         }
         // Stopped first.
-        services.append(Drain(state: state, time: settings.drainTime))
+        services.append(Drain(state: state, time: { [live] in live.now.settings.drainTime }))
         try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
     }
 

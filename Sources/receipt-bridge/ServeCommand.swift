@@ -57,7 +57,7 @@ struct ServeCommand: AsyncParsableCommand {
                 settings: settings, pipelines: pipelines, transport: transport, tables: settings.tables, logger: logger)
             server = BridgeServer(
                 settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
-                version: Tool.version, logger: logger
+                upstream: upstream, version: Tool.version, logger: logger
             ) { port in
                 var address = settings.listen
                 address.port = port

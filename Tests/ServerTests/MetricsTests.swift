@@ -78,6 +78,27 @@ struct MetricsTests {
         }
     }
 
+    @Test("show the hosts that are left alone because they fail, and what was not sent to them")
+    func hosts() async throws {
+        try await Proxy.serving(isGuarded: true) { settings, app in
+            settings.verifyReceipt.production = "http://127.0.0.1:9/verifyReceipt"
+            app.answer = [.apple, .receipt]
+        } _: { proxy in
+            for _ in 0..<6 { try await post(proxy, try proxy.question()) }
+            let metrics = try await proxy.metrics()
+            #expect(metrics.faults == [])
+            let host = #"host="http://127.0.0.1:9""#
+            #expect(metrics["receipt_bridge_upstream_circuit_open{\(host)}"] == 1)
+            #expect(metrics["receipt_bridge_upstream_circuit_opened_total{\(host)}"] >= 1)
+            let refused = #"receipt_bridge_upstream_refused_total{\#(host),reason="circuitOpen"}"#
+            #expect(metrics[refused] >= 1)
+            #expect(metrics.samples.contains { $0.key.contains(#"outcome="notSent""#) && $0.value >= 1 })
+            let page = try await proxy.operations("/")
+            #expect(page?.text.contains("upstreamLeftAlone") == true)
+            #expect(page?.text.contains("fails, left alone") == true)
+        }
+    }
+
     @Test("count receipts that were refused and that the tolerant profile would have mended, by what it would mend")
     func repairs() async throws {
         try await Proxy.serving({ _, app in app.answer = [.receipt] }) { proxy in

@@ -42,13 +42,16 @@ final class Proxy: Sendable {
     }
 
     /// Runs the work against a proxy of its own, and ends both.
+    ///
+    /// - Parameter isGuarded: hosts that fail are left alone, as in the program.
     static func serving<Value>(
+        isGuarded: Bool = false,
         customers: Int = 8, _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
         _ work: (Proxy) async throws -> Value
     ) async throws -> Value {
         let store = try SimulatedStore(
             seed: 7, customers: customers, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
-        let proxy = try await start(store, change)
+        let proxy = try await start(store, isGuarded, change)
         do {
             let value = try await work(proxy)
             try await proxy.stop()
@@ -62,7 +65,7 @@ final class Proxy: Sendable {
     }
 
     private static func start(
-        _ store: SimulatedStore, _ change: (inout Settings, inout AppSettings) -> Void
+        _ store: SimulatedStore, _ isGuarded: Bool, _ change: (inout Settings, inout AppSettings) -> Void
     ) async throws -> Proxy {
         let upstream = try await store.start()
         var settings = Settings()
@@ -86,10 +89,11 @@ final class Proxy: Sendable {
         let log = LogBook()
         let logger = log.logger
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let guarded = isGuarded ? GuardedTransport(transport) : nil
         // As in the program: nobody is denied an answer because nothing can be remembered.
         let bridgeStore = settings.storePath.flatMap { try? BridgeStore(path: $0) }
         let pipelines = try Pipelines(
-            settings: settings, transport: transport, store: bridgeStore, tables: .bundled, logger: logger,
+            settings: settings, transport: guarded ?? transport, store: bridgeStore, tables: .bundled, logger: logger,
             now: { StandIn.noon })
         let shadow = Shadow(
             settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore,
@@ -104,7 +108,7 @@ final class Proxy: Sendable {
         let (ports, bound) = AsyncStream.makeStream(of: Int.self)
         let server = BridgeServer(
             settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, forwarder: forwarder,
-            version: "1.2.3", logger: logger
+            upstream: guarded, version: "1.2.3", logger: logger
         ) {
             bound.yield($0)
         }

@@ -4,6 +4,7 @@ import Pipeline
 import Shadowing
 import StoreTypes
 import Telemetry
+import Transport
 
 /// Everything that is counted and measured, as text for Prometheus.
 struct BridgeMetrics: Sendable {
@@ -23,6 +24,7 @@ struct BridgeMetrics: Sendable {
         view.requests.write(into: &text)
         writeVerdicts(into: &text)
         pipelines.counts.upstream.write(into: &text)
+        writeHosts(into: &text)
         writeBudgets(into: &text)
         writeNotifications(into: &text)
         writeForwarding(backlog, into: &text)
@@ -65,6 +67,32 @@ struct BridgeMetrics: Sendable {
         ] {
             text.family(name, .counter, help)
             text.samples(name, of: table, zeros: true)
+        }
+    }
+
+    /// Hosts come from the configuration alone.
+    private func writeHosts(into text: inout MetricsText) {
+        let hosts = view.hosts()
+        func family(
+            _ name: String, _ kind: MetricsText.Kind, _ help: String, _ value: (GuardedTransport.HostState) -> Int64
+        ) {
+            text.family(name, kind, help)
+            for host in hosts { text.sample(name, [("host", host.host)], value(host)) }
+        }
+        family("receipt_bridge_upstream_circuit_open", .gauge, "1 while a host fails and is left alone, else 0.") {
+            $0.state == .closed ? 0 : 1
+        }
+        family("receipt_bridge_upstream_circuit_opened_total", .counter, "How often a host began to be left alone.") {
+            $0.opened
+        }
+        family("receipt_bridge_upstream_under_way", .gauge, "Exchanges under way, and waiting for a connection.") {
+            Int64($0.underWay)
+        }
+        let refused = "receipt_bridge_upstream_refused_total"
+        text.family(refused, .counter, "Exchanges that were not made, to spare a host that fails.")
+        for host in hosts {
+            text.sample(refused, [("host", host.host), ("reason", "circuitOpen")], host.refused)
+            text.sample(refused, [("host", host.host), ("reason", "tooManyRepetitions")], host.refusedRepetitions)
         }
     }
 

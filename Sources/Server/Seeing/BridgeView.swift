@@ -4,6 +4,7 @@ import Pipeline
 import Shadowing
 import StoreTypes
 import Telemetry
+import Transport
 
 /// What there is to be seen of a running server: metrics, readiness and the status page are made of it.
 struct BridgeView: Sendable {
@@ -14,6 +15,8 @@ struct BridgeView: Sendable {
     let store: BridgeStore?
     let shadow: Shadow?
     let state: ServingState
+    /// How the hosts are doing that were asked.
+    let hosts: @Sendable () -> [GuardedTransport.HostState]
 
     /// As they are now.
     var settings: Settings { live.now.settings }
@@ -44,6 +47,9 @@ struct BridgeView: Sendable {
                 "upstreamFailing",
                 "\(row.endpoint), \(row.environment.rawValue): \(row.asked - row.answered) of \(row.asked) exchanges "
                     + "brought no answer since the start.")
+        }
+        for host in hosts() where host.state != .closed {
+            warn("upstreamLeftAlone", "\(host.host) fails and is left alone for moments; others answer in its place.")
         }
         for budget in pipelines.budgets {
             for level in budget.levels where level.left * 10 < level.limit {

@@ -32,11 +32,12 @@ package final class ServingState: Sendable {
 /// Says first that the server is about to end, and lets the others end when load balancers had time to notice.
 struct Drain: Service {
     let state: ServingState
-    let time: Duration
+    let time: @Sendable () -> Duration
 
     func run() async throws {
         try? await gracefulShutdown()
         state.drains()
+        let time = time()
         if time > .zero { try? await Task.sleep(for: time) }
     }
 }

@@ -5,6 +5,7 @@ import Pipeline
 import Reports
 import StoreTypes
 import Telemetry
+import Transport
 import Shadowing
 
 /// One moment of a running server, as the status page shows it.
@@ -17,6 +18,7 @@ struct StatusFigures: Sendable {
     let apps: [App]
     let latencies: [(source: String, histogram: Histogram)]
     let upstream: [UpstreamCounts.Row]
+    let hosts: [GuardedTransport.HostState]
     let budgets: [AppBudget]
     let notifications: NotificationCounts.Numbers
     let facts: [(name: String, value: String)]
@@ -72,6 +74,7 @@ extension StatusFigures {
         }
         latencies = zip(SourceLabel.allCases, counts.durations).map { ($0.text, $1) }
         upstream = counts.upstream.rows
+        hosts = view.hosts()
         budgets = view.pipelines.budgets
         notifications = counts.notifications.now
         facts = Self.facts(view)

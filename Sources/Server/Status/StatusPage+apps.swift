@@ -60,7 +60,7 @@ extension StatusPage {
 
     private func readiness(_ readiness: Readiness, _ html: inout HTMLWriter) {
         html.element("p", ["class": "verdict \(readiness.verdict.rawValue)"]) { html in
-            html.element("strong", text: "\(readiness.verdict.words) to switch: ")
+            html.element("strong", text: "\(readiness.verdict.words). ")
             html.foreign(readiness.app.scope.environment)
             html.text(": ")
             html.foreign(readiness.statement, limit: 2_000)

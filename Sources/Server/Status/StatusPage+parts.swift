@@ -3,6 +3,7 @@ import Pipeline
 import Reports
 import StoreTypes
 import Telemetry
+import Transport
 
 /// What the server has to do with, beside apps.
 extension StatusPage {
@@ -33,6 +34,7 @@ extension StatusPage {
     func upstream(_ html: inout HTMLWriter) {
         section("upstream", "App Store", &html) { html in
             guard !figures.upstream.isEmpty else { return html.element("p", text: "Nobody was asked yet.") }
+            if !figures.hosts.isEmpty { hosts(&html) }
             html.scrolling("Exchanges with the App Store") { html in
                 html.element("table") { html in
                     html.head(
@@ -40,6 +42,26 @@ extension StatusPage {
                         numbers: 3)
                     html.element("tbody") { html in
                         for row in figures.upstream { self.exchange(row, &html) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func hosts(_ html: inout HTMLWriter) {
+        html.scrolling("How the hosts are doing") { html in
+            html.element("table") { html in
+                html.head(["Host", "State", "Left alone, times", "Not asked", "Under way"], numbers: 3)
+                html.element("tbody") { html in
+                    for host in figures.hosts {
+                        html.element("tr") { html in
+                            html.element("th", ["scope": "row"]) { $0.foreign(host.host) }
+                            html.element("td", text: host.state == .closed ? "well" : "fails, left alone")
+                            html.element("td", ["class": "number"], text: host.opened.grouped)
+                            html.element(
+                                "td", ["class": "number"], text: (host.refused + host.refusedRepetitions).grouped)
+                            html.element("td", ["class": "number"], text: Int64(host.underWay).grouped)
+                        }
                     }
                 }
             }
