@@ -159,7 +159,7 @@ struct BridgeMetrics: Sendable {
     }
 
     private func writeStore(into text: inout MetricsText) {
-        text.single("receipt_bridge_store_open", .gauge, "1 where a store is open, else 0.", view.store == nil ? 0 : 1)
+        text.single("receipt_bridge_store_open", .gauge, "1 where a store is open, else 0.", view.hasStore ? 1 : 0)
         guard let store = view.store else { return }
         text.single(
             "receipt_bridge_store_writes_waiting", .gauge, "Changes that wait for the disk.",

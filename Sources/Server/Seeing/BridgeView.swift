@@ -31,13 +31,16 @@ struct BridgeView: Sendable {
     }
 
     /// A store that was configured and is not open.
-    var lacksStore: Bool { store == nil && settings.storePath != nil }
+    var lacksStore: Bool { !hasStore && settings.storePath != nil }
+    var hasStore: Bool { store?.isOpen ?? false }
 
     func warnings(_ backlog: [DeliveryBacklog]) -> [Warning] {
         var warnings: [Warning] = []
         func warn(_ code: String, _ detail: String) { warnings.append(Warning(code: code, detail: detail)) }
         if lacksStore {
-            warn("storeNotOpen", "The store could not be opened: nothing is remembered, and no notification is taken.")
+            warn(
+                "storeNotOpen",
+                "The store could not be opened yet: nothing is remembered, and no notification is taken until it is.")
         }
         if let store, store.counts.errors.total > 0 {
             warn("storeErrors", "\(store.counts.errors.total) operations of the store failed since the start.")

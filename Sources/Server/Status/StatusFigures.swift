@@ -84,10 +84,10 @@ extension StatusFigures {
         var facts: [(name: String, value: String)] = []
         func add(_ name: String, _ value: String) { facts.append((name, value)) }
         let counts = view.pipelines.counts
-        if let store = view.store {
+        if let store = view.store, view.hasStore {
             add("Store", "open; \(store.counts.writes.count.grouped) changes on disk, \(store.writesWaiting) waiting")
         } else {
-            add("Store", view.lacksStore ? "could not be opened" : "none")
+            add("Store", view.lacksStore ? "could not be opened yet" : "none")
         }
         add("Receipts of apps that are not configured", view.settings.unknownApps.rawValue)
         add("Profile", view.settings.usesTolerantProfile ? "tolerant" : "apple")
