@@ -179,7 +179,11 @@ let package = Package(
 
         // Tests: one per target, and the doors together.
         .target(
-            name: "TestSupport", dependencies: ["StoreTypes", "Cryptography", "ReceiptDecoding", "Simulator"],
+            name: "TestSupport",
+            dependencies: [
+                "StoreTypes", "Cryptography", "ReceiptDecoding", "AppStore", "Pipeline", "Simulator",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(name: "StoreTypesTests", dependencies: ["StoreTypes"], swiftSettings: strict),
         .testTarget(name: "TelemetryTests", dependencies: ["Telemetry", "TestSupport"], swiftSettings: strict),

@@ -77,20 +77,9 @@ struct Recordings {
     }
 
     static func settings(_ store: SimulatedStore, port: Int) -> Settings {
-        var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
+        var app = AppSettings(of: store)
         app.appAppleId = SimulatedApp.first.appAppleId
-        app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
-        app.serverAPI = ServerAPIAccount(
-            issuerId: store.credentials.issuerId, keyId: store.credentials.keyId,
-            bundleId: SimulatedApp.first.bundleId,
-            privateKey: .text(Redacted(store.credentials.key.privateKeyPEM)))
-        var settings = Settings()
-        settings.trustedRoots = store.pki.roots.map(\.certificate)
-        settings.intermediates = store.pki.intermediates.map(\.certificate)
-        settings.verifyReceipt.production = "http://127.0.0.1:\(port)/production/verifyReceipt"
-        settings.verifyReceipt.sandbox = "http://127.0.0.1:\(port)/sandbox/verifyReceipt"
-        settings.serverAPI.production = "http://127.0.0.1:\(port)/production"
-        settings.serverAPI.sandbox = "http://127.0.0.1:\(port)/sandbox"
+        var settings = Settings(of: store, port: port)
         settings.apps = [app]
         return settings
     }

@@ -15,7 +15,8 @@ struct ReportTests {
         let html = try world.page(world.report(ReportWorld.counts))
         let page = try Page(html)
         #expect(page.language == "en" && page.title == "Migration of in.jsonl to out.sqlite")
-        #expect(page.policy == "default-src 'none'; style-src 'unsafe-inline'")
+        #expect(
+            page.policy == "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'")
         #expect(!html.contains("http://") && !html.contains("https://") && !html.contains("<script"))
         #expect(!html.contains("src=") && !html.contains("@import") && !html.contains("url(//"))
         #expect(page.captions == page.tables.count && page.scopes)

@@ -1,6 +1,3 @@
-import AppStore
-import Cryptography
-import Logging
 import Pipeline
 import Rendering
 import Simulator
@@ -41,23 +38,13 @@ struct CustomerViews {
         _ store: SimulatedStore, port: Int, transport: CurlTransport,
         _ change: (inout Settings, inout AppSettings) -> Void
     ) throws -> CustomerViewPipeline {
-        var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
+        var app = AppSettings(of: store)
         app.appAppleId = SimulatedApp.first.appAppleId
-        app.serverAPI = ServerAPIAccount(
-            issuerId: store.credentials.issuerId, keyId: store.credentials.keyId,
-            bundleId: SimulatedApp.first.bundleId,
-            privateKey: .text(Redacted(store.credentials.key.privateKeyPEM)))
-        var settings = Settings()
-        settings.trustedRoots = store.pki.roots.map(\.certificate)
-        settings.intermediates = store.pki.intermediates.map(\.certificate)
-        settings.serverAPI.production = "http://127.0.0.1:\(port)/production"
-        settings.serverAPI.sandbox = "http://127.0.0.1:\(port)/sandbox"
+        var settings = Settings(of: store, port: port)
         change(&settings, &app)
         settings.apps.insert(app, at: 0)
-        var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        logger.logLevel = .critical
         return try Pipelines(
-            settings: settings, transport: transport, tables: .bundled, logger: logger, now: { StandIn.noon }
+            settings: settings, transport: transport, tables: .bundled, logger: .silent, now: { StandIn.noon }
         ).customerView
     }
 

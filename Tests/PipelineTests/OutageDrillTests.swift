@@ -1,8 +1,5 @@
-import AppStore
-import Cryptography
 import GRDB
 import Ledger
-import Logging
 import Pipeline
 import Rendering
 import Simulator
@@ -67,29 +64,16 @@ struct OutageDrillTests {
         init(_ order: [AnswerSource], _ appStore: SimulatedStore, port: Int, curl: CurlTransport, path: String) throws {
             self.order = order
             store = try BridgeStore(path: path)
-            var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
+            var app = AppSettings(of: appStore)
             app.appAppleId = SimulatedApp.first.appAppleId
-            app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
             app.answer = order
             app.cacheSeconds = 0
-            app.serverAPI = ServerAPIAccount(
-                issuerId: appStore.credentials.issuerId, keyId: appStore.credentials.keyId,
-                bundleId: SimulatedApp.first.bundleId,
-                privateKey: .text(Redacted(appStore.credentials.key.privateKeyPEM)))
-            var settings = Settings()
-            settings.trustedRoots = appStore.pki.roots.map(\.certificate)
-            settings.intermediates = appStore.pki.intermediates.map(\.certificate)
-            settings.verifyReceipt.production = "http://127.0.0.1:\(port)/production/verifyReceipt"
-            settings.verifyReceipt.sandbox = "http://127.0.0.1:\(port)/sandbox/verifyReceipt"
-            settings.serverAPI.production = "http://127.0.0.1:\(port)/production"
-            settings.serverAPI.sandbox = "http://127.0.0.1:\(port)/sandbox"
+            var settings = Settings(of: appStore, port: port)
             settings.apps = [app]
             let holder = Clock()
             self.holder = holder
-            var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            logger.logLevel = .critical
             pipelines = try Pipelines(
-                settings: settings, transport: GuardedTransport(curl), store: store, tables: .bundled, logger: logger,
+                settings: settings, transport: GuardedTransport(curl), store: store, tables: .bundled, logger: .silent,
                 now: { holder.now })
         }
 

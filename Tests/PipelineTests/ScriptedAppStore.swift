@@ -259,9 +259,7 @@ final class StoringBridge: Sendable {
     init(
         _ answer: [AnswerSource] = [.stored, .api], appStore: ScriptedAppStore = ScriptedAppStore(),
         folder: TemporaryFolder? = nil, maximumPages: Int? = nil,
-        logger: Logger = Logger(label: "test") { _ in
-            SwiftLogNoOpLogHandler()
-        }, changing change: (inout AppSettings) -> Void = { _ in }
+        logger: Logger = .silent, changing change: (inout AppSettings) -> Void = { _ in }
     ) throws {
         self.appStore = appStore
         let folder = try folder ?? TemporaryFolder()

@@ -1,7 +1,4 @@
-import AppStore
-import Cryptography
 import Ledger
-import Logging
 import Pipeline
 import Rendering
 import Simulator
@@ -32,29 +29,14 @@ enum ServerAPIWorld {
         now: @escaping @Sendable () -> Timestamp = { StandIn.noon },
         changing change: (inout AppSettings) -> Void = { _ in }
     ) throws -> VerifyReceiptPipeline {
-        guard let bundleId = BundleIdentifier(rawValue: SimulatedApp.first.bundleId) else {
-            throw StandIn.Missing(what: "a bundle id")
-        }
-        var app = AppSettings(bundleId: bundleId)
+        var app = AppSettings(of: store)
         app.appAppleId = SimulatedApp.first.appAppleId
-        app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
         app.answer = answer
-        app.serverAPI = ServerAPIAccount(
-            issuerId: store.credentials.issuerId, keyId: store.credentials.keyId, bundleId: bundleId.rawValue,
-            privateKey: .text(Redacted(store.credentials.key.privateKeyPEM)))
         change(&app)
-        var settings = Settings()
-        settings.trustedRoots = store.pki.roots.map(\.certificate)
-        settings.intermediates = store.pki.intermediates.map(\.certificate)
-        settings.serverAPI.production = "http://127.0.0.1:\(port)/production"
-        settings.serverAPI.sandbox = "http://127.0.0.1:\(port)/sandbox"
-        settings.verifyReceipt.production = "http://127.0.0.1:\(port)/production/verifyReceipt"
-        settings.verifyReceipt.sandbox = "http://127.0.0.1:\(port)/sandbox/verifyReceipt"
+        var settings = Settings(of: store, port: port)
         settings.apps = [app]
-        var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        logger.logLevel = .critical
         return try Pipelines(
-            settings: settings, transport: transport, store: remembering, tables: .bundled, logger: logger, now: now,
+            settings: settings, transport: transport, store: remembering, tables: .bundled, logger: .silent, now: now,
             sleep: { _ in }
         ).verifyReceipt
     }

@@ -31,7 +31,7 @@ struct DescriptionTests {
     private func allRoutes() throws -> Set<String> {
         var settings = Settings()
         settings.tokens = [Redacted("Zm9ydHktdHdv")]
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let logger = Logger.silent
         let server = BridgeServer(
             settings: settings,
             pipelines: try Pipelines(settings: settings, transport: nil, tables: .bundled, logger: logger),

@@ -1,8 +1,5 @@
-import AppStore
-import Cryptography
 import HTTPTestServer
 import Ledger
-import Logging
 import Pipeline
 import Rendering
 import Simulator
@@ -147,32 +144,19 @@ struct FaultMatrixTests {
         func pipeline(
             at place: String? = nil, clock: Int64 = 0, deadline: Duration, _ transport: any HTTPTransport
         ) throws -> VerifyReceiptPipeline {
-            var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
+            var app = AppSettings(of: stage.api)
             app.appAppleId = SimulatedApp.first.appAppleId
-            app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
             app.answer = order
             app.cacheSeconds = 0
             // A minute later the store asks again.
             app.storedMaxAge = order.first == .stored ? 0 : 86_400
-            app.serverAPI = ServerAPIAccount(
-                issuerId: stage.api.credentials.issuerId, keyId: stage.api.credentials.keyId,
-                bundleId: SimulatedApp.first.bundleId,
-                privateKey: .text(Redacted(stage.api.credentials.key.privateKeyPEM)))
-            var settings = Settings()
-            settings.trustedRoots = stage.apple.pki.roots.map(\.certificate)
-            settings.intermediates = stage.apple.pki.intermediates.map(\.certificate)
-            let apple = place ?? "http://127.0.0.1:\(stage.applePort)"
-            settings.verifyReceipt.production = "\(apple)/production/verifyReceipt"
-            settings.verifyReceipt.sandbox = "\(apple)/sandbox/verifyReceipt"
-            let api = place ?? "http://127.0.0.1:\(stage.apiPort)"
-            settings.serverAPI.production = "\(api)/production"
-            settings.serverAPI.sandbox = "\(api)/sandbox"
+            var settings = Settings(
+                of: stage.apple, verifyReceipt: place ?? "http://127.0.0.1:\(stage.applePort)",
+                serverAPI: place ?? "http://127.0.0.1:\(stage.apiPort)")
             settings.deadline = deadline
             settings.apps = [app]
-            var logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            logger.logLevel = .critical
             return try Pipelines(
-                settings: settings, transport: transport, store: store, tables: .bundled, logger: logger,
+                settings: settings, transport: transport, store: store, tables: .bundled, logger: .silent,
                 now: { StandIn.noon.advanced(byMilliseconds: clock) }
             ).verifyReceipt
         }

@@ -114,29 +114,37 @@ struct GuardTests {
         }
     }
 
+    private static let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+
+    /// Three connections, of which the first two were answered once.
+    private func crowd(_ proxy: Proxy) async throws -> (RawConnection, RawConnection, RawConnection) {
+        let connections = (try proxy.connect(), try proxy.connect(), try proxy.connect())
+        for connection in [connections.0, connections.1] {
+            try await connection.send(Self.health)
+            #expect(try await connection.answer()?.status == 200)
+        }
+        return connections
+    }
+
     // T20
     @Test("closes the newest connection of a client that has too many, and takes more when one is gone")
     func connectionsOfOne() async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.connectionsPerClient = 2
         } _: { proxy in
-            let (first, second, third) = (try proxy.connect(), try proxy.connect(), try proxy.connect())
-            let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
-            for connection in [first, second] {
-                try await connection.send(health)
-                #expect(try await connection.answer()?.status == 200)
-            }
-            try? await third.send(health)
+            let (first, second, third) = try await crowd(proxy)
+            try? await third.send(Self.health)
             #expect((try? await third.answer()) == nil)
             first.leave()
             var answered = false
             for _ in 0..<50 where !answered {
                 let next = try proxy.connect()
-                try? await next.send(health)
+                try? await next.send(Self.health)
                 answered = (try? await next.answer())?.status == 200
                 if !answered { try await Task.sleep(for: .milliseconds(50)) }
             }
             #expect(answered)
+            withExtendedLifetime(second) {}
         }
     }
 
@@ -145,17 +153,13 @@ struct GuardTests {
         try await Proxy.serving { settings, _ in
             settings.limits.connections = 2
         } _: { proxy in
-            let (first, second, third) = (try proxy.connect(), try proxy.connect(), try proxy.connect())
-            let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
-            for connection in [first, second] {
-                try await connection.send(health)
-                #expect(try await connection.answer()?.status == 200)
-            }
-            try await third.send(health)
+            let (first, second, third) = try await crowd(proxy)
+            try await third.send(Self.health)
             async let answer = third.answer()
             try await Task.sleep(for: .milliseconds(200))
             first.leave()
             #expect(try await answer?.status == 200)
+            withExtendedLifetime(second) {}
         }
     }
 

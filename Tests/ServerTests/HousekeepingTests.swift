@@ -1,5 +1,4 @@
 import Ledger
-import Logging
 import Server
 import StoreTypes
 import Synchronization
@@ -29,7 +28,7 @@ struct HousekeepingTests {
         let seen = Mutex<[[String]]>([])
         let id = try #require(TransactionIdentifier(rawValue: "11"))
         let housekeeping = Housekeeping(
-            store: store, retention: { Retention() }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            store: store, retention: { Retention() }, logger: .silent,
             now: { clock.withLock { $0 } },
             sleep: { time in
                 let left = try await store.extensions(of: id, in: scope).map(\.requestIdentifier)

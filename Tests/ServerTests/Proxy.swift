@@ -1,5 +1,3 @@
-import AppStore
-import Cryptography
 import Forwarding
 import Foundation
 import Ledger
@@ -71,22 +69,11 @@ final class Proxy: Sendable {
         _ change: (inout Settings, inout AppSettings) -> Void
     ) async throws -> Proxy {
         let upstream = try await store.start()
-        var settings = Settings()
+        var settings = Settings(of: store, port: upstream)
         settings.listen.port = 0
         settings.operationsListen.port = try FreePort.take()
         settings.operationsListenIsExplicit = true
-        settings.trustedRoots = store.pki.roots.map(\.certificate)
-        settings.intermediates = store.pki.intermediates.map(\.certificate)
-        settings.verifyReceipt.production = "http://127.0.0.1:\(upstream)/production/verifyReceipt"
-        settings.verifyReceipt.sandbox = "http://127.0.0.1:\(upstream)/sandbox/verifyReceipt"
-        settings.serverAPI.production = "http://127.0.0.1:\(upstream)/production"
-        settings.serverAPI.sandbox = "http://127.0.0.1:\(upstream)/sandbox"
-        var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
-        app.sharedSecret = SharedSecret(secret)
-        app.serverAPI = ServerAPIAccount(
-            issuerId: store.credentials.issuerId, keyId: store.credentials.keyId,
-            bundleId: SimulatedApp.first.bundleId,
-            privateKey: .text(Redacted(store.credentials.key.privateKeyPEM)))
+        var app = AppSettings(of: store)
         change(&settings, &app)
         settings.apps = [app]
         let log = LogBook()

@@ -20,7 +20,9 @@ package struct ComparisonPage {
     package var bytes: [UInt8] {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in
-            html.element("head", [:], head)
+            html.head(
+                title: "Comparison of \(ComparedValue.text(report.title).shown.words)", policy: Self.policy,
+                style: ComparisonStyle.sheet)
             html.element("body") { html in
                 html.element("a", ["class": "skip", "href": "#differences"], text: "To the differences")
                 html.hatches()
@@ -45,18 +47,6 @@ package struct ComparisonPage {
             }
         }
         return html.bytes
-    }
-
-    private func head(_ html: inout HTMLWriter) {
-        html.empty("meta", ["charset": "utf-8"])
-        html.empty("meta", ["http-equiv": "Content-Security-Policy", "content": Self.policy])
-        html.empty("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
-        html.empty("meta", ["name": "color-scheme", "content": "light dark"])
-        html.empty("meta", ["name": "referrer", "content": "no-referrer"])
-        html.empty("meta", ["name": "robots", "content": "noindex"])
-        html.element("title", text: "Comparison of \(ComparedValue.text(report.title).shown.words)")
-        html.style(ReportStyle.sheet)
-        html.style(ComparisonStyle.sheet)
     }
 
     private func contents(_ html: inout HTMLWriter) {

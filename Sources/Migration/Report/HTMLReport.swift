@@ -14,7 +14,7 @@ struct HTMLReport {
     func page(_ refusals: [Refusal]) -> [UInt8] {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in
-            html.element("head", [:], head)
+            html.head(title: "Migration of \(report.sourceName) to \(report.destinationName)")
             html.element("body") { html in
                 html.element("a", ["class": "skip", "href": "#outcomes"], text: "To the numbers")
                 html.hatches()
@@ -35,21 +35,6 @@ struct HTMLReport {
             }
         }
         return html.bytes
-    }
-
-    private func head(_ html: inout HTMLWriter) {
-        html.empty("meta", ["charset": "utf-8"])
-        html.empty(
-            "meta",
-            [
-                "http-equiv": "Content-Security-Policy",
-                "content": "default-src 'none'; style-src 'unsafe-inline'",
-            ])
-        html.empty("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
-        html.empty("meta", ["name": "color-scheme", "content": "light dark"])
-        html.empty("meta", ["name": "robots", "content": "noindex"])
-        html.element("title", text: "Migration of \(report.sourceName) to \(report.destinationName)")
-        html.style(ReportStyle.sheet)
     }
 
     private func header(_ html: inout HTMLWriter) {

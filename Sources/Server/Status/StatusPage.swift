@@ -18,7 +18,7 @@ struct StatusPage {
     var bytes: [UInt8] {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in
-            html.element("head", [:], head)
+            html.head(title: "Receipt Bridge: \(figures.phase.words)", policy: Self.policy, style: StatusStyle.sheet)
             html.element("body") { html in
                 html.element("a", ["class": "skip", "href": "#apps"], text: "To the apps")
                 html.element("header", [:], header)
@@ -43,18 +43,6 @@ struct StatusPage {
             }
         }
         return html.bytes
-    }
-
-    private func head(_ html: inout HTMLWriter) {
-        html.empty("meta", ["charset": "utf-8"])
-        html.empty("meta", ["http-equiv": "Content-Security-Policy", "content": Self.policy])
-        html.empty("meta", ["name": "viewport", "content": "width=device-width, initial-scale=1"])
-        html.empty("meta", ["name": "color-scheme", "content": "light dark"])
-        html.empty("meta", ["name": "referrer", "content": "no-referrer"])
-        html.empty("meta", ["name": "robots", "content": "noindex"])
-        html.element("title", text: "Receipt Bridge: \(figures.phase.words)")
-        html.style(ReportStyle.sheet)
-        html.style(StatusStyle.sheet)
     }
 
     // MARK: - Top

@@ -53,7 +53,7 @@ final class ForwardingBridge: Sendable {
         _ forward: [ForwardTarget], appStore: ScriptedAppStore = ScriptedAppStore(), folder: TemporaryFolder? = nil,
         maximumPages: Int? = nil
     ) throws {
-        log = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        log = .silent
         var app: AppSettings?
         bridge = try StoringBridge(appStore: appStore, folder: folder, maximumPages: maximumPages) {
             $0.forward = forward
