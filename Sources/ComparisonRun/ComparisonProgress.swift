@@ -1,5 +1,4 @@
 import Comparison
-import Foundation
 import Ledger
 import StoredRows
 
@@ -49,12 +48,12 @@ struct ComparisonProgress: Sendable, Codable {
 
     /// Nil where the ledger is new.
     init?(in ledger: MigrationLedger) throws {
-        guard let bytes = try ledger.state(Self.key) else { return nil }
-        self = try JSONDecoder().decode(Self.self, from: Data(bytes))
+        guard let kept = try ledger.state(Self.key, as: Self.self) else { return nil }
+        self = kept
     }
 
     func keep(in ledger: MigrationLedger) throws {
-        try ledger.keep([UInt8](JSONEncoder().encode(self)), as: Self.key)
+        try ledger.keep(encoding: self, as: Self.key)
         try ledger.commit()
     }
 }

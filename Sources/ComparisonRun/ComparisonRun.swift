@@ -95,9 +95,9 @@ package struct ComparisonRun {
 
     private static func ledger(_ options: ComparisonRunOptions) throws -> MigrationLedger? {
         guard let destination = options.destination, let path = options.progressPath else { return nil }
-        guard Files.exists(path) || Files.isEmptyOrMissing(destination) else {
+        guard !Files.isEmptyOrMissing(path) || Files.isEmptyOrMissing(destination) else {
             throw RunError.notPossible(
-                "\(destination) exists, and is not this comparison's: there is no \(path)")
+                "\(destination) exists, and is not this comparison's: there is no \(path), or it is empty")
         }
         let ledger = try MigrationLedger(path: path)
         if options.isFresh {

@@ -31,7 +31,8 @@ package final class SigningKey: @unchecked Sendable {
         try generate("EC") { EVP_PKEY_CTX_set_group_name($0, "P-384") }
     }
 
-    /// A key from PKCS#8 text as `privateKeyPEM` writes it, or as App Store Connect's `.p8` files hold it.
+    /// A key from PKCS#8 text as `privateKeyPEM` writes it, or as App Store Connect's `.p8` files hold it; both halves of
+    /// an elliptic one must be of the same key.
     package init(privateKeyPEM text: String) throws(CryptographyError) {
         guard let input = BIO_new(BIO_s_mem()) else {
             throw .openSSL(.unavailable, "no memory for a private key")
@@ -47,6 +48,17 @@ package final class SigningKey: @unchecked Sendable {
             throw .openSSL(.malformed, "not an unencrypted private key in PEM form")
         }
         self.key = key
+        // OpenSSL takes the public half as it is written, which in a file that is just written may be another key's.
+        guard isRSA || hasMatchingHalves else {
+            throw .openSSL(.keyRefused, "a private key with another one's public key")
+        }
+    }
+
+    /// Whether the public half belongs to the private one.
+    private var hasMatchingHalves: Bool {
+        guard let context = EVP_PKEY_CTX_new_from_pkey(nil, key, nil) else { return false }
+        defer { EVP_PKEY_CTX_free(context) }
+        return EVP_PKEY_pairwise_check(context) == 1
     }
 
     private static func generate(

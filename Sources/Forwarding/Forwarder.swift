@@ -88,8 +88,11 @@ package final class Forwarder: Service {
     }
 
     private func work() async {
-        while !Task.isCancelled, !Task.isShuttingDownGracefully {
-            let (plan, rings) = (plan.withLock { $0 }, bell.rings)
+        while true {
+            // First the bell: else a plan, or the end, that comes in between is slept through.
+            let rings = bell.rings
+            guard !Task.isCancelled, !Task.isShuttingDownGracefully else { return }
+            let plan = plan.withLock { $0 }
             guard !plan.lanes.isEmpty else {
                 await bell.wait(beyond: rings, atMost: .seconds(60))
                 continue

@@ -50,8 +50,10 @@ final class ForwardingLane: Sendable {
 
     /// Wakes the workers when something is due, until `isClosing`, or cancelled.
     func watch(until isClosing: @Sendable () -> Bool) async {
-        while !Task.isCancelled, !isClosing() {
+        while true {
+            // First the bell: else what changes in between is slept through.
             let rings = parts.bell.rings
+            guard !Task.isCancelled, !isClosing() else { break }
             do throws(LedgerError) {
                 if try await !due(limit: 1).isEmpty { call.ring() }
             } catch {
@@ -64,8 +66,9 @@ final class ForwardingLane: Sendable {
 
     /// One worker: until `isClosing`, or cancelled.
     func work(until isClosing: @Sendable () -> Bool) async {
-        while !Task.isCancelled, !isClosing() {
+        while true {
             let rings = call.rings
+            guard !Task.isCancelled, !isClosing() else { return }
             do throws(LedgerError) {
                 if let due = try await claim() {
                     defer { release(due) }

@@ -46,20 +46,25 @@ extension MigrationLedger {
                 (
                     StagedRow(
                         row: row[0], id: String(bytes: row[1]), customer: row[2], result: [UInt8](row[3] as Data)),
-                    Self.finding(in: row)
+                    try self.finding(in: row)
                 )
             }
         }
     }
 
-    private static func finding(in row: Row) -> CustomerFinding? {
-        func bytes(_ column: Int) -> [UInt8] { (row[column] as Data?).map { [UInt8]($0) } ?? [] }
+    private func finding(in row: Row) throws(LedgerError) -> CustomerFinding? {
+        func bytes(_ column: Int) throws(LedgerError) -> [UInt8] {
+            let bytes = (row[column] as Data?).map { [UInt8]($0) } ?? []
+            // JSON: a page of zeros in the middle of it would go into the result.
+            guard !bytes.contains(0) else { throw damaged("what is known of row \(row[0] as Int64)") }
+            return bytes
+        }
         switch row[4] as Int64? {
         case 1:
             return .known(
                 CustomerColumns(
-                    environment: row[6] ?? "", appAppleId: row[7], transactions: bytes(8), subscriptions: bytes(9),
-                    signedTransactions: bytes(10), revision: row[11], identifiers: []))
+                    environment: row[6] ?? "", appAppleId: row[7], transactions: try bytes(8),
+                    subscriptions: try bytes(9), signedTransactions: try bytes(10), revision: row[11], identifiers: []))
         case 2: return .notFound(reason: row[5] ?? "")
         case 3: return .failed(reason: row[5] ?? "")
         default: return nil

@@ -11,9 +11,14 @@ package final class MigrationLedger {
     let queue: DatabaseQueue
     private var isInTransaction = false
 
-    /// Opens the ledger, or makes a new one that only this user can read.
+    /// The layout below, as `user_version`; 0 in a new file, and in those that were made before it was counted.
+    private static let version: Int64 = 1
+
+    /// Opens the ledger, or makes a new one that only this user can read. One that is there is read as a whole first: what
+    /// is damaged is refused, and nothing was written then.
     ///
-    /// - Throws: `locked` where another process has it.
+    /// - Throws: `locked` where another process has it, `notADatabase` for a file that is damaged or something else,
+    ///   `changed` for one of a newer version.
     package init(path: String) throws(LedgerError) {
         self.path = path
         if !FileManager.default.fileExists(atPath: path) {
@@ -28,17 +33,45 @@ package final class MigrationLedger {
             queue = try asLedgerError(at: path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
                 try queue.inDatabase { db in
-                    // The lock is SQLite's own: it goes with the process.
-                    try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
-                    try Self.prepare(db)
-                    try db.execute(sql: "COMMIT")
+                    do { try Self.open(db, at: path) } catch {
+                        if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
+                        throw error
+                    }
                 }
                 return queue
             }
         } catch {
-            guard error.code == .locked else { throw error }
-            throw LedgerError(.locked, at: path, "another process works on this destination")
+            throw Self.explained(error)
         }
+    }
+
+    /// What a person can do about it.
+    private static func explained(_ error: LedgerError) -> LedgerError {
+        switch error.code {
+        case .locked: LedgerError(.locked, at: error.place, "another process works on this destination")
+        case .notADatabase:
+            LedgerError(
+                .notADatabase, at: error.place,
+                "\(error.reason). It says how far the work is, and cannot be read; nothing was changed. Put a copy of it "
+                    + "back, or move it and what was written with it elsewhere, and the same command begins anew")
+        default: error
+        }
+    }
+
+    private static func open(_ db: Database, at path: String) throws {
+        // The lock is SQLite's own: it goes with the process.
+        try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
+        let found = try Int64.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+        guard found <= version else {
+            throw LedgerError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
+        }
+        let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? ""
+        guard verdict == "ok" else {
+            throw LedgerError(.notADatabase, at: path, verdict.replacing("\n", with: " "))
+        }
+        try prepare(db)
+        if found < version { try db.execute(sql: "PRAGMA user_version = \(version)") }
+        try db.execute(sql: "COMMIT")
     }
 
     // A connection that is closed inside a transaction calls GRDB's observers after they are gone.
@@ -85,6 +118,26 @@ package final class MigrationLedger {
         try read { db in
             try Data.fetchOne(db, sql: "SELECT value FROM state WHERE key = ?", arguments: [key]).map { [UInt8]($0) }
         }
+    }
+
+    /// The same, of a value that ``keep(encoding:as:)`` kept.
+    ///
+    /// - Throws: `notADatabase` where it is not such a value.
+    package func state<Value: Decodable>(_ key: String, as type: Value.Type) throws(LedgerError) -> Value? {
+        guard let bytes = try state(key) else { return nil }
+        do { return try JSONDecoder().decode(type, from: Data(bytes)) } catch {
+            throw damaged("the \(key)")
+        }
+    }
+
+    /// Something in it is not what was written: SQLite has checksums of nothing.
+    package func damaged(_ what: String) -> LedgerError {
+        Self.explained(LedgerError(.notADatabase, at: path, "\(what) is damaged"))
+    }
+
+    /// Keeps a value under a name, as JSON.
+    package func keep(encoding value: some Encodable, as key: String) throws {
+        try keep([UInt8](JSONEncoder().encode(value)), as: key)
     }
 
     /// Keeps a value under a name.

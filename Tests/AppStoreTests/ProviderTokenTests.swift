@@ -22,6 +22,16 @@ struct ProviderTokenTests {
         return (try object(text[0]), try object(text[1]), text)
     }
 
+    private func isSigned(_ token: ProviderToken, by key: SigningKey) throws -> Bool {
+        let text = try parts(token).text
+        let standard = text[2].replacing("-", with: "+").replacing("_", with: "/") + "=="
+        let raw = [UInt8](try #require(Data(base64Encoded: standard)))
+        let signature = ES256Signature.der(raw: raw.span) ?? []
+        let (publicKey, message) = (key.publicKeyInfo, Array("\(text[0]).\(text[1])".utf8))
+        let verifier = try VerifyingKey(publicKeyInfo: publicKey.span)
+        return (try? verifier.verify(signature.span, over: message.span, digest: .sha256)) != nil
+    }
+
     @Test("says what Apple wants, for a quarter of an hour, and is signed by the key")
     func fields() throws {
         let key = try SigningKey.p256()
@@ -34,11 +44,7 @@ struct ProviderTokenTests {
         #expect(claims["aud"] as? String == "appstoreconnect-v1")
         #expect(claims["bid"] as? String == "com.example.\"app\"")
         #expect(claims.count == 5)
-        let standard = text[2].replacing("-", with: "+").replacing("_", with: "/") + "=="
-        let raw = [UInt8](try #require(Data(base64Encoded: standard)))
-        let signature = ES256Signature.der(raw: raw.span) ?? []
-        let (publicKey, message) = (key.publicKeyInfo, Array("\(text[0]).\(text[1])".utf8))
-        try VerifyingKey(publicKeyInfo: publicKey.span).verify(signature.span, over: message.span, digest: .sha256)
+        #expect(try isSigned(token, by: key))
         #expect("\(token)".contains("***") && !"\(token)".contains(text[2]))
     }
 
@@ -80,6 +86,43 @@ struct ProviderTokenTests {
         let second = try tokens.token(now: Shared.noon)
         #expect(second != first)
         #expect(try tokens.token(now: Shared.noon) == second)
+    }
+
+    // T25
+    @Test("is signed by the former key while the file is rewritten in place, and by the new one once that is whole")
+    func rewrittenInPlace() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).p8")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let (former, new) = (try SigningKey.p256(), try SigningKey.p256())
+        try former.privateKeyPEM.write(to: file, atomically: false, encoding: .utf8)
+        let tokens = ProviderTokens(account: account(.file(path: file.path)))
+        // Whether a token is made anew each time, or is the one from before.
+        func expectFormer(discarding: Bool, _ what: String) throws {
+            let token = try tokens.token(now: Shared.noon)
+            #expect(try isSigned(token, by: former), "\(what)")
+            if discarding { tokens.discard(token) }
+        }
+        for round in 0..<3 {
+            let handle = try FileHandle(forWritingTo: file)
+            defer { try? handle.close() }
+            try expectFormer(discarding: round == 1, "before")
+            try handle.truncate(atOffset: 0)
+            try expectFormer(discarding: round == 1, "emptied")
+            let text = Array(new.privateKeyPEM.utf8)
+            for piece in [text[..<10], text[10..<text.count / 2], text[(text.count / 2)..<(text.count - 30)]] {
+                try handle.write(contentsOf: Data(piece))
+                try expectFormer(discarding: round == 1, "half written")
+            }
+            guard round == 2 else {
+                // Somebody gives up, and puts the former one back, in place as well.
+                try former.privateKeyPEM.write(to: file, atomically: false, encoding: .utf8)
+                continue
+            }
+            try handle.write(contentsOf: Data(text[(text.count - 30)...]))
+        }
+        let token = try tokens.token(now: Shared.noon)
+        #expect(try isSigned(token, by: new))
+        #expect(try tokens.token(now: Shared.noon) == token)
     }
 
     @Test("is not made with another kind of key")

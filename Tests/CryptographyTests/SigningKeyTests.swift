@@ -63,6 +63,26 @@ struct SigningKeyTests {
         #expect(throws: CryptographyError.self) { try SigningKey(privateKeyPEM: text) }
     }
 
+    // T25
+    @Test("is not made from the beginning of one and the end of another, wherever the one ends")
+    func halves() throws {
+        func bytes(_ key: SigningKey) throws -> Data {
+            let lines = key.privateKeyPEM.split(separator: "\n").filter { !$0.hasPrefix("-----") }
+            return try #require(Data(base64Encoded: lines.joined()))
+        }
+        let (former, new) = (try bytes(.p256()), try bytes(.p256()))
+        try #require(former.count == new.count && former.count > 100)
+        var refused = 0
+        for end in 1..<new.count {
+            let mixed = new.prefix(end) + former.suffix(from: end)
+            guard mixed != former, mixed != new else { continue }
+            let text = "-----BEGIN PRIVATE KEY-----\n\(mixed.base64EncodedString())\n-----END PRIVATE KEY-----\n"
+            #expect(throws: CryptographyError.self, "\(end)") { try SigningKey(privateKeyPEM: text) }
+            refused += 1
+        }
+        #expect(refused > 80)
+    }
+
     @Test("has digests as the standards print them")
     func digests() {
         #expect(SHA.hex(Array("abc".utf8), with: .sha1) == "a9993e364706816aba3e25717850c26c9cd0d89d")

@@ -13,6 +13,15 @@ final class Canaries: Sendable {
     private let contents: [String: String]
     private let values: [String: String]
     private let searched = Mutex<[String]>([])
+    /// What processes showed: the same again and again.
+    private let seen = Mutex<Set<Data>>([])
+    private let verdicts = Mutex<[String: Verdict]>([:])
+
+    /// Of one value: the texts that it may not stand in, and those that it stood in.
+    private struct Verdict {
+        var searched = 0
+        var found: [String] = []
+    }
 
     /// - Parameters:
     ///   - secrets: by what they are; each is also looked for in base64.
@@ -47,9 +56,22 @@ final class Canaries: Sendable {
         var forms = secrets
         if allowed != .contents { forms.merge(contents) { $1 } }
         if allowed == .nothing { forms.merge(values) { $1 } }
-        for (name, form) in forms where text.utf8.count >= form.utf8.count {
-            let isFound = text.contains(form)
+        for (name, form) in forms {
+            let isFound = text.utf8.count >= form.utf8.count && text.contains(form)
+            verdicts.withLock { verdicts in
+                verdicts[name, default: Verdict()].searched += 1
+                if isFound { verdicts[name, default: Verdict()].found.append(place) }
+            }
             #expect(!isFound, "\(name) stands in \(place)")
+        }
+    }
+
+    /// A line for each value, for the log of the tests.
+    func tell(_ title: String) {
+        for (name, verdict) in verdicts.withLock({ $0 }).sorted(by: { $0.key < $1.key }) {
+            let places = Set(verdict.found).sorted().joined(separator: ", ")
+            let found = verdict.found.isEmpty ? "not found" : "FOUND in \(places)"
+            print("canary, \(title): \(name): searched in \(verdict.searched) outputs, \(found)")
         }
     }
 
@@ -62,7 +84,8 @@ final class Canaries: Sendable {
             for process in [identifier] + Self.children(of: identifier) {
                 for name in ["cmdline", "environ"] {
                     let bytes = FileManager.default.contents(atPath: "/proc/\(process)/\(name)") ?? Data()
-                    if !bytes.isEmpty { search([UInt8](bytes), of: "/proc/\(name)") }
+                    let isNew = seen.withLock { $0.insert(bytes).inserted }
+                    if isNew, !bytes.isEmpty { search([UInt8](bytes), of: "/proc/\(name)") }
                 }
             }
         }

@@ -79,6 +79,49 @@ struct CanaryTests {
                 values: ["the account token": try #require(bought.appAccountToken)])
         }
 
+        /// Runs a command, looks at its process meanwhile and at what it said afterwards.
+        ///
+        /// - Parameter id: stands where the words say ID.
+        func run(_ words: [String], _ id: String, allowing allowed: Canaries.Allowed) async throws {
+            let running = try stage.start(words.map { $0 == "ID" ? id : $0 })
+            #if os(Linux)
+                while running.isRunning {
+                    canaries.search(process: running.identifier)
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            #endif
+            _ = await running.end()
+            let name = words.prefix(2).joined(separator: " ")
+            canaries.search(running.errors, of: "errors of \(name)")
+            canaries.search(running.output, of: "output of \(name)", allowing: allowed)
+        }
+
+        /// What people may get wrong: secrets where names of files belong, a key of which a part is missing; and ids, some
+        /// of them none.
+        func writeMistakes() throws {
+            let folder = stage.folder
+            let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+            let secret = SimulatedApp.first.sharedSecret
+            let misplaced = """
+                tokens: [\(CanaryTests.token)]
+                apps:
+                  - bundleId: com.example.app
+                    sharedSecret: \(secret)
+                    acceptedSecrets: [\(CanaryTests.former)]
+                    forward: [{url: "http://127.0.0.1:9/in", secret: \(CanaryTests.forwarding)}]
+
+                """
+            try folder.write("misplaced.yaml", misplaced.utf8)
+            let key = try String(
+                contentsOf: folder.url.appending(path: SimulatedConfiguration.keyFile), encoding: .utf8)
+            try folder.write("damaged.p8", key.replacing("-----END", with: "AAAA\n-----END").utf8)
+            try folder.write(
+                "damaged-key.yaml", yaml.replacing(SimulatedConfiguration.keyFile, with: "damaged.p8").utf8)
+            let ids = stage.customers().compactMap(\.transactions.first?.transactionId)
+            try folder.write("ids.txt", ids.prefix(4).map { "\($0)\n" }.joined().utf8)
+            try folder.write("no-ids.txt", "\(CanaryTests.wrong)\n\(receipt)\n".utf8)
+        }
+
         private static func middle(of text: String) -> String {
             String(text.dropFirst(text.count / 2).prefix(48))
         }
@@ -193,6 +236,7 @@ struct CanaryTests {
             canaries.search(bytes, of: "store \(name)", allowing: .contents)
         }
         #expect(canaries.count("store ") >= 1 && canaries.count("answer ") > 20)
+        canaries.tell("serve --log-level \(level)")
         await scene.stop()
     }
 
@@ -210,8 +254,29 @@ struct CanaryTests {
         (["compare", "in.jsonl", "--to", "differences3.jsonl", "--report", "compared.md"], .values),
         (["migrate", "in.jsonl", "--offline", "--to", "out.jsonl", "--report", "migrated.html"], .nothing),
         (["migrate", "in.jsonl.gz", "--to", "api.csv", "--with-api", "--report", "migrated.json"], .nothing),
-        (["doctor"], .nothing),
+        (["doctor"], .nothing), (["doctor", "--config", "misplaced.yaml"], .nothing),
+        (["serve", "--config", "misplaced.yaml"], .nothing),
+        (["doctor", "--config", "damaged-key.yaml"], .nothing),
+        (["orders", "lookup", "MNQ8S6TDZK", "--config", "damaged-key.yaml"], .nothing),
+        (["notifications", "test", "--environment", "production"], .nothing),
+        (["notifications", "history", "--to", "history.jsonl"], .contents),
+        (["notifications", "history", "--replay"], .contents),
+        (["refunds", "sweep", "--ids", "ids.txt", "--to", "refunds.jsonl"], .contents),
+        (["refunds", "sweep", "--ids", "no-ids.txt"], .nothing), (["refunds", "sweep"], .contents),
+        (["renewals", "extend", "--original-transaction-id", "ID"] + extensionTerms + ["--dry-run"], .nothing),
+        (["renewals", "extend", "--original-transaction-id", "ID"] + extensionTerms, .nothing),
+        (["renewals", "extend", "--original-transaction-id", "1"] + extensionTerms, .nothing),
+        (
+            ["consumption", "send", "ID", "--customer-consented", "--delivery-status", "DELIVERED", "--dry-run"],
+            .nothing
+        ),
+        (["consumption", "send", "ID", "--customer-consented", "--delivery-status", "DELIVERED"], .nothing),
+        (["forget", "--original-transaction-id", "ID", "--dry-run"], .nothing),
+        (["forget", "--original-transaction-id", "ID"], .nothing),
+        (["forget", "--original-transaction-id", "1"], .nothing),
     ]
+
+    private static let extensionTerms = ["--days", "7", "--reason", "1", "--request-id", "canary"]
 
     // T26
     @Test("stand in no error, report, progress or process of a command; its result has what was asked for")
@@ -224,47 +289,45 @@ struct CanaryTests {
             JSONValue.object(["id": .string("row \($0)"), "receipt": .string($1)]).bytes + [0x0A]
         }
         try folder.write("in.jsonl", rows.joined())
+        try scene.writeMistakes()
         let packed = try await Binary.run(
             URL(filePath: "/usr/bin/env"), ["gzip", "-k", folder.path("in.jsonl")], in: folder)
         #expect(packed.exit == 0, "\(packed.errors)")
         let id = try #require(scene.customer.transactions.first).transactionId
-        for isDown in [false, true] {
-            if isDown {
-                for endpoint in ["verifyReceipt", "serverAPI"] {
-                    scene.stage.appStore.faults.add(SimulatedFault(.status(500), endpoint: endpoint))
-                }
-            }
-            for (words, allowed) in Self.commands {
-                // Reports and results are made once.
-                if isDown, words.contains("--to") { continue }
-                let words = words.map { $0 == "ID" ? id : $0 }
-                let running = try scene.stage.start(words)
-                #if os(Linux)
-                    while running.isRunning {
-                        canaries.search(process: running.identifier)
-                        try await Task.sleep(for: .milliseconds(20))
-                    }
-                #endif
-                _ = await running.end()
-                let name = words.prefix(2).joined(separator: " ")
-                canaries.search(running.errors, of: "errors of \(name)")
-                canaries.search(running.output, of: "output of \(name)", allowing: allowed)
-            }
+        for command in Self.commands { try await scene.run(command.words, id, allowing: command.allowed) }
+        // Reports and results are made once.
+        for endpoint in ["verifyReceipt", "serverAPI"] {
+            scene.stage.appStore.faults.add(SimulatedFault(.status(500), endpoint: endpoint))
         }
-        // What the Server API says stands in the results of a migration, values in those of a comparison.
-        let inputs = ["in.jsonl", "in.jsonl.gz", "receipts.jsonl", "hostile.jsonl"]
-        for name in try FileManager.default.contentsOfDirectory(atPath: folder.url.path) where !inputs.contains(name) {
-            let written = ["out.jsonl", "api.csv", "migrated.", "compared.", "differences"]
-            guard written.contains(where: name.hasPrefix) else { continue }
-            let allowed: Canaries.Allowed =
-                name.hasPrefix("api.csv")
-                ? .contents : name.hasPrefix("compared") || name.hasPrefix("differences") ? .values : .nothing
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for command in Self.commands where !command.words.contains("--to") {
+                group.addTask { try await scene.run(command.words, id, allowing: command.allowed) }
+            }
+            try await group.waitForAll()
+        }
+        for (name, allowed) in try written(in: folder) {
             canaries.search(
                 [UInt8](try Data(contentsOf: folder.url.appending(path: name))), of: "file \(name)", allowing: allowed)
         }
-        for name in ["compared.html", "compared.json", "compared.md", "migrated.html", "migrated.json", "out.jsonl"] {
-            #expect(canaries.count("file \(name)") >= 1, "\(name)")
-        }
+        for name in [
+            "compared.html", "compared.json", "compared.md", "migrated.html", "migrated.json", "out.jsonl",
+            "out.jsonl.progress", "api.csv.progress", "differences.jsonl.progress", "history.jsonl", "refunds.jsonl",
+            "bridge.sqlite", "bridge.sqlite.sweep",
+        ] { #expect(canaries.count("file \(name)") >= 1, "\(name)") }
+        canaries.tell("commands")
         await scene.stop()
+    }
+
+    /// What commands wrote, and what may stand there: what the Server API says in the results of a migration with it, in
+    /// the store and in what is fetched of notifications; values in those of a comparison.
+    private func written(in folder: Folder) throws -> [(name: String, allowed: Canaries.Allowed)] {
+        let kinds: [(prefix: String, allowed: Canaries.Allowed)] = [
+            ("bridge.sqlite.sweep", .nothing), ("bridge.sqlite", .contents), ("api.csv", .contents),
+            ("history.jsonl", .contents), ("compared", .values), ("differences", .values), ("out.jsonl", .nothing),
+            ("migrated", .nothing), ("refunds.jsonl", .contents),
+        ]
+        return try FileManager.default.contentsOfDirectory(atPath: folder.url.path).compactMap { name in
+            kinds.first { name.hasPrefix($0.prefix) }.map { (name, $0.allowed) }
+        }
     }
 }

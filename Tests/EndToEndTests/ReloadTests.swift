@@ -1,5 +1,6 @@
 import Cryptography
 import Foundation
+import HTTPTestServer
 import Simulator
 import Synchronization
 import TestSupport
@@ -18,10 +19,15 @@ struct ReloadTests {
         let port: Int
         let yaml: String
 
-        init() async throws {
-            inner = try await OperationStage(customers: 8, store: nil)
-            yaml = try String(
-                contentsOf: inner.folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+        static let token = "token-of-the-reader"
+
+        init(store: String? = nil) async throws {
+            inner = try await OperationStage(customers: 8, store: store)
+            try inner.folder.write("token.txt", Self.token.utf8)
+            yaml =
+                try "tokens: [{file: token.txt}]\n"
+                + String(contentsOf: inner.folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+            try inner.folder.write("receipt-bridge.yaml", yaml.utf8)
             proxy = try inner.start("serve", "--listen", "127.0.0.1:0")
             port = try await proxy.port()
         }
@@ -38,6 +44,18 @@ struct ReloadTests {
             let connection = try RawConnection(port: port)
             try await connection.send(RawConnection.post("/verifyReceipt", body))
             return try ReloadTests.status(try await connection.answer())
+        }
+
+        func get(_ path: String) async throws -> RawConnection.Answer {
+            let connection = try RawConnection(port: port)
+            try await connection.send("GET \(path) HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer \(Self.token)\r\n\r\n")
+            return try #require(try await connection.answer())
+        }
+
+        /// A sample of `GET /metrics`; nil where there is none.
+        func metric(_ name: String) async throws -> Double? {
+            try await get("/metrics").text.split(separator: "\n").first { $0.hasPrefix(name + " ") }
+                .flatMap { Double($0.dropFirst(name.count + 1)) }
         }
 
         func stop() async {
@@ -144,6 +162,101 @@ struct ReloadTests {
         #expect(try await stage.inner.calls == calls)
         try await stage.reload(
             stage.yaml + "  - bundleId: com.example.second\n", until: "apps[com.example.second]: new")
+        await stage.stop()
+    }
+
+    private static func notification(_ uuid: String) throws -> [UInt8] {
+        let payload = JSONValue.object([
+            "notificationType": .string("TEST"), "notificationUUID": .string(uuid), "version": .string("2.0"),
+            "signedDate": .number(Int64(Date().timeIntervalSince1970 * 1_000)),
+            "data": .object([
+                "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Sandbox"),
+            ]),
+        ])
+        return JSONValue.object(["signedPayload": .string(try StandIn.pki.jwsSigner.jws(payload: payload))]).bytes
+    }
+
+    @Test("sends what comes later to the targets that it names then, and to former ones no more")
+    func forwarding() async throws {
+        let arrived = Mutex<[String: [String]]>([:])
+        let consumer = try TestServer { request in
+            arrived.withLock {
+                $0[request.path, default: []].append(request.header("Receipt-Bridge-Delivery") ?? "-")
+            }
+            return .respond()
+        }
+        let stage = try await Stage(store: "bridge.sqlite")
+        func forwarding(to paths: String...) -> String {
+            guard !paths.isEmpty else { return stage.yaml }
+            let targets = paths.map { "      - {url: \"http://127.0.0.1:\(consumer.port)/\($0)\", as: raw}\n" }
+            return stage.yaml + "    forward:\n" + targets.joined()
+        }
+        func expect(_ wanted: [String: [String]], after uuid: String) async throws {
+            let connection = try RawConnection(port: stage.port)
+            try await connection.send(
+                RawConnection.post("/v1/notifications", try Self.notification(uuid), ["Host: a"]))
+            #expect(try await connection.answer()?.status == 200)
+            #expect(
+                await eventually(within: .seconds(30)) { arrived.withLock { $0 } == wanted },
+                "\(uuid): \(arrived.withLock { $0 })")
+        }
+        try await expect([:], after: "nobody")
+        try await stage.reload(forwarding(to: "first"), until: "the configuration was read again")
+        try await expect(["/first": ["one"]], after: "one")
+        try await stage.reload(forwarding(to: "second"), until: "the configuration was read again")
+        try await expect(["/first": ["one"], "/second": ["two"]], after: "two")
+        try await stage.reload(forwarding(), until: "the configuration was read again")
+        try await expect(["/first": ["one"], "/second": ["two"]], after: "three")
+        try await stage.reload(forwarding(to: "second", "third"), until: "the configuration was read again")
+        try await expect(["/first": ["one"], "/second": ["two", "four"], "/third": ["four"]], after: "four")
+        // Nothing came twice, or late to a target that is gone.
+        let app = "app=\"\(SimulatedApp.first.bundleId)\""
+        let delivered = "receipt_bridge_forwarding_deliveries_total{\(app),outcome=\"delivered\"}"
+        var count: Double?
+        for _ in 0..<200 where count != 4 {
+            count = try await stage.metric(delivered)
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(count == 4)
+        #expect(stage.proxy.errors.contains(".forward"))
+        await stage.stop()
+        consumer.stop()
+    }
+
+    @Test("switches a shadow on and off, and what it found stays")
+    func shadow() async throws {
+        let stage = try await Stage()
+        let receipt = try #require(stage.inner.appStore.receipts.first).base64
+        let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
+        let app = "app=\"\(SimulatedApp.first.bundleId)\""
+        func compared() async throws -> Double {
+            var sum = 0.0
+            for outcome in ["equal", "different", "failed", "dropped"] {
+                let name = "receipt_bridge_shadow_comparisons_total{\(app),outcome=\"\(outcome)\"}"
+                sum += try await stage.metric(name) ?? 0
+            }
+            return sum
+        }
+        /// Compared in the order of the answers, more or less: one too many is there before the last.
+        func expectCompared(_ count: Double) async throws {
+            #expect(await eventually(within: .seconds(30)) { (try? await compared()) == count })
+        }
+        #expect(try await stage.get("/comparisons").status == 404)
+        #expect(try await stage.ask(body) == 0)
+        try await stage.reload(stage.yaml + "    shadow: api\n", until: "the configuration was read again")
+        #expect(stage.proxy.errors.contains(".shadow"))
+        #expect(try await stage.ask(body) == 0)
+        try await expectCompared(1)
+        #expect(try await stage.get("/comparisons").status == 200)
+        try await stage.reload(stage.yaml, until: "the configuration was read again")
+        #expect(try await stage.get("/comparisons").status == 404)
+        for _ in 0..<5 { #expect(try await stage.ask(body) == 0) }
+        try await stage.reload(
+            stage.yaml + "    shadow: api\n    shadowSampling: 1\n", until: "the configuration was read again")
+        #expect(try await stage.ask(body) == 0)
+        try await expectCompared(2)
+        let report = try JSONValue(reading: try await stage.get("/comparisons?format=json").body)
+        #expect(report["apps"]?.elements?.first?["compared"]?.integer == 2)
         await stage.stop()
     }
 }

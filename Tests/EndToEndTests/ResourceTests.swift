@@ -64,28 +64,6 @@ struct ResourceTests {
         let line = try JSONValue(reading: running.output.split(separator: 0x0A).first.map(Array.init) ?? [])
         #expect(line["verified"] == .bool(false), "\(what)")
         #expect(seconds < 20, "\(what)")
-        // AddressSanitizer keeps what was freed.
         #expect(megabytes < 400 || Usage.isSanitized, "\(what)")
     }
-}
-
-/// What a process has used until now, as Linux tells it.
-private struct Usage {
-    let seconds: Double
-    let megabytes: Int
-
-    init?(of process: Int32) {
-        func text(_ name: String) -> String {
-            (try? String(contentsOfFile: "/proc/\(process)/\(name)", encoding: .utf8)) ?? ""
-        }
-        guard let fields = text("stat").split(separator: ")").last?.split(separator: " "), fields.count > 12,
-            let user = Double(fields[11]), let system = Double(fields[12]),
-            let peak = text("status").firstMatch(of: /VmHWM:\s+(\d+) kB/), let kilobytes = Int(peak.1)
-        else { return nil }
-        seconds = (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
-        megabytes = kilobytes / 1_024
-    }
-
-    static let isSanitized =
-        ProcessInfo.processInfo.environment["ASAN_OPTIONS"] != nil || dlsym(nil, "__asan_init") != nil
 }

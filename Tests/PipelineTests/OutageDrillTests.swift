@@ -125,6 +125,7 @@ struct OutageDrillTests {
         }
     }
 
+    // T22
     @Test(
         "Everybody keeps the rights that were known last, who was refunded has none, and nobody is called invalid",
         arguments: [[AnswerSource.api, .stored, .receipt], [.stored, .api, .receipt], [.apple, .receipt]])

@@ -223,38 +223,6 @@ struct AppReceiptContainerTests {
         }
     }
 
-    // T4
-    @Test("with signed attributes is refused: no receipt of Apple's has any")
-    func signedAttributes() throws {
-        let bytes = try MintedReceipts.app()
-        let rsa = DEREncoder.sequence(DEREncoder.objectIdentifier("1.2.840.113549.1.1.1"), DEREncoder.null)
-        // Behind the certificates, the last one of all is SignerInfo's signatureAlgorithm.
-        let place = try #require(bytes.ranges(of: rsa).last)
-        let attributes = DEREncoder.context(0, [])
-        var changed = bytes
-        changed.replaceSubrange(place, with: attributes + rsa)
-        for (tag, offset) in try Self.lengths(around: place.lowerBound, in: bytes) {
-            let length = Int(changed[offset]) << 8 + Int(changed[offset + 1]) + attributes.count
-            #expect(tag & 0x20 != 0)
-            changed[offset] = UInt8(length >> 8)
-            changed[offset + 1] = UInt8(length & 0xFF)
-        }
-        #expect(try refusal(changed) == .unsupportedAlgorithm)
-    }
-
-    /// Tag, and place of the two length bytes, of every constructed element around a byte.
-    private static func lengths(around byte: Int, in bytes: [UInt8]) throws -> [(tag: UInt8, offset: Int)] {
-        var found: [(UInt8, Int)] = []
-        var cursor = BERCursor(0..<bytes.count)
-        while !cursor.isAtEnd {
-            let element = try cursor.next(in: bytes.span)
-            guard element.whole.contains(byte), element.start != byte else { continue }
-            if bytes[element.start + 1] == 0x82 { found.append((element.tag, element.start + 2)) }
-            cursor = element.inside
-        }
-        return found
-    }
-
     // T13
     @Test(
         "followed by something is refused by the apple profile and cut by the tolerant one", arguments: [false, true])

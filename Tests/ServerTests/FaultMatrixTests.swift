@@ -84,7 +84,7 @@ struct FaultMatrixTests {
 
     private static let deadline = Duration.milliseconds(700)
     /// What a busy machine may add.
-    private static let slack = Duration.milliseconds(1_800)
+    private static let slack = Duration.seconds(6)
 
     /// The simulated services of Apple, each a host of its own, and hosts that are none.
     final class Stage: Sendable {
@@ -230,6 +230,7 @@ struct FaultMatrixTests {
         }
     }
 
+    // T22
     @Test("None of them makes a good receipt invalid, or an answer late; each source is the fallback of the one before")
     func matrix() async throws {
         try await staged { stage, curl, folder in
@@ -300,6 +301,7 @@ struct FaultMatrixTests {
         }.joined(separator: "\n")
     }
 
+    // T22
     @Test("A host that fails is left alone while everybody is answered at once, and asked again when it is back")
     func outage() async throws {
         try await staged { stage, curl, folder in

@@ -133,4 +133,58 @@ struct ForwardingTests {
         // Until here: an optimiser would close their doors before anybody came.
         withExtendedLifetime(bad) {}
     }
+
+    /// The samples of forwarding, without `receipt_bridge_forwarding_`, when they are as wanted or do not become so.
+    private func samples(_ proxy: Proxy, until wanted: [String: Double]) async throws -> [String: Double] {
+        var found: [String: Double] = [:]
+        for _ in 0..<400 {
+            let metrics = try await proxy.metrics()
+            #expect(metrics.faults == [])
+            let prefix = "receipt_bridge_forwarding_"
+            found = Dictionary(
+                uniqueKeysWithValues: metrics.samples.filter { $0.key.hasPrefix(prefix) && $0.value > 0 }
+                    .map { (String($0.key.dropFirst(prefix.count)), $0.value) })
+            if found == wanted { break }
+            try await Task.sleep(for: .milliseconds(25))
+        }
+        return found
+    }
+
+    @Test("counts every attempt by what came of it, and what waits and what was given up, in its metrics")
+    func metrics() async throws {
+        let (good, bad) = (try Consumer(), try Consumer { _ in .respond(status: 500) })
+        let targets = [try good.target(), try good.target(.v1), try bad.target()]
+        let app = #"app="com.example.app""#
+        let folder = try TemporaryFolder()
+        try await serving(folder.path("patient.sqlite"), targets) { (proxy: Proxy) async throws -> Void in
+            for uuid in ["one", "two", "three"] {
+                #expect(try await post(notification(proxy, uuid), to: proxy) == 200)
+            }
+            // The same once more is queued for nobody.
+            #expect(try await post(notification(proxy, "one"), to: proxy) == 200)
+            // Version 1 has no test notifications.
+            let wanted: [String: Double] = [
+                #"deliveries_total{\#(app),outcome="delivered"}"#: 3,
+                #"deliveries_total{\#(app),outcome="nothing"}"#: 3,
+                #"deliveries_total{\#(app),outcome="failed"}"#: 3, "waiting{\(app)}": 3,
+            ]
+            #expect(try await samples(proxy, until: wanted) == wanted)
+        }
+        try await Proxy.serving(
+            schedule: DeliverySchedule(maximumAttempts: 1),
+            { settings, app in
+                settings.storePath = folder.path("impatient.sqlite")
+                app.forward = targets
+            }
+        ) { (proxy: Proxy) async throws -> Void in
+            for uuid in ["one", "two"] { #expect(try await post(notification(proxy, uuid), to: proxy) == 200) }
+            let wanted: [String: Double] = [
+                #"deliveries_total{\#(app),outcome="delivered"}"#: 2,
+                #"deliveries_total{\#(app),outcome="nothing"}"#: 2,
+                #"deliveries_total{\#(app),outcome="dead"}"#: 2, "dead{\(app)}": 2,
+            ]
+            #expect(try await samples(proxy, until: wanted) == wanted)
+        }
+        #expect(good.requests.count == 5 && bad.requests.count == 5)
+    }
 }

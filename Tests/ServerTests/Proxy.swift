@@ -43,15 +43,17 @@ final class Proxy: Sendable {
 
     /// Runs the work against a proxy of its own, and ends both.
     ///
-    /// - Parameter isGuarded: hosts that fail are left alone, as in the program.
+    /// - Parameters:
+    ///   - isGuarded: hosts that fail are left alone, as in the program.
+    ///   - schedule: of what is forwarded.
     static func serving<Value>(
-        isGuarded: Bool = false,
+        isGuarded: Bool = false, schedule: DeliverySchedule = DeliverySchedule(),
         customers: Int = 8, _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
         _ work: (Proxy) async throws -> Value
     ) async throws -> Value {
         let store = try SimulatedStore(
             seed: 7, customers: customers, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
-        let proxy = try await start(store, isGuarded, change)
+        let proxy = try await start(store, isGuarded, schedule, change)
         do {
             let value = try await work(proxy)
             try await proxy.stop()
@@ -65,7 +67,8 @@ final class Proxy: Sendable {
     }
 
     private static func start(
-        _ store: SimulatedStore, _ isGuarded: Bool, _ change: (inout Settings, inout AppSettings) -> Void
+        _ store: SimulatedStore, _ isGuarded: Bool, _ schedule: DeliverySchedule,
+        _ change: (inout Settings, inout AppSettings) -> Void
     ) async throws -> Proxy {
         let upstream = try await store.start()
         var settings = Settings()
@@ -102,6 +105,7 @@ final class Proxy: Sendable {
         options.timeout = .seconds(2)
         options.poll = .milliseconds(50)
         options.grace = .milliseconds(100)
+        options.schedule = schedule
         let forwarder = Forwarder(
             settings: settings, pipelines: pipelines, transport: transport, tables: .bundled, logger: logger,
             options: options, now: { StandIn.noon })

@@ -170,4 +170,60 @@ struct ShadowTests {
             #expect(markdown.status == 200 && markdown.header("Content-Type") == "text/markdown; charset=utf-8")
         }
     }
+
+    @Test("What it compared is in the metrics, by what came of it, and differences by what they are to the app")
+    func metrics() async throws {
+        let other = #"{"status":0,"environment":"Production","receipt":{"bundle_id":"com.example.other","in_app":[]}}"#
+        try await Proxy.serving({ _, app in
+            app.appAppleId = SimulatedApp.first.appAppleId
+            app.answer = [.apple, .receipt]
+            app.cacheSeconds = 0
+            app.shadow = .api
+        }) { proxy in
+            func ask() async throws {
+                let answer = try await proxy.send(
+                    RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
+                #expect(answer?.status == 200)
+            }
+            /// The samples of the shadow, without `receipt_bridge_shadow_`, when they are as wanted or do not become so.
+            func samples(until wanted: [String: Double]) async throws -> [String: Double] {
+                let prefix = "receipt_bridge_shadow_"
+                var found: [String: Double] = [:]
+                for _ in 0..<400 {
+                    let metrics = try await proxy.metrics()
+                    found = Dictionary(
+                        uniqueKeysWithValues: metrics.samples.filter { $0.key.hasPrefix(prefix) && $0.value > 0 }
+                            .map { (String($0.key.dropFirst(prefix.count)), $0.value) })
+                    if found == wanted { break }
+                    try await Task.sleep(for: .milliseconds(25))
+                }
+                return found
+            }
+            let app = #"app="com.example.app""#
+            let different = #"comparisons_total{\#(app),outcome="different"}"#
+            let expected = #"differences_total{\#(app),class="expected"}"#
+            // Apple writes `latest_receipt` anew; where the Server API answers, the client's comes back.
+            var wanted: [String: Double] = [different: 3, expected: 3]
+            for _ in 0..<3 { try await ask() }
+            #expect(try await samples(until: wanted) == wanted)
+            let first = try await self.report(proxy, of: 3)
+            #expect(first["differences"]?.elements?.compactMap { $0["rule"]?.text } == ["latestReceiptEcho"])
+            proxy.store.faults.add(.init(.status(500), endpoint: "serverAPI"))
+            for _ in 0..<2 { try await ask() }
+            wanted[#"comparisons_total{\#(app),outcome="failed"}"#] = 2
+            #expect(try await samples(until: wanted) == wanted)
+            proxy.store.faults.removeAll()
+            proxy.store.faults.add(.init(.body(other)))
+            try await ask()
+            // The page counts the same.
+            let report = try await report(proxy, of: 6)
+            let found = (report["differences"]?.elements ?? []).reduce(into: [String: Double]()) { found, difference in
+                found[difference["class"]?.text ?? "", default: 0] += Double(difference["count"]?.integer ?? 0)
+            }
+            #expect(found["unexpected"] ?? 0 > 0)
+            wanted[different] = 4
+            for (verdict, count) in found { wanted[#"differences_total{\#(app),class="\#(verdict)"}"#] = count }
+            #expect(try await samples(until: wanted) == wanted)
+        }
+    }
 }

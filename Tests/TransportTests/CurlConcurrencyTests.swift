@@ -86,6 +86,7 @@ struct CurlConcurrencyTests {
         }
     }
 
+    // T21
     @Test("Cancelling returns at once, and the server sees the connection close")
     func cancellation() async throws {
         try await withServer({ _ in .never }) { server, transport in
@@ -113,6 +114,7 @@ struct CurlConcurrencyTests {
         }
     }
 
+    // T21
     @Test("Cancelling half of a crowd leaves the other half alone")
     func cancellingSome() async throws {
         let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 8)

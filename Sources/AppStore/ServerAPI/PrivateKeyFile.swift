@@ -32,8 +32,8 @@ struct PrivateKeyReader {
 
     /// Reads the key when there is none yet or the file changed; true when it is another one than before.
     ///
-    /// A file that cannot be read, as in the middle of being exchanged, leaves the key as it was; throws only when
-    /// there is none.
+    /// A file that cannot be read, as in the middle of being exchanged or written in place, leaves the key as it was;
+    /// throws only when there is none.
     mutating func refresh() throws(ServerAPIError) -> Bool {
         switch source {
         case .text(let text):
@@ -48,6 +48,8 @@ struct PrivateKeyReader {
                 stamp = current
                 return true
             } catch {
+                // Read again until it is whole: the other half may come within the same instant of the file system.
+                stamp = nil
                 guard key == nil else { return false }
                 throw error
             }

@@ -16,7 +16,9 @@ extension Migration {
                 let rows = try ledger.stagedRows(after: last, limit: 64)
                 guard let end = rows.last else { break }
                 for (staged, finding) in rows {
-                    let row = try DecodedRow(encoded: staged.result)
+                    guard let row = try? DecodedRow(encoded: staged.result) else {
+                        throw ledger.damaged("row \(staged.row)")
+                    }
                     var result = row.result(finding, hasCustomer: staged.customer != nil)
                     // Staged ids are unique; a sink that knows them by fingerprints may still take one for another.
                     while try sink.write(result) == .repeatedId { result.id += "#\(staged.row)" }

@@ -81,11 +81,13 @@ package struct Migration {
         self.watch = watch
         self.say = say
         begin = clock.now
-        isDestinationOurs = Files.exists(options.progressPath)
+        // The first thing that is ever written to it is written before the destination is.
+        isDestinationOurs = !Files.isEmptyOrMissing(options.progressPath)
         for report in options.reports { try MigrationReport.check(report) }
         guard isDestinationOurs || Files.isEmptyOrMissing(options.destination) else {
             throw .notPossible(
-                "\(options.destination) exists, and is not this migration's: there is no \(options.progressPath)")
+                "\(options.destination) exists, and is not this migration's: there is no \(options.progressPath), or it is empty"
+            )
         }
         (ledger, source, progress) = try running {
             let ledger = try MigrationLedger(path: options.progressPath)

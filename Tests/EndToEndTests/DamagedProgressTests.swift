@@ -1,0 +1,133 @@
+import Foundation
+import Simulator
+import TestSupport
+import Testing
+
+/// T23: what says how far a command is, damaged as disks, copies and editors damage files.
+@Suite("A progress file that is damaged")
+struct DamagedProgressTests {
+    /// A command that keeps one, what it writes, and its exit code when it stops half way.
+    struct Command: Sendable, CustomTestStringConvertible {
+        let words: [String]
+        let result: String
+        let progress: String
+        let exit: Int32
+        /// What is in it as JSON, by its first key; nil for a number.
+        let json: String?
+        var testDescription: String { words.prefix(2).joined(separator: " ") + " --to \(result)" }
+    }
+
+    static let commands: [Command] = [
+        Command(
+            words: ["migrate", "in.jsonl", "--to", "out.jsonl", "--offline", "--limit", "9"], result: "out.jsonl",
+            progress: "out.jsonl.progress", exit: 3, json: "checkpoint"),
+        Command(
+            words: ["migrate", "in.jsonl", "--to", "out.sqlite", "--offline", "--limit", "9"], result: "out.sqlite",
+            progress: "out.sqlite.progress", exit: 3, json: "checkpoint"),
+        Command(
+            words: ["migrate", "in.jsonl", "--to", "api.jsonl", "--with-api"], result: "api.jsonl",
+            progress: "api.jsonl.progress", exit: 0, json: "checkpoint"),
+        Command(
+            words: ["compare", "in.jsonl", "--to", "differences.jsonl", "--limit", "9"], result: "differences.jsonl",
+            progress: "differences.jsonl.progress", exit: 3, json: "findings"),
+        Command(
+            words: ["refunds", "sweep", "--ids", "ids.txt", "--to", "refunds.jsonl", "--limit", "1"],
+            result: "refunds.jsonl", progress: "bridge.sqlite.sweep", exit: 3, json: nil),
+        Command(
+            words: ["notifications", "history", "--to", "history.jsonl"], result: "history.jsonl",
+            progress: "history.jsonl.progress", exit: 0, json: nil),
+    ]
+
+    /// What is done to the file, and what the command says of it.
+    private struct Damage {
+        let name: String
+        let sentence: String
+        let change: (inout [UInt8]) -> Void
+    }
+
+    private static let page = 4_096
+
+    private static func damages(_ command: Command) -> [Damage] {
+        var damages = [
+            Damage(name: "cut in the middle of a page", sentence: "notADatabase") {
+                $0.removeLast($0.count / 2 + page / 2)
+            },
+            Damage(name: "a page of zeros in the middle", sentence: "notADatabase") { bytes in
+                let begin = bytes.count / page / 2 * page
+                for place in begin..<begin + page { bytes[place] = 0 }
+            },
+            Damage(name: "something else", sentence: "notADatabase") {
+                $0 = Array("id,receipt\nr1,MIIT\n".utf8)
+            },
+            // `user_version`: https://www.sqlite.org/fileformat.html#the_database_header
+            Damage(name: "of a newer version", sentence: "a newer version of receipt-bridge wrote this file") {
+                $0[63] = 99
+            },
+        ]
+        if let json = command.json {
+            damages.append(
+                Damage(name: "zeros in the middle of what it says", sentence: "notADatabase") { bytes in
+                    guard let place = bytes.lastRange(of: Array("\"\(json)\"".utf8)) else { return }
+                    for place in place.lowerBound..<place.lowerBound + 8 { bytes[place] = 0 }
+                })
+            damages.append(Damage(name: "empty", sentence: "or it is empty") { $0 = [] })
+        }
+        return damages
+    }
+
+    private func stage() async throws -> OperationStage {
+        let stage = try await OperationStage(customers: 8)
+        let receipts = stage.appStore.receipts.prefix(20)
+        let rows = receipts.enumerated().map {
+            JSONValue.object(["id": .string("row \($0)"), "receipt": .string($1.base64)]).bytes + [0x0A]
+        }
+        try stage.folder.write("in.jsonl", rows.joined())
+        let ids = stage.customers().compactMap(\.transactions.first?.transactionId)
+        try stage.folder.write("ids.txt", ids.map { "\($0)\n" }.joined().utf8)
+        return stage
+    }
+
+    private func bytes(_ name: String, of stage: OperationStage) -> [UInt8] {
+        [UInt8](FileManager.default.contents(atPath: stage.folder.path(name)) ?? Data())
+    }
+
+    // T23
+    @Test(
+        "is refused with its path and what to do, nothing is written, begun anew or asked, and a copy of it goes on",
+        arguments: commands)
+    func refused(command: Command) async throws {
+        let stage = try await stage()
+        let first = try await stage.run(command.words)
+        #expect(first.exit == command.exit, "\(first.errors)")
+        let whole = bytes(command.progress, of: stage)
+        try #require(whole.count >= 4 * Self.page)
+        let result = bytes(command.result, of: stage)
+        let calls = try await stage.calls
+        for damage in Self.damages(command) {
+            var damaged = whole
+            damage.change(&damaged)
+            #expect(damaged != whole, "\(damage.name)")
+            try stage.folder.write(command.progress, damaged)
+            // Nobody else's file is removed, not even where everything is to begin anew.
+            let isOther = damage.name == "something else" && command.words.contains("--offline")
+            for more in isOther ? [[], ["--fresh"]] : [[]] {
+                let outcome = try await stage.run(command.words + more)
+                #expect(outcome.exit == 2, "\(damage.name): \(outcome.exit) \(outcome.errors)")
+                #expect(outcome.errors.contains(command.progress), "\(damage.name): \(outcome.errors)")
+                #expect(outcome.errors.contains(damage.sentence), "\(damage.name): \(outcome.errors)")
+                guard damage.sentence == "notADatabase" else { continue }
+                #expect(
+                    outcome.errors.contains("nothing was changed. Put a copy of it back, or move it"),
+                    "\(damage.name): \(outcome.errors)")
+            }
+            #expect(bytes(command.progress, of: stage) == damaged, "\(damage.name)")
+            #expect(bytes(command.result, of: stage) == result, "\(damage.name)")
+            #expect(try await stage.calls == calls, "\(damage.name)")
+        }
+        try stage.folder.write(command.progress, whole)
+        var next = try await stage.run(command.words)
+        for _ in 0..<20 where next.exit == 3 { next = try await stage.run(command.words) }
+        #expect(next.exit == 0, "\(next.errors)")
+        await stage.stop()
+    }
+}

@@ -1,0 +1,99 @@
+import Foundation
+import Simulator
+import TestSupport
+import Testing
+
+#if os(Linux)
+    /// T20: as many clients as descriptors allow that connect and say nothing, to the program that is installed.
+    @Suite("Ten thousand clients that say nothing")
+    struct IdleConnectionTests {
+        private static let wanted = 10_000
+        /// What this process and the server have open besides.
+        private static let others = 500
+        /// Of the server, for one silent connection; 15 KB were measured in debug.
+        private static let kilobytesEach = 64
+
+        private typealias Limit = rlimit
+        private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+
+        /// Raises this process's limit as far as is needed and may be; children get it too.
+        ///
+        /// - Returns: what it was, and what it is.
+        private static func raiseLimit() -> (before: Limit, now: Limit) {
+            var before = Limit()
+            getrlimit(resource, &before)
+            var now = before
+            now.rlim_cur = min(before.rlim_max, max(before.rlim_cur, rlim_t(wanted + others)))
+            setrlimit(resource, &now)
+            getrlimit(resource, &now)
+            return (before, now)
+        }
+
+        private static func openFiles(of process: Int32) -> Int {
+            (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count) ?? 0
+        }
+
+        /// Looks now and then: a list of ten thousand takes time, too.
+        private static func becomes(_ isSo: (_ files: Int) -> Bool, _ process: Int32) async throws -> Bool {
+            for _ in 0..<500 {
+                if isSo(openFiles(of: process)) { return true }
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            return false
+        }
+
+        // T20
+        @Test("keep nobody from an answer, and when they leave nothing of theirs stays open", .timeLimit(.minutes(3)))
+        func silent() async throws {
+            let (before, now) = Self.raiseLimit()
+            defer { withUnsafePointer(to: before) { _ = setrlimit(Self.resource, $0) } }
+            let allowed = Int(clamping: now.rlim_cur)
+            let count = min(Self.wanted, allowed - Self.others)
+            try #require(count > 0)
+            let folder = try Folder()
+            try StateDirectory(folder.url.path).write(StandIn.store(customers: 4), host: "127.0.0.1", port: 9)
+            let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+                .replacing("answer: [apple, receipt]", with: "answer: [receipt]")
+            try folder.write("receipt-bridge.yaml", ("limits: {connections: 20000}\n" + yaml).utf8)
+            let receipt = try #require(folder.lines("receipts.jsonl").first?["receipt"]?.text)
+            let proxy = try Running(
+                ["serve", "--config", "receipt-bridge.yaml", "--listen", "127.0.0.1:0"], in: folder)
+            let port = try await proxy.port()
+            func ask() async throws -> Int64? {
+                let connection = try RawConnection(port: port)
+                let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
+                try await connection.send(RawConnection.post("/verifyReceipt", body, ["Host: a", "Connection: close"]))
+                return try JSONValue(reading: try await connection.answer()?.body ?? [])["status"]?.integer
+            }
+            for _ in 0..<3 { #expect(try await ask() == 0) }
+            // Until the server has closed its ends of these.
+            try await Task.sleep(for: .milliseconds(500))
+            let filesBefore = Self.openFiles(of: proxy.identifier)
+            let memoryBefore = try #require(Usage(of: proxy.identifier)).residentKilobytes
+
+            let begin = ContinuousClock.now
+            var idle: [RawConnection] = []
+            for _ in 0..<count { idle.append(try RawConnection(port: port)) }
+            // The kernel takes connections before the server does.
+            #expect(
+                try await Self.becomes({ $0 >= filesBefore + count }, proxy.identifier),
+                "\(Self.openFiles(of: proxy.identifier)) of \(filesBefore + count)")
+            for _ in 0..<5 { #expect(try await ask() == 0) }
+            let memory = try #require(Usage(of: proxy.identifier)).residentKilobytes - memoryBefore
+            let taken = begin.duration(to: .now)
+            #expect(memory < Self.kilobytesEach * count || Usage.isSanitized, "\(memory) KB")
+
+            idle.removeAll()
+            #expect(
+                try await Self.becomes({ $0 <= filesBefore }, proxy.identifier),
+                "\(Self.openFiles(of: proxy.identifier)) where \(filesBefore) were open before")
+            #expect(try await ask() == 0)
+            let rest = try #require(Usage(of: proxy.identifier)).residentKilobytes - memoryBefore
+            print(
+                "idle connections: \(count) (\(allowed) descriptors allowed) in \(taken); \(memory) KB more, "
+                    + "\(memory * 1_024 / count) bytes each; \(rest) KB more when all had left")
+            proxy.stop()
+            #expect(await proxy.end() == 0)
+        }
+    }
+#endif

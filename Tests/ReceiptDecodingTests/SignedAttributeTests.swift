@@ -1,0 +1,117 @@
+import Cryptography
+import ReceiptDecoding
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+/// T4: CMS lets a signature cover attributes in place of the content, and the attributes say what the content's digest is.
+/// Two readers that take another one of two digests believe other contents. No receipt of Apple's has such attributes
+/// (`Receipts/`, and all genuine ones that were looked at), so a receipt with any is refused as such, before anything in
+/// them is read: `unsupportedAlgorithm` at `SignerInfo.signedAttrs`, 21003.
+///
+/// `Attribute ::= SEQUENCE { attrType OBJECT IDENTIFIER, attrValues SET OF AttributeValue }`, RFC 5652, 5.3 and 11.
+@Suite("Signed attributes in an App Receipt")
+struct SignedAttributeTests {
+    struct Attributes: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// Of the content, and of another one that the signer did not mean.
+        let make: @Sendable (_ digest: [UInt8], _ other: [UInt8]) -> [[UInt8]]
+
+        init(_ name: String, _ make: @escaping @Sendable (_ digest: [UInt8], _ other: [UInt8]) -> [[UInt8]]) {
+            (testDescription, self.make) = (name, make)
+        }
+    }
+
+    private static func attribute(_ type: String, _ values: [UInt8]...) -> [UInt8] {
+        DEREncoder.sequence(DEREncoder.objectIdentifier(type), DEREncoder.set(values))
+    }
+
+    private static let data = DEREncoder.objectIdentifier("1.2.840.113549.1.7.1")
+    private static let contentType = attribute("1.2.840.113549.1.9.3", data)
+    private static let otherType = attribute(
+        "1.2.840.113549.1.9.3", DEREncoder.objectIdentifier("1.2.840.113549.1.7.2"))
+    private static let signingTime = attribute(
+        "1.2.840.113549.1.9.5", DEREncoder.time(Timestamp(seconds: 1_709_294_400)))
+
+    private static func digests(_ values: [UInt8]...) -> [UInt8] {
+        DEREncoder.sequence(
+            DEREncoder.objectIdentifier("1.2.840.113549.1.9.4"), DEREncoder.set(values.map(DEREncoder.octetString)))
+    }
+
+    static let shapes: [Attributes] = [
+        Attributes("as CMS wants them") { digest, _ in [contentType, digests(digest)] },
+        Attributes("with a time of signing") { digest, _ in [contentType, signingTime, digests(digest)] },
+        Attributes("messageDigest in two attributes") { [contentType, digests($0), digests($1)] },
+        Attributes("messageDigest in two attributes, the other first") { [contentType, digests($1), digests($0)] },
+        Attributes("the same messageDigest in two attributes") { digest, _ in
+            [contentType, digests(digest), digests(digest)]
+        },
+        Attributes("messageDigest with two values") { [contentType, digests($0, $1)] },
+        Attributes("messageDigest without a value") { _, _ in [contentType, digests()] },
+        Attributes("messageDigest of another content") { _, other in [contentType, digests(other)] },
+        Attributes("messageDigest cut short") { digest, _ in [contentType, digests(Array(digest.prefix(4)))] },
+        Attributes("no messageDigest") { _, _ in [contentType, signingTime] },
+        Attributes("contentType that is not eContentType") { digest, _ in [otherType, digests(digest)] },
+        Attributes("contentType twice") { digest, _ in [contentType, otherType, digests(digest)] },
+        Attributes("no contentType") { digest, _ in [digests(digest)] },
+        Attributes("none at all in the set") { _, _ in [] },
+        Attributes("something that is no attribute") { _, _ in [DEREncoder.integer(1)] },
+    ]
+
+    private static func algorithm(_ identifier: String) -> [UInt8] {
+        DEREncoder.sequence(DEREncoder.objectIdentifier(identifier), DEREncoder.null)
+    }
+
+    /// A receipt with these attributes, signed as CMS says: over them, as a SET OF; or as App Receipts are, over the
+    /// content, and the attributes put in behind.
+    ///
+    /// - Parameter shape: nil for none, and no place for them.
+    private func receipt(_ shape: Attributes?, _ digest: DigestAlgorithm, isContentSigned: Bool) throws -> [UInt8] {
+        let signer = try MintedReceipts.pki.receiptSigner
+        let content = MintedReceipts.content().payload()
+        let other = MintedReceipts.content { $0.purchases[2].quantity = 99 }.payload()
+        let attributes = shape?.make(SHA.digest(content, with: digest), SHA.digest(other, with: digest))
+        let signed = isContentSigned ? content : DEREncoder.set(attributes ?? [], sorted: false)
+        let digestName = Self.algorithm(digest == .sha1 ? "1.3.14.3.2.26" : "2.16.840.1.101.3.4.2.1")
+        let info = DEREncoder.sequence(
+            DEREncoder.integer(1), signer.leaf.issuerAndSerialNumber, digestName,
+            attributes.map { DEREncoder.value(tag: 0xA0, parts: $0) } ?? [], Self.algorithm("1.2.840.113549.1.1.1"),
+            DEREncoder.octetString(try signer.leaf.key.signature(over: signed, digest: digest)))
+        let signedData = DEREncoder.sequence(
+            DEREncoder.integer(1), DEREncoder.set([digestName]),
+            DEREncoder.sequence(Self.data, DEREncoder.context(0, DEREncoder.octetString(content))),
+            DEREncoder.value(tag: 0xA0, parts: signer.certificates), DEREncoder.set([info]))
+        return DEREncoder.sequence(
+            DEREncoder.objectIdentifier("1.2.840.113549.1.7.2"), DEREncoder.context(0, signedData))
+    }
+
+    private static let refusal = ReceiptDecodingError(
+        .unsupportedAlgorithm, at: "SignerInfo.signedAttrs", "no receipt of Apple's has signed attributes")
+
+    // T4
+    @Test("are refused whatever they say, also where they say two things or leave one out", arguments: shapes)
+    func refused(shape: Attributes) throws {
+        for digest in [DigestAlgorithm.sha1, .sha256] {
+            for isContentSigned in [false, true] {
+                let bytes = try receipt(shape, digest, isContentSigned: isContentSigned)
+                for decoder in [try Decoders.apple, try Decoders.tolerant, try Decoders.withoutAuthorities] {
+                    #expect(decoder.refusal(of: bytes) == Self.refusal, "\(digest) \(isContentSigned)")
+                }
+                #expect(Self.refusal.verdict == .notAuthentic)
+                // Like every receipt that is not authentic it can be looked at, and is marked.
+                let inspection = try Decoders.tolerant.inspect(MintedReceipts.base64(bytes).span)
+                #expect(!inspection.isVerified && inspection.failure == Self.refusal)
+                #expect(inspection.contents?.bundleId == "com.example.app")
+            }
+        }
+    }
+
+    // T4
+    @Test("are all that is wrong with such a receipt: without them it is the encoder's, byte for byte, and authentic")
+    func control() throws {
+        let without = try receipt(nil, .sha256, isContentSigned: true)
+        #expect(without == (try MintedReceipts.app()))
+        #expect(try Decoders.apple.refusal(of: without) == nil)
+    }
+}
