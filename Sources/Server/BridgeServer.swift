@@ -113,7 +113,7 @@ package struct BridgeServer: Service {
         let presence = ClientPresence()
         return Application(
             router: publicRouter(presence),
-            server: server(presence, clients) { [live] in live.now.settings.tls },
+            server: server(presence, clients, settings.tls),
             configuration: configuration(
                 settings.listen, MaximumAvailableConnections(Int(settings.limits.connections))),
             onServerRunning: { channel in
@@ -129,7 +129,7 @@ package struct BridgeServer: Service {
         let presence = ClientPresence()
         return Application(
             router: operationsRouter(presence),
-            server: server(presence, nil) { nil },
+            server: server(presence, nil),
             configuration: configuration(live.now.settings.operationsListen),
             onServerRunning: { _ in onListening() },
             logger: logger)
@@ -137,21 +137,23 @@ package struct BridgeServer: Service {
 
     /// - Parameters:
     ///   - clients: nil where nobody is counted.
-    ///   - certificate: nil where no TLS is spoken.
+    ///   - certificate: what is presented when nothing newer was read; nil where no TLS is spoken.
     private func server(
-        _ presence: ClientPresence, _ clients: ClientGuard?, certificate: @escaping @Sendable () -> ListenerCertificate?
+        _ presence: ClientPresence, _ clients: ClientGuard?, _ certificate: ListenerCertificate? = nil
     ) -> HTTPServerBuilder {
         let gate = ConnectionGate(live: live, clients: clients)
-        return HTTPServerBuilder { [handshakes] responder in
-            ReceiptChannel(
+        return HTTPServerBuilder { [live, handshakes] responder in
+            let channel = ReceiptChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
                         idleTimeout: .seconds(60),
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
-                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate,
-                certificate: certificate, handshakes: handshakes)
+                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate)
+            guard let certificate else { return channel }
+            return SecureChannel(
+                base: channel, certificate: { live.now.settings.tls ?? certificate }, handshakes: handshakes)
         }
     }
 

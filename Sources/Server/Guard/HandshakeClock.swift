@@ -13,7 +13,7 @@ enum HandshakeOutcome: Int, MetricLabel {
 
 /// Ends connections whose TLS handshake takes too long, and counts what comes of each.
 ///
-/// Stands behind the TLS handler. To ``RequestClock``, who stands behind that one, a client in its handshake has sent
+/// Stands behind the TLS handler. To ``RequestClock``, which stands behind that one, a client in its handshake has sent
 /// nothing.
 final class HandshakeClock: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
