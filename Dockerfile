@@ -28,8 +28,8 @@ USER 10001
 WORKDIR /var/lib/receipt-bridge
 VOLUME /var/lib/receipt-bridge
 EXPOSE 8080
-# bash is in the image, curl is not.
+# Of the operations listener, which is plain whatever `tls:` says. bash is in the image, curl is not.
 HEALTHCHECK --interval=30s --timeout=3s --start-period=5s \
-    CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8080 && printf 'GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r line <&3 && case $line in *' 200 '*) exit 0;; *) exit 1;; esac"]
+    CMD ["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/8081 && printf 'GET /healthz HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3 && read -r line <&3 && case $line in *' 200 '*) exit 0;; *) exit 1;; esac"]
 ENTRYPOINT ["receipt-bridge", "serve"]
 CMD ["--listen", "0.0.0.0:8080"]

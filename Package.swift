@@ -26,6 +26,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
@@ -55,6 +56,13 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "Transport", dependencies: ["CCurl"], swiftSettings: strict),
         .target(
+            name: "ListenerTLS",
+            dependencies: [
+                "Cryptography", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
+        .target(
             name: "Ledger",
             dependencies: [
                 "StoreTypes", "Telemetry", .product(name: "GRDB", package: "GRDB.swift"),
@@ -83,7 +91,7 @@ let package = Package(
             name: "Pipeline",
             dependencies: [
                 "StoreTypes", "JSONReading", "Cryptography", "Transport", "ReceiptDecoding", "AppStore", "Purchases",
-                "Rendering", "Ledger", "Comparison", "Telemetry",
+                "Rendering", "Ledger", "ListenerTLS", "Comparison", "Telemetry",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams"),
             ],
@@ -91,8 +99,9 @@ let package = Package(
         .target(
             name: "Server",
             dependencies: [
-                "StoreTypes", "AppStore", "Cryptography", "Pipeline", "Rendering", "Ledger", "Comparison", "Forwarding",
-                "Reports", "Shadowing", "Telemetry", "Transport",
+                "StoreTypes", "AppStore", "Cryptography", "Pipeline", "Rendering", "Ledger", "ListenerTLS",
+                "Comparison",
+                "Forwarding", "Reports", "Shadowing", "Telemetry", "Transport",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -101,6 +110,8 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             resources: [.embedInCode("../../docs/openapi.json")],
@@ -160,7 +171,8 @@ let package = Package(
         .target(
             name: "Doctor",
             dependencies: [
-                "StoreTypes", "Cryptography", "Transport", "AppStore", "Rendering", "Ledger", "Pipeline", "Server",
+                "StoreTypes", "Cryptography", "Transport", "AppStore", "Rendering", "Ledger", "ListenerTLS", "Pipeline",
+                "Server",
             ],
             swiftSettings: strict),
         .executableTarget(
@@ -227,8 +239,8 @@ let package = Package(
         .testTarget(
             name: "PipelineTests",
             dependencies: [
-                "Pipeline", "AppStore", "Comparison", "Cryptography", "Forwarding", "Ledger", "ReceiptDecoding",
-                "Rendering", "Simulator", "StoreTypes", "Transport", "TestSupport",
+                "Pipeline", "AppStore", "Comparison", "Cryptography", "Forwarding", "Ledger", "ListenerTLS",
+                "ReceiptDecoding", "Rendering", "Simulator", "StoreTypes", "Transport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -237,8 +249,9 @@ let package = Package(
         .testTarget(
             name: "ServerTests",
             dependencies: [
-                "Server", "AppStore", "Cryptography", "Doctor", "Forwarding", "HTTPTestServer", "Ledger", "Pipeline",
-                "Rendering", "Shadowing", "Simulator", "StoreTypes", "Telemetry", "Transport", "TestSupport",
+                "Server", "AppStore", "Cryptography", "Doctor", "Forwarding", "HTTPTestServer", "Ledger", "ListenerTLS",
+                "Pipeline", "Rendering", "Shadowing", "Simulator", "StoreTypes", "Telemetry", "Transport",
+                "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -269,7 +282,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "receipt-bridge", "HTTPTestServer", "Simulator", "StoreTypes", "TestSupport",
+                "receipt-bridge", "HTTPTestServer", "Simulator", "StoreTypes", "TestSupport", "Transport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),

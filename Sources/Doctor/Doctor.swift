@@ -37,6 +37,9 @@ package struct Doctor: Sendable {
         let keys = KeyCheckups(settings: settings, now: now())
         all += keys.all
         all.append(StoreCheckup(path: settings.storePath).result)
+        if let certificate = settings.tls {
+            all.append(CertificateCheckup(certificate: certificate, now: now()).result)
+        }
         all += await ListenerCheckups(settings: settings).all()
         guard let transport else { return all }
         all.append(await ProxyCheckup(settings: settings, environment: environment).result())

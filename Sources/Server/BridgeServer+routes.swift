@@ -53,7 +53,8 @@ extension BridgeServer {
 
     private var view: BridgeView {
         BridgeView(
-            version: version, live: live, requests: requests, store: store, shadow: shadow, state: state,
+            version: version, live: live, requests: requests, handshakes: handshakes, store: store, shadow: shadow,
+            state: state,
             hosts: { [upstream] in upstream?.states ?? [] })
     }
 }

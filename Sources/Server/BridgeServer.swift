@@ -1,12 +1,16 @@
 package import Forwarding
+import Foundation
 import Hummingbird
 import HummingbirdCore
 package import Ledger
+import ListenerTLS
 package import Logging
 import NIOCore
 package import Pipeline
 import ServiceLifecycle
 package import Shadowing
+import StoreTypes
+import Telemetry
 package import Transport
 
 /// The HTTP door: two listeners in front of the pipelines. This is the only place that wires them.
@@ -19,6 +23,8 @@ package struct BridgeServer: Service {
     let upstream: GuardedTransport?
     let version: String
     let requests: RequestCounts
+    /// Of the public listener, by ``HandshakeOutcome``.
+    let handshakes = CounterTable("outcome", HandshakeOutcome.self)
     let state: ServingState
     let clients: ClientGuard
     let logger: Logger
@@ -56,12 +62,14 @@ package struct BridgeServer: Service {
     /// From the next request on these answer, and what goes on behind the answers goes by them.
     package func adopt(_ settings: Settings, _ pipelines: Pipelines) {
         live.exchange(settings: settings, pipelines: pipelines)
+        checkCertificate()
         shadow?.adopt(settings, pipeline: pipelines.verifyReceipt)
         forwarder?.adopt(settings, pipelines)
     }
 
     package func run() async throws {
         let settings = live.now.settings
+        checkCertificate()
         // Finished when the operations listener takes connections, or will not be there.
         let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Never.self)
         var services: [any Service] = [publicListener(after: operations)]
@@ -89,12 +97,23 @@ package struct BridgeServer: Service {
         try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
     }
 
+    /// One that is not valid is presented all the same: some clients do not look.
+    private func checkCertificate() {
+        guard let validity = live.now.settings.tls?.validity, !validity.contains(Timestamp.now.seconds) else { return }
+        logger.warning(
+            "the listener's certificate is not valid now; clients refuse it",
+            metadata: [
+                "from": "\(Date(timeIntervalSince1970: Double(validity.lowerBound)).ISO8601Format())",
+                "to": "\(Date(timeIntervalSince1970: Double(validity.upperBound)).ISO8601Format())",
+            ])
+    }
+
     private func publicListener(after operations: AsyncStream<Never>) -> some Service {
         let settings = live.now.settings
         let presence = ClientPresence()
         return Application(
             router: publicRouter(presence),
-            server: server(presence, clients),
+            server: server(presence, clients, settings.tls),
             configuration: configuration(
                 settings.listen, MaximumAvailableConnections(Int(settings.limits.connections))),
             onServerRunning: { channel in
@@ -116,11 +135,15 @@ package struct BridgeServer: Service {
             logger: logger)
     }
 
-    /// - Parameter clients: nil where nobody is counted.
-    private func server(_ presence: ClientPresence, _ clients: ClientGuard?) -> HTTPServerBuilder {
+    /// - Parameters:
+    ///   - clients: nil where nobody is counted.
+    ///   - certificate: what is presented when nothing newer was read; nil where no TLS is spoken.
+    private func server(
+        _ presence: ClientPresence, _ clients: ClientGuard?, _ certificate: ListenerCertificate? = nil
+    ) -> HTTPServerBuilder {
         let gate = ConnectionGate(live: live, clients: clients)
-        return HTTPServerBuilder { responder in
-            ReceiptChannel(
+        return HTTPServerBuilder { [live, handshakes] responder in
+            let channel = ReceiptChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
@@ -128,6 +151,9 @@ package struct BridgeServer: Service {
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
                 presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate)
+            guard let certificate else { return channel }
+            return SecureChannel(
+                base: channel, certificate: { live.now.settings.tls ?? certificate }, handshakes: handshakes)
         }
     }
 

@@ -61,7 +61,7 @@ struct ServeCommand: AsyncParsableCommand {
             ) { port in
                 var address = settings.listen
                 address.port = port
-                Terminal.say("listening on http://\(address)")
+                Terminal.say("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
             }
             let memory = store
             reload = ConfigurationReload(

@@ -96,8 +96,8 @@ final class Running: Sendable {
 
     /// The port that it says it listens on.
     func port() async throws -> Int {
-        let said = await eventually(within: .seconds(30)) { errors.contains(/http:\/\/\S+:\d+\n/) || !isRunning }
-        let match = errors.firstMatch(of: /http:\/\/\S+:(\d+)\n/)
+        let said = await eventually(within: .seconds(30)) { errors.contains(/https?:\/\/\S+:\d+\n/) || !isRunning }
+        let match = errors.firstMatch(of: /https?:\/\/\S+:(\d+)\n/)
         guard said, let match, let port = Int(match.1) else {
             throw RawConnection.Failure(description: "it never listened: \(errors)")
         }

@@ -28,6 +28,11 @@ final class OperationStage: Sendable {
         try folder.write(name, "store: \(store)\noperations: {listen: 127.0.0.1:0}\n\(yaml)".utf8)
     }
 
+    /// What `receipt-bridge.yaml` says.
+    func configuration() throws -> String {
+        try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+    }
+
     private func arguments(_ words: [String]) -> [String] {
         words.contains("--config") ? words : words + ["--config", "receipt-bridge.yaml"]
     }

@@ -524,7 +524,6 @@ struct SettingsTests {
                 "apps: [{\(app), sandbox: {testers: [\(token)]}}]",
                 "bridge.yaml: apps[0].sandbox.testers: an appAccountToken needs serverAPI: no receipt holds it"
             ),
-            ("tls: {certificate: a, privateKey: b}", "bridge.yaml: tls: not built yet; put a TLS terminator in front"),
         ] { #expect(try findings(yaml) == [expected], "\(yaml)") }
     }
 

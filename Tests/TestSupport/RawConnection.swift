@@ -97,6 +97,24 @@ package final class RawConnection: Sendable {
         try await blocking { [self] in try readAnswer(isHead) }
     }
 
+    /// Everything up to the end of the connection.
+    package func remainder() async throws -> [UInt8] {
+        try await blocking { [self] in
+            while try fill() {}
+            defer { buffer.bytes = [] }
+            return buffer.bytes
+        }
+    }
+
+    /// What is there, or comes next; nothing at the end.
+    package func next() async throws -> [UInt8] {
+        try await blocking { [self] in
+            if buffer.bytes.isEmpty { _ = try fill() }
+            defer { buffer.bytes = [] }
+            return buffer.bytes
+        }
+    }
+
     /// Whether nothing more comes.
     package func isAtEnd() async throws -> Bool {
         try await blocking { [self] in buffer.bytes.isEmpty ? try !fill() : false }

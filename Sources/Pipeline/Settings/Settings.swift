@@ -1,6 +1,7 @@
 package import AppStore
 package import Comparison
 package import Ledger
+package import ListenerTLS
 package import Rendering
 package import StoreTypes
 
@@ -80,6 +81,8 @@ package struct Settings: Sendable {
     package var operationsListen = Address(host: "127.0.0.1", port: 8081)
     /// Named by the configuration: then it must be free.
     package var operationsListenIsExplicit = false
+    /// Of the public listener; nil where it speaks no TLS.
+    package var tls: ListenerCertificate?
     /// Between saying that it is about to end and ending; 5 minutes at most.
     package var drainTime = Duration.zero
     package var usesTolerantProfile = false

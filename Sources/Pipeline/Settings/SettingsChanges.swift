@@ -1,4 +1,5 @@
 import AppStore
+import ListenerTLS
 import StoreTypes
 
 /// What differs between two configurations, by the names of keys: values are nobody's business.
@@ -13,7 +14,7 @@ package struct SettingsChanges: Sendable, Hashable {
 
     package init(from old: Settings, to new: Settings) {
         needRestart = Self.names(Self.fixedKeys, old, new)
-        applied = Self.names(Self.keys, old, new) + Self.apps(old, new)
+        applied = Self.names(Self.keys, old, new.keepingFixedKeys(of: old)) + Self.apps(old, new)
     }
 
     /// What the process was started with: sockets, files and threads that are open.
@@ -21,6 +22,7 @@ package struct SettingsChanges: Sendable, Hashable {
         [
             ("listen", { $0.listen }),
             ("operations.listen", { $0.operationsListen }),
+            ("tls", { $0.tls != nil }),
             ("store", { $0.storePath }),
             ("upstream.proxy", { $0.upstreamProxy }),
             ("limits.connections", { $0.limits.connections }),
@@ -29,6 +31,7 @@ package struct SettingsChanges: Sendable, Hashable {
 
     private static var keys: [Key<Settings>] {
         [
+            ("tls.certificate", { $0.tls?.chain }),
             ("profile", { $0.usesTolerantProfile }),
             ("trust.roots", { $0.trustedRoots }),
             ("trust.intermediates", { $0.intermediates }),
@@ -105,6 +108,7 @@ extension Settings {
         settings.listen = old.listen
         settings.operationsListen = old.operationsListen
         settings.operationsListenIsExplicit = old.operationsListenIsExplicit
+        if (tls == nil) != (old.tls == nil) { settings.tls = old.tls }
         settings.storePath = old.storePath
         settings.upstreamProxy = old.upstreamProxy
         settings.limits.connections = old.limits.connections

@@ -87,7 +87,7 @@ package enum SettingsFile {
         settings.userHeader = root.text("userHeader")
         readApps(root, into: &settings)
         checkForwarding(settings, file: root.file)
-        if root.child("tls") != nil { root.note("tls", "not built yet; put a TLS terminator in front") }
+        settings.tls = tls(of: root)
         root.finish()
     }
 

@@ -1,5 +1,6 @@
 import AppStore
 import Ledger
+import ListenerTLS
 import Pipeline
 import Shadowing
 import StoreTypes
@@ -22,6 +23,7 @@ struct BridgeMetrics: Sendable {
             "receipt_bridge_ready", .gauge, "1 while requests are wanted, else 0.",
             view.state.phase == .ready ? 1 : 0)
         view.requests.write(into: &text)
+        writeTLS(into: &text)
         writeVerdicts(into: &text)
         pipelines.counts.upstream.write(into: &text)
         writeHosts(into: &text)
@@ -35,6 +37,15 @@ struct BridgeMetrics: Sendable {
     }
 
     // MARK: - Families
+
+    private func writeTLS(into text: inout MetricsText) {
+        let handshakes = "receipt_bridge_tls_handshakes_total"
+        text.family(handshakes, .counter, "TLS handshakes of the public listener, by what came of them.")
+        text.samples(handshakes, of: view.handshakes)
+        let end = "receipt_bridge_tls_certificate_not_after_seconds"
+        text.family(end, .gauge, "When the public listener's certificate ends, since 1970; nothing where it has none.")
+        if let certificate = view.settings.tls { text.sample(end, certificate.validity.upperBound) }
+    }
 
     private func writeVerdicts(into text: inout MetricsText) {
         let counts = pipelines.counts

@@ -1,5 +1,6 @@
 import AppStore
 import Ledger
+import ListenerTLS
 import Pipeline
 import Shadowing
 import StoreTypes
@@ -12,6 +13,8 @@ struct BridgeView: Sendable {
     let version: String
     let live: LiveParts
     let requests: RequestCounts
+    /// By ``HandshakeOutcome``.
+    let handshakes: CounterTable
     let store: BridgeStore?
     let shadow: Shadow?
     let state: ServingState
@@ -41,6 +44,13 @@ struct BridgeView: Sendable {
             warn(
                 "storeNotOpen",
                 "The store could not be opened yet: nothing is remembered, and no notification is taken until it is.")
+        }
+        if let days = settings.tls?.daysLeft(at: Timestamp.now.seconds), days < 14 {
+            warn(
+                "certificateEnds",
+                days < 0
+                    ? "The listener's certificate is over; clients refuse it."
+                    : "The listener's certificate ends in \(days) days.")
         }
         if let store, store.counts.errors.total > 0 {
             warn("storeErrors", "\(store.counts.errors.total) operations of the store failed since the start.")

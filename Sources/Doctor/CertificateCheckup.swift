@@ -1,0 +1,44 @@
+import Foundation
+import ListenerTLS
+import StoreTypes
+
+/// The certificate that the public listener presents: for whom, until when. That its key fits was seen when it was read.
+struct CertificateCheckup {
+    let certificate: ListenerCertificate
+    let now: Timestamp
+
+    private static let name = "tls.certificate"
+    private static let renewal = "renew it, then send SIGHUP: it is read again"
+
+    private var summary: String {
+        let names = certificate.names.isEmpty ? "for no name" : certificate.names.joined(separator: ", ")
+        return "\(names), \(day(certificate.validity.lowerBound)) to \(day(certificate.validity.upperBound))"
+    }
+
+    private func day(_ seconds: Int64) -> String {
+        Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())
+    }
+
+    var result: Checkup {
+        let days = certificate.daysLeft(at: now.seconds)
+        if days < 0 {
+            return Checkup(Self.name, .fail, "\(summary): over; clients refuse it", advice: Self.renewal)
+        }
+        if certificate.validity.lowerBound > now.seconds {
+            return Checkup(
+                Self.name, .fail, "\(summary): not valid yet; clients refuse it", advice: "look at the clock, too")
+        }
+        if certificate.names.isEmpty {
+            return Checkup(
+                Self.name, .fail, "\(summary); clients refuse it",
+                advice: "a certificate with subjectAltName: the common name counts no longer")
+        }
+        if days < 14 { return Checkup(Self.name, .warn, "\(summary): \(days) days left", advice: Self.renewal) }
+        if certificate.lacksIssuer {
+            return Checkup(
+                Self.name, .warn, "\(summary): without the certificate of its issuer",
+                advice: "name the file with the whole chain (certbot: fullchain.pem), or clients may refuse it")
+        }
+        return Checkup(Self.name, .pass, summary)
+    }
+}

@@ -1,0 +1,39 @@
+import Foundation
+import ListenerTLS
+
+extension SettingsFile {
+    /// Longer than any chain or key, in bytes.
+    private static let maximumPEMSize = 1 << 20
+
+    /// `tls: {certificate: path, privateKey: path}`
+    static func tls(of root: SettingsNode) -> ListenerCertificate? {
+        guard let node = root.child("tls") else { return nil }
+        let certificates = pem("certificate", of: node)
+        let privateKey = pem("privateKey", of: node)
+        node.finish()
+        guard let certificates, let privateKey else { return nil }
+        node.file.secretFiles.append(.init(key: node.name("privateKey"), path: privateKey.url.path))
+        do throws(ListenerCertificateError) {
+            return try ListenerCertificate(certificates: certificates.bytes, privateKey: privateKey.bytes)
+        } catch {
+            switch error {
+            case .certificate(let expected): node.note("certificate", "\(certificates.path): \(expected)")
+            case .privateKey(let expected): node.note("privateKey", "\(privateKey.path): \(expected)")
+            }
+            return nil
+        }
+    }
+
+    private static func pem(_ key: String, of node: SettingsNode) -> (path: String, url: URL, bytes: [UInt8])? {
+        guard let path = node.text(key) else {
+            node.note(key, "expected the path of a PEM file")
+            return nil
+        }
+        let url = node.resolve(path, of: key)
+        guard let data = try? Data(contentsOf: url), data.count <= maximumPEMSize else {
+            node.note(key, "cannot read \(path)")
+            return nil
+        }
+        return (path, url, [UInt8](data))
+    }
+}

@@ -1,0 +1,35 @@
+import HummingbirdCore
+import ListenerTLS
+import Logging
+import NIOCore
+import NIOHTTPTypes
+import NIOSSL
+import Pipeline
+import Telemetry
+
+/// TLS below a ``ReceiptChannel``.
+struct SecureChannel: ServerChildChannel {
+    let base: ReceiptChannel
+    /// What a connection that begins now presents.
+    let certificate: @Sendable () -> ListenerCertificate
+    /// By ``HandshakeOutcome``.
+    let handshakes: CounterTable
+
+    func setup(
+        channel: any Channel, logger: Logger
+    ) -> EventLoopFuture<NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>> {
+        channel.eventLoop.makeCompletedFuture {
+            let limit = base.gate.live.now.settings.limits.headSeconds
+            try channel.pipeline.syncOperations.addHandlers([
+                NIOSSLServerHandler(context: certificate().context),
+                HandshakeClock(limit: .seconds(limit), counts: handshakes),
+            ])
+        }.flatMap {
+            base.setup(channel: channel, logger: logger)
+        }
+    }
+
+    func handle(value: NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>, logger: Logger) async {
+        await base.handle(value: value, logger: logger)
+    }
+}

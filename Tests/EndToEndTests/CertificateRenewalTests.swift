@@ -1,0 +1,149 @@
+import Foundation
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+import Transport
+
+@Suite("The server with a certificate")
+struct CertificateRenewalTests {
+    /// A proxy with TLS in front of a simulated App Store.
+    private final class Stage: Sendable {
+        let inner: OperationStage
+        let proxy: Running
+        let port: Int
+        /// The configuration without its certificate.
+        let plain: String
+
+        init(_ pair: ListenerPair) async throws {
+            inner = try await OperationStage(customers: 4, store: nil)
+            try Self.write(pair, into: inner.folder)
+            plain = try inner.configuration()
+            try inner.folder.write("receipt-bridge.yaml", (Self.tls + plain).utf8)
+            proxy = try inner.start("serve", "--listen", "127.0.0.1:0")
+            port = try await proxy.port()
+        }
+
+        static let tls = "tls: {certificate: chain.pem, privateKey: key.pem}\n"
+
+        static func write(_ pair: ListenerPair, into folder: Folder) throws {
+            try folder.write("chain.pem", pair.chainPEM)
+            try folder.write("key.pem", pair.keyPEM)
+        }
+
+        /// Sends SIGHUP and waits for the log to say so.
+        func reload(until line: String) async {
+            let before = proxy.errors.components(separatedBy: line).count
+            proxy.hangUp()
+            #expect(await eventually { proxy.errors.components(separatedBy: line).count > before }, "\(proxy.errors)")
+        }
+
+        func stop() async {
+            proxy.stop()
+            #expect(await proxy.end() == 0)
+            await inner.stop()
+        }
+    }
+
+    /// A client that keeps its connection, and trusts one authority.
+    private final class Client: Sendable {
+        let folder: TemporaryFolder
+        let transport: CurlTransport
+
+        init(trusting pair: ListenerPair) throws {
+            folder = try TemporaryFolder()
+            let file = try folder.write("authority.pem", pair.authorityPEM)
+            transport = try CurlTransport(CurlConfiguration(version: "0-test", caFile: file, proxy: .direct))
+        }
+
+        /// The status of the verdict; nil where the certificate is not trusted.
+        func ask(_ stage: Stage) async throws -> Int64? {
+            let receipt = try #require(stage.inner.appStore.receipts.first).base64
+            let request = try HTTPRequest(
+                method: .post, url: "https://127.0.0.1:\(stage.port)/verifyReceipt",
+                body: Question.body(receipt, password: SimulatedApp.first.sharedSecret))
+            do throws(TransportError) {
+                let response = try await transport.send(request)
+                #expect(response.status == 200)
+                return try? JSONValue(reading: response.body)["status"]?.integer
+            } catch {
+                #expect(error.code == .tlsFailed, "\(error)")
+                return nil
+            }
+        }
+
+        func leave() async { await transport.shutDown() }
+    }
+
+    // T31
+    @Test("presents a renewed one from SIGHUP on, while connections that are there go on; a bad one changes nothing")
+    func renewed() async throws {
+        let (old, new, other) = (try ListenerPair(), try ListenerPair(), try ListenerPair())
+        let stage = try await Stage(old)
+        let (early, late, tooLate) = (
+            try Client(trusting: old), try Client(trusting: new), try Client(trusting: old)
+        )
+        #expect(try await early.ask(stage) == 0)
+        try Stage.write(new, into: stage.inner.folder)
+        #expect(try await late.ask(stage) == nil)
+        await stage.reload(until: #""changed":"tls.certificate""#)
+        // On the connection that it has: another would show the new one, which it does not trust.
+        #expect(try await early.ask(stage) == 0)
+        #expect(try await late.ask(stage) == 0)
+        #expect(try await tooLate.ask(stage) == nil)
+
+        try stage.inner.folder.write("key.pem", other.keyPEM)
+        await stage.reload(
+            until:
+                #""finding":"receipt-bridge.yaml: tls.privateKey: key.pem: expected the key of the first certificate""#)
+        try FileManager.default.removeItem(at: stage.inner.folder.url.appending(path: "chain.pem"))
+        await stage.reload(until: #""finding":"receipt-bridge.yaml: tls.certificate: cannot read chain.pem""#)
+        let newest = try Client(trusting: new)
+        #expect(try await newest.ask(stage) == 0)
+
+        try stage.inner.folder.write("receipt-bridge.yaml", stage.plain.utf8)
+        await stage.reload(until: #""keys":"tls""#)
+        let last = try Client(trusting: new)
+        #expect(try await last.ask(stage) == 0)
+        for client in [early, late, tooLate, newest, last] { await client.leave() }
+        #expect(!stage.proxy.errors.contains("BEGIN"))
+        await stage.stop()
+    }
+
+    // T24
+    @Test("answers what is under way at SIGTERM")
+    func stopped() async throws {
+        let pair = try ListenerPair()
+        let stage = try await Stage(pair)
+        stage.inner.appStore.faults.add(SimulatedFault(.delay, milliseconds: 500))
+        let client = try Client(trusting: pair)
+        try await withThrowingTaskGroup(of: Int64?.self) { group in
+            for _ in 0..<8 { group.addTask { try await client.ask(stage) } }
+            #expect(await eventually { stage.inner.appStore.requests.total == 8 })
+            stage.proxy.stop()
+            for try await status in group { #expect(status == 0) }
+        }
+        await client.leave()
+        await stage.stop()
+    }
+
+    @Test(
+        "does not start with a key that is not the certificate's, and says which file; it starts with one that is over")
+    func atTheStart() async throws {
+        let inner = try await OperationStage(customers: 2, store: nil)
+        let (pair, other) = (try ListenerPair(), try ListenerPair())
+        try inner.folder.write("receipt-bridge.yaml", (try Stage.tls + inner.configuration()).utf8)
+        try inner.folder.write("chain.pem", pair.chainPEM)
+        try inner.folder.write("key.pem", other.keyPEM)
+        let refused = try await inner.run("serve", "--listen", "127.0.0.1:0")
+        #expect(refused.exit == 2)
+        #expect(
+            refused.errors
+                == "receipt-bridge: receipt-bridge.yaml: tls.privateKey: key.pem: expected the key of the first certificate\n"
+        )
+        await inner.stop()
+        let over = try await Stage(ListenerPair(validity: .past))
+        #expect(over.proxy.errors.contains("the listener's certificate is not valid now; clients refuse it"))
+        await over.stop()
+    }
+}

@@ -1,0 +1,289 @@
+import Cryptography
+import Doctor
+import Foundation
+import ListenerTLS
+import Pipeline
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+import Transport
+
+@Suite("A listener with TLS")
+struct ListenerTLSTests {
+    private static let sharedPair = Result { try ListenerPair() }
+
+    /// Runs the work against a proxy with that certificate, and a folder where the authority's lies.
+    private func serving(
+        _ pair: ListenerPair? = nil, _ change: (inout Settings) -> Void = { _ in },
+        _ work: (Proxy, SecureClient) async throws -> Void
+    ) async throws {
+        let pair = try pair ?? Self.sharedPair.get()
+        let certificate = try ListenerCertificate(certificates: pair.chainPEM, privateKey: pair.keyPEM)
+        try await Proxy.serving { settings, _ in
+            settings.tls = certificate
+            change(&settings)
+        } _: { proxy in
+            let client = try SecureClient(port: proxy.port, trusting: pair)
+            do {
+                try await work(proxy, client)
+            } catch {
+                await client.leave()
+                throw error
+            }
+            await client.leave()
+        }
+    }
+
+    private func handshakes(_ proxy: Proxy) async throws -> [String: Double] {
+        let samples = try await proxy.metrics().samples
+        return Dictionary(
+            uniqueKeysWithValues: samples.compactMap { key, value in
+                key.firstMatch(of: /^receipt_bridge_tls_handshakes_total\{outcome="(\w+)"\}$/).map {
+                    (String($0.1), value)
+                }
+            })
+    }
+
+    /// Whether it comes to that: the last client may have been told before it is counted.
+    private func counted(_ expected: [String: Double], by proxy: Proxy) async -> Bool {
+        await TestSupport.eventually { (try? await handshakes(proxy)) == expected }
+    }
+
+    // MARK: - Answers
+
+    @Test("answers receipts to clients that trust its certificate, one handshake for many, P-256 or RSA")
+    func answers() async throws {
+        for pair in [try Self.sharedPair.get(), try ListenerPair(key: .rsa(bits: 2048))] {
+            try await serving(pair) { proxy, client in
+                for _ in 0..<3 {
+                    #expect(try await client.post("/verifyReceipt", try proxy.question()) == .verdict(0))
+                }
+                #expect(try await handshakes(proxy) == ["completed": 1])
+                let end = try await proxy.metrics()["receipt_bridge_tls_certificate_not_after_seconds"]
+                #expect(end == Double(Validity.wide.to.seconds))
+                // The operations listener speaks plain HTTP all the same.
+                #expect(try await proxy.operations("/healthz")?.status == 200)
+            }
+        }
+    }
+
+    @Test("is not trusted by a client that does not know its authority")
+    func untrusted() async throws {
+        try await serving { proxy, _ in
+            let stranger = try SecureClient(port: proxy.port, trusting: ListenerPair())
+            #expect(try await stranger.post("/verifyReceipt", try proxy.question()) == .failure(.tlsFailed))
+            await stranger.leave()
+            #expect(await counted(["failed": 1], by: proxy))
+        }
+    }
+
+    @Test("reads bodies up to the limit, and its 413 is read by who sent too much")
+    func bodies() async throws {
+        try await serving { (proxy: Proxy, client: SecureClient) async throws -> Void in
+            let most = 3_145_728
+            #expect(try await client.post("/verifyReceipt", [UInt8](repeating: 0x20, count: most)) == .verdict(21002))
+            #expect(try await client.post("/verifyReceipt", [UInt8](repeating: 0x20, count: most + 1)) == .status(413))
+            #expect(try await client.post("/verifyReceipt", try proxy.question()) == .verdict(0))
+        }
+    }
+
+    // MARK: - Versions
+
+    // T31
+    @Test("speaks TLS 1.2 to who knows nothing newer, HTTP/1.1 alone, and refuses TLS 1.1 with protocol_version")
+    func versions() async throws {
+        try await serving { proxy, client in
+            let new = try proxy.connect()
+            try await new.send(ClientHello.record(version: 0x0303, protocols: ["h2", "http/1.1"]))
+            let hello = try await new.next()
+            // A handshake record of TLS 1.2 with a ServerHello, and ALPN in it.
+            #expect(Array(hello.prefix(3)) == [22, 3, 3] && hello.dropFirst(5).first == 2)
+            let chosen: [UInt8] = [0x00, 0x10, 0x00, 0x0B, 0x00, 0x09, 0x08] + Array("http/1.1".utf8)
+            #expect(hello.firstRange(of: chosen) != nil)
+            new.leave()
+            for version: UInt16 in [0x0302, 0x0301, 0x0300] {
+                let old = try proxy.connect()
+                try await old.send(ClientHello.record(version: version))
+                let rest = try await old.remainder()
+                // A record of two bytes: fatal, protocol_version.
+                #expect(rest.first == 21 && Array(rest.suffix(4)) == [0, 2, 2, 70], "\(rest)")
+            }
+            #expect(try await client.post("/verifyReceipt", try proxy.question()) == .verdict(0))
+        }
+    }
+
+    // T31
+    @Test("closes on plain HTTP and on what is nothing at all, and answers others")
+    func noTLS() async throws {
+        try await serving { proxy, client in
+            for bytes in [
+                RawConnection.post("/verifyReceipt", try proxy.question()), Array("GET / HTTP/1.1\r\n\r\n".utf8),
+                [0], [22, 3, 1, 0xFF, 0xFF] + [UInt8](repeating: 1, count: 70_000),
+                Array(ClientHello.record(version: 0x0303).dropLast(9)) + [UInt8](repeating: 0xFF, count: 9),
+            ] {
+                let connection = try proxy.connect()
+                try? await connection.send(bytes)
+                connection.leaveOffSending()
+                let rest = (try? await connection.remainder()) ?? []
+                #expect(!String(decoding: rest, as: UTF8.self).contains("HTTP/1.1"), "\(bytes.prefix(20))")
+            }
+            #expect(await counted(["failed": 5], by: proxy))
+            #expect(try await client.post("/verifyReceipt", try proxy.question()) == .verdict(0))
+            #expect(proxy.store.requests.total == 1)
+        }
+    }
+
+    // MARK: - Limits
+
+    // T20
+    @Test("closes on who does not end its handshake in the time of a head, and on nobody else")
+    func slowHandshake() async throws {
+        try await serving(nil) { settings in
+            settings.limits.headSeconds = 1
+        } _: { proxy, client in
+            #expect(try await client.post("/verifyReceipt", try proxy.question()) == .verdict(0))
+            let start = ContinuousClock.now
+            let hello = ClientHello.record(version: 0x0303)
+            let (silent, half, waiting, dripping) = (
+                try proxy.connect(), try proxy.connect(), try proxy.connect(), try proxy.connect()
+            )
+            try await half.send(Array(hello.prefix(20)))
+            try await waiting.send(hello)
+            async let drips: Void = drip(hello, into: dripping)
+            for connection in [silent, half, waiting, dripping] {
+                _ = try? await connection.remainder()
+                let duration = ContinuousClock.now - start
+                #expect(duration >= .milliseconds(900) && duration < .seconds(6), "\(duration)")
+            }
+            await drips
+            #expect(try await handshakes(proxy) == ["completed": 1, "late": 4])
+            // Idle all the while, on the same connection.
+            #expect(try await client.post("/verifyReceipt", try proxy.question()) == .verdict(0))
+            #expect(try await handshakes(proxy) == ["completed": 1, "late": 4])
+        }
+    }
+
+    /// A byte now and then, until nobody takes them.
+    private func drip(_ bytes: [UInt8], into connection: RawConnection) async {
+        for byte in bytes {
+            guard (try? await connection.send([byte])) != nil else { return }
+            try? await Task.sleep(for: .milliseconds(100))
+        }
+    }
+
+    // T20
+    @Test("closes on who begins a body and does not get on with it, and the newest connection of who has too many")
+    func otherLimits() async throws {
+        try await serving(nil) { settings in
+            settings.limits.requestSeconds = 1
+            settings.limits.connectionsPerClient = 2
+        } _: { proxy, client in
+            #expect(try await client.post("/verifyReceipt", try proxy.question()) == .verdict(0))
+            let waiting = try proxy.connect()
+            try await waiting.send(ClientHello.record(version: 0x0303))
+            #expect(try await waiting.next().isEmpty == false)
+            // No hello for the third.
+            let third = try proxy.connect()
+            try? await third.send(ClientHello.record(version: 0x0303))
+            #expect((try? await third.remainder()) ?? [] == [])
+            waiting.leave()
+            // 400,000 bytes at 40,000 a second.
+            let start = ContinuousClock.now
+            let exit = try await client.curl(
+                "--limit-rate", "40000", "--max-time", "15", "--data-binary", "@-",
+                input: [UInt8](repeating: 0x20, count: 400_000))
+            #expect(exit != 0 && exit != 28)
+            #expect(ContinuousClock.now - start < .seconds(8))
+        }
+    }
+
+    // MARK: - The end
+
+    @Test("asks Apple no longer for a client that went away")
+    func clientLeaves() async throws {
+        try await serving { proxy, client in
+            // Without a client there is no second question.
+            proxy.store.faults.add(SimulatedFault(.status(503), milliseconds: 1_000))
+            let exit = try await client.curl(
+                "--max-time", "0.6", "--data-binary", "@-", input: try proxy.question())
+            #expect(exit == 28)
+            try await Task.sleep(for: .milliseconds(1_000))
+            #expect(proxy.store.requests.total == 1)
+        }
+    }
+
+    @Test("answers what is under way when it is told to stop, and then ends idle connections")
+    func gracefulStop() async throws {
+        try await serving { proxy, client in
+            proxy.store.faults.add(SimulatedFault(.delay, milliseconds: 500))
+            let body = try proxy.question()
+            try await withThrowingTaskGroup(of: SecureClient.Outcome.self) { group in
+                for _ in 0..<8 { group.addTask { try await client.post("/verifyReceipt", body) } }
+                #expect(await eventually { proxy.store.requests.total == 8 })
+                await proxy.beginStop()
+                for try await outcome in group { #expect(outcome == .verdict(0)) }
+            }
+            #expect(await eventually { (try? proxy.connect()) == nil })
+        }
+    }
+
+    // MARK: - Seeing
+
+    @Test("serves with a certificate that is over, and says so in log, status and to the doctor")
+    func over() async throws {
+        let pair = try ListenerPair(validity: .past)
+        try await serving(pair) { proxy, client in
+            #expect(try await client.post("/verifyReceipt", try proxy.question()) == .failure(.tlsFailed))
+            #expect(try await client.curl("--insecure", "--fail", "--data-binary", "{}") == 0)
+            #expect(
+                proxy.log.all.contains {
+                    $0.hasPrefix("warning the listener's certificate is not valid now; clients refuse it")
+                        && $0.contains("2014-06-14T00:00:00Z")
+                }, "\(proxy.log.all.filter { $0.hasPrefix("warning") })")
+            let page = try await proxy.operations("/")?.text ?? ""
+            #expect(page.contains("The listener&#39;s certificate is over; clients refuse it."), "\(page)")
+        }
+    }
+
+    private static let checkups: [(what: String, host: String?, days: ClosedRange<Int64>, isWhole: Bool, row: String)] =
+        [
+            ("good", "a.example", -10...20, true, "pass a.example, 127.0.0.1, 2026-11-11 to 2026-12-11"),
+            (
+                "near its end", "a.example", -10...13, true,
+                "warn a.example, 127.0.0.1, 2026-11-11 to 2026-12-04: 13 days left"
+            ),
+            (
+                "over", "a.example", -10 ... -1, true,
+                "fail a.example, 127.0.0.1, 2026-11-11 to 2026-11-20: over; clients refuse it"
+            ),
+            (
+                "early", "a.example", 1...20, true,
+                "fail a.example, 127.0.0.1, 2026-11-22 to 2026-12-11: not valid yet; clients refuse it"
+            ),
+            ("nameless", nil, -10...20, true, "fail for no name, 2026-11-11 to 2026-12-11; clients refuse it"),
+            (
+                "alone", "a.example", -10...20, false,
+                "warn a.example, 127.0.0.1, 2026-11-11 to 2026-12-11: without the certificate of its issuer"
+            ),
+        ]
+
+    @Test("has its certificate explained by the doctor", arguments: checkups)
+    func doctor(_ sample: (what: String, host: String?, days: ClosedRange<Int64>, isWhole: Bool, row: String))
+        async throws
+    {
+        let noon = StandIn.noon.seconds
+        let pair = try ListenerPair(
+            host: sample.host,
+            validity: Validity(
+                from: Timestamp(seconds: noon + sample.days.lowerBound * 86_400),
+                to: Timestamp(seconds: noon + sample.days.upperBound * 86_400)))
+        var settings = Settings()
+        settings.tls = try ListenerCertificate(
+            certificates: sample.isWhole ? pair.chainPEM : pair.certificatePEM, privateKey: pair.keyPEM)
+        let doctor = Doctor(settings: settings, transport: nil, environment: [:], now: { StandIn.noon })
+        let row = try #require(await doctor.checkups().first { $0.check == "tls.certificate" })
+        #expect("\(row.verdict.rawValue) \(row.detail)" == sample.row)
+        #expect((row.advice == nil) == (row.verdict == .pass))
+    }
+}
