@@ -147,6 +147,23 @@ struct ListenerCertificateTests {
         }
     }
 
+    @Test("is not shown where it stands in place of a path, nor is its key")
+    func misplaced() throws {
+        let pair = try ListenerPair()
+        func indented(_ pem: [UInt8]) -> String {
+            String(decoding: pem, as: UTF8.self).split(separator: "\n").map { "    \($0)\n" }.joined()
+        }
+        for style in ["|", ">"] {
+            let yaml =
+                "tls:\n  certificate: \(style)\n\(indented(pair.chainPEM))  privateKey: \(style)\n\(indented(pair.keyPEM))"
+            #expect(
+                try findings(nil, nil, yaml) == [
+                    "bridge.yaml: tls.certificate: expected the path of a PEM file",
+                    "bridge.yaml: tls.privateKey: expected the path of a PEM file",
+                ])
+        }
+    }
+
     @Test("may be another after a reload; whether there is one at all needs a restart")
     func changes() throws {
         func settings(_ pair: ListenerPair?) throws -> Settings {

@@ -24,8 +24,13 @@ extension SettingsFile {
         }
     }
 
+    /// A key that stands where its file's name belongs must not come back in an error.
+    private static func isPath(_ text: String) -> Bool {
+        !text.contains("-----") && !text.contains(where: \.isNewline) && text.utf8.count < 1024
+    }
+
     private static func pem(_ key: String, of node: SettingsNode) -> (path: String, url: URL, bytes: [UInt8])? {
-        guard let path = node.text(key) else {
+        guard let path = node.text(key), isPath(path) else {
             node.note(key, "expected the path of a PEM file")
             return nil
         }
