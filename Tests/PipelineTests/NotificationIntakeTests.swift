@@ -293,7 +293,7 @@ struct NotificationIntakeTests {
             settings.apps = [AppSettings(bundleId: BundleIdentifier(rawValue: "com.audaos.audarecorder"))]
             let pipelines = try Pipelines(
                 settings: settings, transport: nil, store: store, tables: .bundled,
-                logger: .silent)
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             #expect(try await pipelines.notifications.take(ScriptedAppStore.body(text)) == .stored(isNews: true))
             var damaged = Array(text.utf8)
             damaged[damaged.count / 2] = damaged[damaged.count / 2] == 0x41 ? 0x42 : 0x41
