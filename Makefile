@@ -59,8 +59,8 @@ demo: build
 	Tests/demo.sh .build/release/receipt-bridge
 
 test: set-up
-	$(SWIFT) test --disable-xctest --no-parallel
-	$(SWIFT) test -c release --disable-xctest --no-parallel --disable-testable-imports
+	Tests/tests.sh $(SWIFT) test --disable-xctest --no-parallel
+	Tests/tests.sh $(SWIFT) test -c release --disable-xctest --no-parallel --disable-testable-imports
 
 test-browser: set-up
 	mkdir -p .build/browser

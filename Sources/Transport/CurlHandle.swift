@@ -73,7 +73,8 @@ final class CurlHandle {
     /// memory for all of them: a request must not go out with some.
     private static func list(_ request: HTTPRequest) -> UnsafeMutablePointer<curl_slist>? {
         var lines = request.headers.fields.map { field in
-            field.value.allSatisfy(\.isWhitespace) ? "\(field.name);" : "\(field.name): \(field.value)"
+            field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
+                ? "\(field.name);" : "\(field.name): \(field.value)"
         }
         lines.append("Expect:")
         if request.headers["Content-Type"] == nil { lines.append("Content-Type:") }

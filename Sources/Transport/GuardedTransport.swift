@@ -42,6 +42,7 @@ package final class GuardedTransport: HTTPTransport {
     private let transport: any HTTPTransport
     private let policy: CircuitBreaker.Policy
     private let maximumPerHost: Int
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let whenChanged: @Sendable (HostState) -> Void
     /// As many as the configuration names.
     private let hosts = Mutex<[Origin: Host]>([:])
@@ -50,13 +51,16 @@ package final class GuardedTransport: HTTPTransport {
     ///   - maximumPerHost: exchanges under way and waiting; with the usual 64 connections those that wait get one within
     ///     three times the length of an exchange.
     ///   - whenChanged: told of each change of a host's breaker.
+    ///   - now: by which pauses are measured.
     package init(
         _ transport: any HTTPTransport, policy: CircuitBreaker.Policy = .init(), maximumPerHost: Int = 256,
-        whenChanged: @escaping @Sendable (HostState) -> Void = { _ in }
+        whenChanged: @escaping @Sendable (HostState) -> Void = { _ in },
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.transport = transport
         self.policy = policy
         self.maximumPerHost = maximumPerHost
+        self.now = now
         self.whenChanged = whenChanged
     }
 
@@ -87,7 +91,7 @@ package final class GuardedTransport: HTTPTransport {
     private func admit(
         _ request: HTTPRequest, to origin: Origin
     ) throws(TransportError) -> CircuitBreaker.Ticket {
-        let now = ContinuousClock.now
+        let now = now()
         let (admission, change) = hosts.withLock { hosts in
             // In place: the line of hosts is short, and this is on the way of every answer.
             let before = hosts[origin]?.breaker.state ?? .closed
@@ -126,7 +130,7 @@ package final class GuardedTransport: HTTPTransport {
     }
 
     private func ended(_ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.Outcome, at origin: Origin) {
-        let now = ContinuousClock.now
+        let now = now()
         let random = outcome == .failure ? Double.random(in: 0..<1) : 0
         let change = hosts.withLock { hosts in
             let before = hosts[origin]?.breaker.state ?? .closed

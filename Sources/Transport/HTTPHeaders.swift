@@ -21,7 +21,17 @@ package struct HTTPHeaders: Sendable, Equatable, ExpressibleByDictionaryLiteral 
 
     /// The value of the first field of that name.
     package subscript(_ name: String) -> String? {
-        fields.first { $0.name.lowercased() == name.lowercased() }?.value
+        fields.first { Self.isSame($0.name, name) }?.value
+    }
+
+    /// Names are ASCII; what is not is only the same as itself.
+    private static func isSame(_ first: String, _ second: String) -> Bool {
+        first.utf8.count == second.utf8.count
+            && zip(first.utf8, second.utf8).allSatisfy { $0 == $1 || lowercased($0) == lowercased($1) }
+    }
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 
     /// Adds a field after the others.

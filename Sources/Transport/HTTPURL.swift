@@ -13,6 +13,10 @@ package struct HTTPURL: Sendable, Hashable {
     package let port: Int
     /// True for https.
     package let isSecure: Bool
+    /// True for `localhost`, 127.0.0.0/8 and ::1. (libcurl never asks a name server for `localhost`.)
+    package let isLoopback: Bool
+    /// What counts as one host for limits: name and port.
+    package let origin: String
 
     /// Throws `invalidURL`, or `refusedPlainHTTP` for http to a host that is not this machine.
     package init(_ text: String) throws(TransportError) {
@@ -36,22 +40,20 @@ package struct HTTPURL: Sendable, Hashable {
             throw TransportError(.invalidURL, at: "-", "the URL's host or port cannot be read")
         }
         self.text = text
-        self.host = name.lowercased()
+        host = name.lowercased()
         self.port = port
+        isLoopback = Self.isLoopback(host)
+        origin = "\(host):\(port)"
         guard isSecure || isLoopback else {
             throw TransportError(.refusedPlainHTTP, at: host, "plain http is for this machine only; use https")
         }
     }
 
-    /// True for `localhost`, 127.0.0.0/8 and ::1. (libcurl never asks a name server for `localhost`.)
-    package var isLoopback: Bool {
+    private static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy(Self.isDecimalByte)
+        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy(isDecimalByte)
     }
-
-    /// What counts as one host for limits: name and port.
-    package var origin: String { "\(host):\(port)" }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
         byte > 0x20 && byte < 0x7F && !"\"#<>@\\^`{|}".utf8.contains(byte)

@@ -247,14 +247,18 @@ struct NotificationIntakeTests {
         for _ in 0..<60 { bodies.append(try bridge.appStore.notification("DID_RENEW", of: "700000000000101")) }
         for body in bodies.prefix(3) { #expect(await bridge.refusal(body) == nil) }
         let rest = bodies.dropFirst(3)
-        let said = await withTaskGroup(of: Bool.self) { group in
-            for body in rest { group.addTask { await bridge.refusal(body) == nil } }
-            return await group.reduce(into: 3) { $0 += $1 ? 1 : 0 }
+        let refused = await withTaskGroup(of: [UInt8]?.self) { group in
+            for body in rest { group.addTask { await bridge.refusal(body) == nil ? nil : body } }
+            return await group.reduce(into: []) { $0 += $1.map { [$0] } ?? [] }
         }
+        let said = bodies.count - refused.count
         #expect((3..<60).contains(said))
         let stored = try await bridge.notifications()
         #expect(stored >= said)
-        #expect(await bridge.refusal(bodies[59]) == .storeUnavailable || stored > said)
+        // A single one may still have found room.
+        var isFull = stored > said
+        for body in refused where await bridge.refusal(body) == .storeUnavailable { isFull = true }
+        #expect(isFull)
         await bridge.store.close()
         // There is room again: every one that was not taken comes a second time.
         let later = try StoringBridge(appStore: bridge.appStore, folder: bridge.folder)

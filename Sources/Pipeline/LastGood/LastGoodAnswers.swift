@@ -36,8 +36,10 @@ final class LastGoodAnswers: Sendable {
     private let sizes = Mutex(Sizes())
 
     private struct Sizes {
-        /// Bytes in the store; nil before the first look.
+        /// Bytes in the store, or more; nil before the first look.
         var total: Int?
+        /// Bytes that came while room was made.
+        var meanwhile = 0
         var sweptAt: Timestamp?
         var isSweeping = false
     }
@@ -96,6 +98,7 @@ final class LastGoodAnswers: Sendable {
         let limit = limits.bytes
         let isDue = sizes.withLock { sizes in
             sizes.total = sizes.total.map { $0 + added }
+            sizes.meanwhile += added
             let isTime = sizes.sweptAt.map { now.milliseconds - $0.milliseconds >= Self.sweepInterval } ?? true
             guard !sizes.isSweeping, isTime || sizes.total.map({ $0 > limit }) ?? true else { return false }
             sizes.isSweeping = true
@@ -103,17 +106,28 @@ final class LastGoodAnswers: Sendable {
             return true
         }
         guard isDue else { return }
-        defer { sizes.withLock { $0.isSweeping = false } }
-        var total: Int
-        // Others may have been kept in the meantime.
-        repeat {
-            total = try await store.lastGoodUsage().bytes
-            // A tenth less, so that not every answer has to make room.
-            let goal = total > limit ? limit / 10 * 9 : limit
-            while try await store.forgetLastGood(before: oldest(at: now), downTo: goal) {}
-            total = try await store.lastGoodUsage().bytes
-            sizes.withLock { [total] in $0.total = total }
-        } while total > limit
+        do throws(LedgerError) {
+            while try await isTooLarge(at: now) {}
+        } catch {
+            sizes.withLock { $0.isSweeping = false }
+            throw error
+        }
+    }
+
+    /// Makes room once. What others kept in the meantime may be too much again: they left it to this.
+    private func isTooLarge(at now: Timestamp) async throws(LedgerError) -> Bool {
+        let limit = limits.bytes
+        // A tenth less, so that not every answer has to make room.
+        let goal = try await store.lastGoodUsage().bytes > limit ? limit / 10 * 9 : limit
+        while try await store.forgetLastGood(before: oldest(at: now), downTo: goal) {}
+        sizes.withLock { $0.meanwhile = 0 }
+        let total = try await store.lastGoodUsage().bytes
+        return sizes.withLock { sizes in
+            let bytes = total + sizes.meanwhile
+            sizes.total = bytes
+            sizes.isSweeping = bytes > limit
+            return sizes.isSweeping
+        }
     }
 
     private func oldest(at now: Timestamp) -> Timestamp {
