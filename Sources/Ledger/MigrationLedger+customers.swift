@@ -169,12 +169,15 @@ extension MigrationLedger {
                 MigratingCustomer(
                     key: row[0], bundleId: row[1], environment: row[2],
                     identifiers: try String.fetchAll(identifiers, arguments: [row[0] as Int64]),
-                    accountToken: (row[4] as Int64) == 1 ? row[3] : nil,
-                    known: (row[5] as String?).flatMap { revision in
-                        (row[6] as Data?).map { (revision, [UInt8]($0)) }
-                    })
+                    accountToken: (row[4] as Int64) == 1 ? row[3] : nil, known: try self.known(of: row))
             }
         }
+    }
+
+    /// The sixth and seventh column; nil where there was no look-up.
+    private func known(of row: Row) throws(LedgerError) -> (revision: String, signedTransactions: [UInt8])? {
+        guard let revision = row[5] as String?, let data = row[6] as Data? else { return nil }
+        return (revision, try written([UInt8](data), "what is known of customer \(row[0] as Int64)"))
     }
 
     /// What became of a customer. Whoever waits and has an identifier of this one's history is the same customer.

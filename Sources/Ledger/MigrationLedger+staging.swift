@@ -54,10 +54,8 @@ extension MigrationLedger {
 
     private func finding(in row: Row) throws(LedgerError) -> CustomerFinding? {
         func bytes(_ column: Int) throws(LedgerError) -> [UInt8] {
-            let bytes = (row[column] as Data?).map { [UInt8]($0) } ?? []
-            // JSON: a page of zeros in the middle of it would go into the result.
-            guard !bytes.contains(0) else { throw damaged("what is known of row \(row[0] as Int64)") }
-            return bytes
+            try written(
+                (row[column] as Data?).map { [UInt8]($0) } ?? [], "what is known of row \(row[0] as Int64)")
         }
         switch row[4] as Int64? {
         case 1:

@@ -130,6 +130,12 @@ package final class MigrationLedger {
         }
     }
 
+    /// JSON as it was written: a page of zeros in the middle of it would go into the result.
+    func written(_ json: [UInt8], _ what: String) throws(LedgerError) -> [UInt8] {
+        guard !json.contains(0) else { throw damaged(what) }
+        return json
+    }
+
     /// Something in it is not what was written: SQLite has checksums of nothing.
     package func damaged(_ what: String) -> LedgerError {
         Self.explained(LedgerError(.notADatabase, at: path, "\(what) is damaged"))

@@ -53,7 +53,8 @@ struct DamagedProgressTests {
                 $0.removeLast($0.count / 2 + page / 2)
             },
             Damage(name: "a page of zeros in the middle", sentence: "notADatabase") { bytes in
-                let begin = bytes.count / page / 2 * page
+                // The sixth is the beginning of a table or an index; a page that is free may be anything.
+                let begin = 5 * page
                 for place in begin..<begin + page { bytes[place] = 0 }
             },
             Damage(name: "something else", sentence: "notADatabase") {
@@ -67,8 +68,10 @@ struct DamagedProgressTests {
         if let json = command.json {
             damages.append(
                 Damage(name: "zeros in the middle of what it says", sentence: "notADatabase") { bytes in
-                    guard let place = bytes.lastRange(of: Array("\"\(json)\"".utf8)) else { return }
-                    for place in place.lowerBound..<place.lowerBound + 8 { bytes[place] = 0 }
+                    // Everywhere: former texts stand in the file, too, where nobody reads them.
+                    for range in bytes.ranges(of: Array("\"\(json)\"".utf8)) {
+                        for place in range { bytes[place] = 0 }
+                    }
                 })
             damages.append(Damage(name: "empty", sentence: "or it is empty") { $0 = [] })
         }
@@ -100,7 +103,7 @@ struct DamagedProgressTests {
         let first = try await stage.run(command.words)
         #expect(first.exit == command.exit, "\(first.errors)")
         let whole = bytes(command.progress, of: stage)
-        try #require(whole.count >= 4 * Self.page)
+        try #require(whole.count >= 8 * Self.page)
         let result = bytes(command.result, of: stage)
         let calls = try await stage.calls
         for damage in Self.damages(command) {
