@@ -179,6 +179,9 @@ def main():
                   f"each of which was answered")
             for connection in open_ones:
                 connection.close()
+            # Those that follow have its operations listener's address.
+            running.remove(process)
+            stop(process)
             times = sorted(first_answer(tool, config, body) for _ in range(9))
             print(f"first answer after the start of the process: {times[4]:.0f} ms (median of 9; {times[0]:.0f} to "
                   f"{times[-1]:.0f})")

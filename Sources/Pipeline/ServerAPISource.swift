@@ -97,12 +97,8 @@ package struct ServerAPISource: Sendable {
         _ app: App, _ key: RecordCache.Key, _ options: CallOptions
     ) async throws(ServerAPIError) -> CustomerRecords {
         let (mark, askedAt) = (cache.mark, now())
-        // A history is many signatures: not on a thread that has connections to look after.
-        let records = try await withTaskExecutorPreference(globalConcurrentExecutor) {
-            () async throws(ServerAPIError) in
-            try await app.client.records(
-                for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment, options)
-        }
+        let records = try await app.client.records(
+            for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment, options)
         cache.keep(records, for: key, at: now(), lifetime: app.lifetime, askedAt: mark)
         keeper?.keep(records, for: key.identifiers, bundleId: key.bundleId, askedAt: askedAt)
         return records

@@ -27,26 +27,15 @@ final class ClientPresence: Sendable {
     }
 
     /// Work that asks nobody is done when this returns: a task that begins elsewhere costs as much as a small answer.
-    private static func begin<Value: Sendable>(
-        on executor: any TaskExecutor, _ work: @escaping @Sendable () async -> Value
-    ) -> Task<Value, Never> {
-        if #available(macOS 26, *) {
-            Task.immediate(executorPreference: executor, operation: work)
-        } else {
-            Task(executorPreference: executor, operation: work)
-        }
+    private static func begin<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) -> Task<Value, Never> {
+        if #available(macOS 26, *) { Task.immediate(operation: work) } else { Task(operation: work) }
     }
 
     /// Runs the work, and cancels it when the client goes away.
-    ///
-    /// - Parameter isLong: it may take a thread for milliseconds, which the connection's own is not there for.
     func serving<Value: Sendable>(
-        _ channel: any Channel, isLong: Bool = false, _ work: @escaping @Sendable () async -> Value
+        _ channel: any Channel, _ work: @escaping @Sendable () async -> Value
     ) async -> Value {
-        let task =
-            isLong
-            ? Task(executorPreference: globalConcurrentExecutor, operation: work)
-            : Self.begin(on: LoopExecutor(channel.eventLoop), work)
+        let task = Self.begin(work)
         let isGone = clients.withLock { clients in
             clients[ObjectIdentifier(channel)]?.whenGone = { task.cancel() }
             return clients[ObjectIdentifier(channel)]?.isGone ?? true

@@ -50,8 +50,7 @@ struct CustomerViewController: Sendable {
     private func answer(
         _ context: BridgeContext, _ view: @escaping @Sendable () async throws(CustomerViewError) -> [UInt8]
     ) async -> Response {
-        let outcome = await presence.serving(context.channel, isLong: true) {
-            () async -> Result<[UInt8], CustomerViewError> in
+        let outcome = await presence.serving(context.channel) { () async -> Result<[UInt8], CustomerViewError> in
             do throws(CustomerViewError) {
                 return .success(try await view())
             } catch {

@@ -19,15 +19,7 @@ struct NotificationController: Sendable {
             }
             // Not cancelled when the sender goes away: what is half done would only come again.
             do throws(NotificationRefusal) {
-                let notifications = live.now.pipelines.notifications
-                if body.count > LoopExecutor.maximumBodyBytes {
-                    _ = try await withTaskExecutorPreference(globalConcurrentExecutor) {
-                        () async throws(NotificationRefusal) in
-                        try await notifications.take(body)
-                    }
-                } else {
-                    try await notifications.take(body)
-                }
+                try await live.now.pipelines.notifications.take(body)
                 return Response(status: .ok)
             } catch {
                 return Problem(error).response

@@ -61,7 +61,7 @@ struct VerifyReceiptController: Sendable {
         var manner = VerifyReceiptPipeline.Manner()
         if let name = parts.userHeader, let user = request.headers[name], !user.isEmpty { manner.user = Redacted(user) }
         let asked = manner
-        let reply = await presence.serving(context.channel, isLong: body.count > LoopExecutor.maximumBodyBytes) {
+        let reply = await presence.serving(context.channel) {
             await parts.pipelines.verifyReceipt.answer(body: body, route: route, manner: asked)
         }
         if parts.isShadowed { shadow?.saw(body, route: route, reply: reply) }
