@@ -122,7 +122,9 @@ ask "A receipt in which somebody changed one byte" "$tampered" 21003 apple Produ
 kill "$store"
 wait "$store" 2>/dev/null || true
 store=""
-ask "The first receipt again, with the App Store gone: its signature is proof enough" "$app" 0 receipt Production
+ask "The first receipt again, with the App Store gone: what Apple said of it last" "$app" 0 stored Production
+ask "A receipt that was never seen before, with the App Store gone: its signature is proof enough" \
+    "$(receipt Production appReceipt 3)" 0 receipt Production
 ask "The changed one, with the App Store gone" "$tampered" 21003 receipt Production
 
 printf '\nAll answers are as expected.\n'

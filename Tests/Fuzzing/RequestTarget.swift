@@ -24,9 +24,14 @@ enum RequestTarget {
         }
     }
 
-    /// Another reader of JSON sees the same.
+    private static let byteOrderMark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// Another reader of JSON sees the same. Foundation loses a byte order mark at the beginning of a text and behind an
+    /// escape in it.
     private static func agrees(_ forwarded: [UInt8], _ request: VerifyReceiptRequest, password: SharedSecret?) {
-        guard let object = try? JSONSerialization.jsonObject(with: Data(forwarded)) as? [String: Any] else { return }
+        guard !forwarded.contains(byteOrderMark),
+            let object = try? JSONSerialization.jsonObject(with: Data(forwarded)) as? [String: Any]
+        else { return }
         let receipt = (object["receipt-data"] as? String).map { Array($0.utf8) }
         require(receipt == request.receiptText.reveal(), "Foundation reads the receipt that was inspected")
         if let password {

@@ -150,10 +150,12 @@ def synthetic():
         "mark": '\ufeff{"receipt-data":"ewoJInNpZ25hdHVyZSIgPSAiIjsKfQ==\\n"}',
         "numbers": '{"a":[-0.0,1E+9,1e400,{"b":[[],{}]}],"receipt-data":1,"password":[1]}',
         "mangled": '{ "receipt-data" : "MIIB AA\\r\\n" ,"password":"" }',
+        "markBehindEscape": '\ufeff{"receipt-data":"(\\\\\ufeffn"}',
     }
     for name, body in requests.items():
         write("request", name, body)
     write("json", "nested", '{"a":' + "[" * 63 + "]" * 63 + "}")
+    write("json", "trailingComma", '{"":null,  }')
     write("json", "scalars", '{"":null,"t":true,"f":false,"n":-12.5e-3,"s":"\\b\\f\\n\\r\\t\\/\\\\\\""}')
     texts = {
         "plain": "MIIBAA==", "folded": "MIIB\r\nAA==", "urlSafe": "MII-_w", "percent": "MII%2BAA%3D%3D",
