@@ -1,0 +1,18 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("The demonstration")
+struct DemoTests {
+    private static let hasCurl = ProcessInfo.processInfo.environment["PATH", default: ""].split(separator: ":")
+        .contains { FileManager.default.isExecutableFile(atPath: "\($0)/curl") }
+
+    @Test("shows what it says it shows", .enabled(if: hasCurl, "there is no curl"), .timeLimit(.minutes(2)))
+    func demo() async throws {
+        let folder = try Folder()
+        let script = Repository.folder.appending(path: "Tests/demo.sh")
+        let outcome = try await Binary.run(URL(filePath: "/bin/sh"), [script.path, Binary.url.path], in: folder)
+        #expect(outcome.exit == 0, "\(outcome.errors)")
+        #expect(outcome.text.hasSuffix("\nAll answers are as expected.\n"))
+    }
+}
