@@ -95,6 +95,9 @@ enum Memory {
         return (line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? 0) << 10
     }
 
+    /// AddressSanitizer keeps what was freed.
+    static let isSanitized = dlsym(nil, "__asan_init") != nil
+
     static func forget() {
         guard let file = FileHandle(forWritingAtPath: "/proc/self/clear_refs") else { return }
         try? file.write(contentsOf: Data("5".utf8))
