@@ -25,7 +25,7 @@ struct StoredEquivalenceTests {
                 let body = Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret)
                 let expected = await api.answer(body: body, route: .auto)
                 _ = await pipeline.answer(body: body, route: .auto)
-                _ = await eventually(within: .milliseconds(150)) {
+                _ = await eventually {
                     await pipeline.answer(body: body, route: .auto).source == .stored
                 }
                 let reply = await pipeline.answer(body: body, route: .auto)
