@@ -4,35 +4,34 @@ import Transport
 /// Which routes are open where.
 extension BridgeServer {
     /// Of old clients and the App Store; of everybody else for bearers of a token.
-    func publicRouter(_ presence: ClientPresence) -> Router<BridgeContext> {
+    func publicRouter() -> Router<BridgeContext> {
         let router = watchedRouter()
-        VerifyReceiptController(live: live, shadow: shadow, clients: clients, presence: presence).addRoutes(to: router)
+        VerifyReceiptController(live: live, shadow: shadow, clients: clients, presence: presence.public)
+            .addRoutes(to: router)
         NotificationController(live: live).addRoutes(to: router)
         HealthController(view: view, gate: gate(.public)).addRoutes(to: router)
-        addGatedRoutes(of: .public, presence, to: router)
+        addGatedRoutes(of: .public, to: router)
         return router
     }
 
-    func operationsRouter(_ presence: ClientPresence) -> Router<BridgeContext> {
+    func operationsRouter() -> Router<BridgeContext> {
         let router = watchedRouter()
         HealthController(view: view, gate: gate(.operations)).addRoutes(to: router)
-        addGatedRoutes(of: .operations, presence, to: router)
+        addGatedRoutes(of: .operations, to: router)
         return router
     }
 
     /// Every route of both, as `GET /healthz`.
     package var routes: Set<String> {
-        let presence = ClientPresence()
-        let all = publicRouter(presence).routes + operationsRouter(presence).routes
+        let all = publicRouter().routes + operationsRouter().routes
         return Set(all.map { "\($0.method.rawValue) \($0.path)" })
     }
 
-    private func addGatedRoutes(
-        of listener: TokenGate.Listener, _ presence: ClientPresence, to router: Router<BridgeContext>
-    ) {
+    private func addGatedRoutes(of listener: TokenGate.Listener, to router: Router<BridgeContext>) {
         let gate = gate(listener)
         CustomerViewController(
-            live: live, gate: gate, presence: presence, clients: listener == .public ? clients : nil
+            live: live, gate: gate, presence: listener == .public ? presence.public : presence.operations,
+            clients: listener == .public ? clients : nil
         ).addRoutes(to: router)
         ComparisonsController(shadow: shadow, gate: gate).addRoutes(to: router)
         MetricsController(metrics: BridgeMetrics(view: view), gate: gate).addRoutes(to: router)
@@ -53,8 +52,9 @@ extension BridgeServer {
 
     private var view: BridgeView {
         BridgeView(
-            version: version, live: live, requests: requests, handshakes: handshakes, store: store, shadow: shadow,
-            state: state,
+            version: version, live: live, requests: requests, handshakes: handshakes, turnedAway: clients.turnedAway,
+            store: store, shadow: shadow, state: state,
+            connections: { [presence] in (presence.public.count, presence.operations.count) },
             hosts: { [upstream] in upstream?.states ?? [] })
     }
 }

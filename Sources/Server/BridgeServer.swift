@@ -27,6 +27,8 @@ package struct BridgeServer: Service {
     let handshakes = CounterTable("outcome", HandshakeOutcome.self)
     let state: ServingState
     let clients: ClientGuard
+    /// Of each listener.
+    let presence = (public: ClientPresence(), operations: ClientPresence())
     let logger: Logger
     private let onListening: @Sendable (_ port: Int) async -> Void
 
@@ -110,10 +112,9 @@ package struct BridgeServer: Service {
 
     private func publicListener(after operations: AsyncStream<Never>) -> some Service {
         let settings = live.now.settings
-        let presence = ClientPresence()
         return Application(
-            router: publicRouter(presence),
-            server: server(presence, clients, settings.tls),
+            router: publicRouter(),
+            server: server(presence.public, clients, settings.tls),
             configuration: configuration(
                 settings.listen, MaximumAvailableConnections(Int(settings.limits.connections))),
             onServerRunning: { channel in
@@ -126,10 +127,9 @@ package struct BridgeServer: Service {
     }
 
     private func operationsListener(onListening: @escaping @Sendable () -> Void) -> some Service {
-        let presence = ClientPresence()
-        return Application(
-            router: operationsRouter(presence),
-            server: server(presence, nil),
+        Application(
+            router: operationsRouter(),
+            server: server(presence.operations, nil),
             configuration: configuration(live.now.settings.operationsListen),
             onServerRunning: { _ in onListening() },
             logger: logger)

@@ -77,6 +77,9 @@ struct GuardTests {
             #expect(view?.header("Retry-After") != nil)
             #expect(try await proxy.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")?.status == 200)
             #expect(proxy.log.all.filter { $0.contains("limits.requestsPerMinute") }.count == 1)
+            let metrics = try await proxy.metrics()
+            #expect(metrics[#"receipt_bridge_clients_turned_away_total{limit="requestsPerMinute"}"#] == 3)
+            #expect(metrics[#"receipt_bridge_clients_turned_away_total{limit="connectionsPerClient"}"#] == 0)
         }
     }
 
@@ -137,6 +140,16 @@ struct GuardTests {
             let (first, second, third) = try await crowd(proxy)
             try? await third.send(Self.health)
             #expect((try? await third.answer()) == nil)
+            let turnedAway = #"receipt_bridge_clients_turned_away_total{limit="connectionsPerClient"}"#
+            #expect(try await proxy.metrics()[turnedAway] == 1)
+            // The third's end may be told to it before it is counted.
+            #expect(
+                await TestSupport.eventually {
+                    let metrics = try? await proxy.metrics()
+                    return metrics?[#"receipt_bridge_http_connections{listener="public"}"#] == 2
+                        && metrics?[#"receipt_bridge_http_connections{listener="operations"}"#] == 1
+                })
+            #expect(proxy.log.all.filter { $0.contains("limits.connectionsPerClient") }.count == 1)
             first.leave()
             var answered = false
             for _ in 0..<50 where !answered {

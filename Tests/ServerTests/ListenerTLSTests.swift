@@ -164,6 +164,25 @@ struct ListenerTLSTests {
         }
     }
 
+    // T20
+    @Test("has no handshake, and nothing left, of a connection that is beyond a client's limit")
+    func refused() async throws {
+        try await serving(nil) { settings in
+            settings.limits.headSeconds = 1
+            settings.limits.connectionsPerClient = 1
+        } _: { proxy, client in
+            #expect(try await client.post("/verifyReceipt", try proxy.question()) == .verdict(0))
+            let beyond = try proxy.connect()
+            #expect(((try? await beyond.remainder()) ?? []).isEmpty)
+            #expect(
+                await TestSupport.eventually {
+                    (try? await proxy.metrics())?[#"receipt_bridge_http_connections{listener="public"}"#] == 1
+                })
+            try await Task.sleep(for: .milliseconds(1_500))
+            #expect(try await handshakes(proxy) == ["completed": 1])
+        }
+    }
+
     /// A byte now and then, until nobody takes them.
     private func drip(_ bytes: [UInt8], into connection: RawConnection) async {
         for byte in bytes {

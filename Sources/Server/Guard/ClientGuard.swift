@@ -3,17 +3,20 @@ import Logging
 import NIOCore
 import Pipeline
 import Synchronization
+import Telemetry
+
+/// What a client can have too much of, by the names of the keys below `limits`.
+enum ClientLimit: Int, MetricLabel {
+    case requestsPerMinute, connectionsPerClient
+}
 
 /// Keeps one client from taking what all need. It goes on when the configuration is read again.
 final class ClientGuard: Sendable {
-    private struct Turned {
-        var count: Int64 = 0
-        var lastLine: Duration?
-    }
-
-    let connections = OpenConnections()
+    /// By ``ClientLimit``.
+    let turnedAway = CounterTable("limit", ClientLimit.self)
+    private let connections = OpenConnections()
     private let rates = RequestRates()
-    private let turned = Mutex(Turned())
+    private let lastLines = Mutex<[ClientLimit: Duration]>([:])
     private let start = ContinuousClock.now
     private let logger: Logger
 
@@ -28,19 +31,29 @@ final class ClientGuard: Sendable {
         else { return nil }
         let now = ContinuousClock.now - start
         guard let wait = rates.take(client.network, perMinute: perMinute, at: now) else { return nil }
-        say(at: now)
+        turnAway(.requestsPerMinute, "a client sends more than limits.requestsPerMinute", at: now)
         return String(max(1, wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)))
     }
 
-    /// Once a minute.
-    private func say(at now: Duration) {
-        let count = turned.withLock { turned -> Int64? in
-            turned.count += 1
-            if let last = turned.lastLine, now - last < .seconds(60) { return nil }
-            turned.lastLine = now
-            return turned.count
+    /// Whether one more connection may be; then it counts until it is closed.
+    func admits(_ channel: any Channel, by settings: Settings) -> Bool {
+        guard let limit = settings.limits.connectionsPerClient else { return true }
+        if connections.admit(channel, atMost: Int(limit), except: settings.trustedProxies) { return true }
+        turnAway(
+            .connectionsPerClient, "a client opens more than limits.connectionsPerClient",
+            at: ContinuousClock.now - start)
+        return false
+    }
+
+    /// Counts, and says so once a minute.
+    private func turnAway(_ limit: ClientLimit, _ message: Logger.Message, at now: Duration) {
+        turnedAway.add(limit.rawValue)
+        let isSaid = lastLines.withLock { lastLines in
+            if let last = lastLines[limit], now - last < .seconds(60) { return true }
+            lastLines[limit] = now
+            return false
         }
-        guard let count else { return }
-        logger.warning("a client sends more than limits.requestsPerMinute", metadata: ["count": "\(count)"])
+        guard !isSaid else { return }
+        logger.warning(message, metadata: ["count": "\(turnedAway.count(limit.rawValue))"])
     }
 }

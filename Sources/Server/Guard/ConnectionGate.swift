@@ -8,8 +8,6 @@ struct ConnectionGate: Sendable {
     let clients: ClientGuard?
 
     func admits(_ channel: any Channel) -> Bool {
-        let settings = live.now.settings
-        guard let clients, let limit = settings.limits.connectionsPerClient else { return true }
-        return clients.connections.admit(channel, atMost: Int(limit), except: settings.trustedProxies)
+        clients?.admits(channel, by: live.now.settings) ?? true
     }
 }

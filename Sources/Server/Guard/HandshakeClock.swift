@@ -56,6 +56,12 @@ final class HandshakeClock: ChannelInboundHandler {
         context.fireChannelInactive()
     }
 
+    /// Where the connection was never active, nothing came of its handshake.
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer?.cancel()
+        timer = nil
+    }
+
     private func end(_ outcome: HandshakeOutcome) {
         guard let timer else { return }
         timer.cancel()

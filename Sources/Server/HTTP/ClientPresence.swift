@@ -10,6 +10,9 @@ final class ClientPresence: Sendable {
 
     private let clients = Mutex<[ObjectIdentifier: Client]>([:])
 
+    /// Open connections.
+    var count: Int { clients.withLock { $0.count } }
+
     func arrived(_ channel: any Channel) {
         clients.withLock { $0[ObjectIdentifier(channel)] = Client() }
     }

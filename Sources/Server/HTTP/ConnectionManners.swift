@@ -136,7 +136,11 @@ final class ConnectionManners: ChannelDuplexHandler {
 
     func channelInactive(context: ChannelHandlerContext) {
         presence.left(context.channel)
-        presence.forget(context.channel)
         context.fireChannelInactive()
+    }
+
+    /// Comes for a connection, too, that was closed before it was active.
+    func handlerRemoved(context: ChannelHandlerContext) {
+        presence.forget(context.channel)
     }
 }

@@ -23,6 +23,7 @@ struct BridgeMetrics: Sendable {
             "receipt_bridge_ready", .gauge, "1 while requests are wanted, else 0.",
             view.state.phase == .ready ? 1 : 0)
         view.requests.write(into: &text)
+        writeClients(into: &text)
         writeTLS(into: &text)
         writeVerdicts(into: &text)
         pipelines.counts.upstream.write(into: &text)
@@ -37,6 +38,18 @@ struct BridgeMetrics: Sendable {
     }
 
     // MARK: - Families
+
+    private func writeClients(into text: inout MetricsText) {
+        let (atPublic, atOperations) = view.connections()
+        let connections = "receipt_bridge_http_connections"
+        text.family(connections, .gauge, "Open connections, by listener.")
+        text.sample(connections, [("listener", "public")], Int64(atPublic))
+        text.sample(connections, [("listener", "operations")], Int64(atOperations))
+        let turnedAway = "receipt_bridge_clients_turned_away_total"
+        text.family(
+            turnedAway, .counter, "Requests and connections of clients that had too many, by the key of the limit.")
+        text.samples(turnedAway, of: view.turnedAway, zeros: true)
+    }
 
     private func writeTLS(into text: inout MetricsText) {
         let handshakes = "receipt_bridge_tls_handshakes_total"

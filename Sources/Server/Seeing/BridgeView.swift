@@ -15,9 +15,13 @@ struct BridgeView: Sendable {
     let requests: RequestCounts
     /// By ``HandshakeOutcome``.
     let handshakes: CounterTable
+    /// By ``ClientLimit``.
+    let turnedAway: CounterTable
     let store: BridgeStore?
     let shadow: Shadow?
     let state: ServingState
+    /// Open ones of each listener.
+    let connections: @Sendable () -> (public: Int, operations: Int)
     /// How the hosts are doing that were asked.
     let hosts: @Sendable () -> [GuardedTransport.HostState]
 
