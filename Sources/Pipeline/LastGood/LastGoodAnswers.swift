@@ -107,19 +107,22 @@ final class LastGoodAnswers: Sendable {
         }
         guard isDue else { return }
         do throws(LedgerError) {
-            while try await isTooLarge(at: now) {}
+            while try await sweep(at: now) {}
         } catch {
             sizes.withLock { $0.isSweeping = false }
             throw error
         }
     }
 
-    /// Makes room once. What others kept in the meantime may be too much again: they left it to this.
-    private func isTooLarge(at now: Timestamp) async throws(LedgerError) -> Bool {
+    /// Makes room once; true where it has to be made again, for what others kept in the meantime: they left it to this.
+    private func sweep(at now: Timestamp) async throws(LedgerError) -> Bool {
         let limit = limits.bytes
+        let isFull = try await store.lastGoodUsage().bytes > limit
         // A tenth less, so that not every answer has to make room.
-        let goal = try await store.lastGoodUsage().bytes > limit ? limit / 10 * 9 : limit
+        let goal = isFull ? limit / 10 * 9 : limit
         while try await store.forgetLastGood(before: oldest(at: now), downTo: goal) {}
+        // Whose answers had to go is not known; who comes again is new.
+        if isFull { recent.forgetAll() }
         sizes.withLock { $0.meanwhile = 0 }
         let total = try await store.lastGoodUsage().bytes
         return sizes.withLock { sizes in
