@@ -159,7 +159,14 @@ extension BridgeStore {
         }
     }
 
-    /// How long a file of refunds is; nil where none was written.
+    /// Before anything is written to a new file of refunds: whoever is killed then finds it to be theirs.
+    package func beginRefundOutput(_ path: String) async throws(LedgerError) {
+        try await write { db in
+            try db.execute(sql: "INSERT OR REPLACE INTO refundOutput VALUES (?, 0)", arguments: [path])
+        }
+    }
+
+    /// How long a file of refunds is; nil where none was begun.
     package func sizeOfRefundOutput(_ path: String) async throws(LedgerError) -> Int64? {
         try await read { db in
             try Int64.fetchOne(db, sql: "SELECT size FROM refundOutput WHERE path = ?", arguments: [path])

@@ -70,7 +70,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
                     besideFile: path,
                     for: "\(desk.scope.bundleId) \(environment.rawValue) \(filter.name) \(start ?? "-") \(replay)")
             }
-            var output = try self.output(state)
+            var output = try self.output(&state)
             let begin = max(span.start, state?.done ?? span.start)
             let catchUp = NotificationCatchUp(
                 client: desk.client, environment: environment, filter: filter, intake: intake)
@@ -105,8 +105,10 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
         ).notifications
     }
 
-    private func output(_ state: HistoryState?) throws -> LineOutput {
+    private func output(_ state: inout HistoryState?) throws -> LineOutput {
         guard let destination else { return LineOutput { Terminal.result($0) } }
-        return LineOutput(file: try OutputFile(path: destination, cutAt: state?.size))
+        let file = try OutputFile(path: destination, cutAt: state?.size)
+        try state?.begin()
+        return LineOutput(file: file)
     }
 }

@@ -153,9 +153,12 @@ struct RefundsCommand: ParsableCommand {
 
         private func output(at path: String?, _ store: BridgeStore) async throws -> LineOutput {
             guard let path else { return LineOutput { Terminal.result($0) } }
-            let size = try await store.sizeOfRefundOutput(path)
-            let isThere = FileManager.default.fileExists(atPath: path)
-            return LineOutput(file: try OutputFile(path: path, cutAt: isThere ? size : nil))
+            if FileManager.default.fileExists(atPath: path), let size = try await store.sizeOfRefundOutput(path) {
+                return LineOutput(file: try OutputFile(path: path, cutAt: size))
+            }
+            let file = try OutputFile(path: path, cutAt: nil)
+            try await store.beginRefundOutput(path)
+            return LineOutput(file: file)
         }
 
         private static func text(_ counts: SweepCounts, _ calls: Int64) -> String {

@@ -94,6 +94,13 @@ final class Running: Sendable {
     /// SIGKILL: no time for anything.
     func kill() { process.withLock { if $0.isRunning { Foundation.kill($0.processIdentifier, SIGKILL) } } }
 
+    /// SIGKILL as soon as something is in the file. Holds a thread: there are milliseconds until it is written down how much.
+    func kill(whenWritten path: String) {
+        var status = stat()
+        while isRunning, stat(path, &status) != 0 || status.st_size == 0 { usleep(100) }
+        kill()
+    }
+
     /// The port that it says it listens on.
     func port() async throws -> Int {
         let said = await eventually(within: .seconds(30)) { errors.contains(/https?:\/\/\S+:\d+\n/) || !isRunning }

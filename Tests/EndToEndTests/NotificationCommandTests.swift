@@ -127,6 +127,30 @@ struct NotificationCommandTests {
         await stage.stop()
     }
 
+    @Test("history --to that is killed as soon as something is in the file goes on by the same command")
+    func killedEarly() async throws {
+        let stage = try await OperationStage(store: nil)
+        try await stage.ask("POST", "/events", .object(["count": .number(40), "seed": .number(7)]))
+        // One window, which holds all of it.
+        let start = Date.now.addingTimeInterval(-3_600).ISO8601Format()
+        let words = ["notifications", "history", "--start", start, "--to", "out.jsonl"]
+        let running = try stage.start(words)
+        running.kill(whenWritten: stage.folder.path("out.jsonl"))
+        #expect(await running.end() == -SIGKILL)
+        let done = try await stage.run(words)
+        #expect(done.exit == 0, "\(done.errors)")
+        let whole = try await stage.run("notifications", "history", "--start", start)
+        #expect(whole.lines.count >= 10)
+        #expect(try stage.folder.lines("out.jsonl") == whole.lines)
+        // What is there and is not this history's is left alone, however often it is tried.
+        try stage.folder.write("mine.jsonl", "mine\n".utf8)
+        for _ in 0..<2 {
+            try await stage.expectRefusal(["notifications", "history", "--to", "mine.jsonl"], "destinationExists")
+        }
+        #expect(try String(contentsOfFile: stage.folder.path("mine.jsonl"), encoding: .utf8) == "mine\n")
+        await stage.stop()
+    }
+
     // MARK: - --replay
 
     /// `status`, and what counts of the answer for the receipt.

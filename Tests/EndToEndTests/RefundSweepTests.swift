@@ -109,6 +109,21 @@ struct RefundSweepTests {
         await stage.stop()
     }
 
+    @Test("killed before the first refund counts as told, goes on by the same command", .timeLimit(.minutes(2)))
+    func killedEarly() async throws {
+        let stage = try await OperationStage(customers: 12)
+        try await refund(stage, 3)
+        let words = ["refunds", "sweep", "--to", "refunds.jsonl", "--budget", "1"]
+        let sweep = try stage.start(words)
+        sweep.kill(whenWritten: stage.folder.path("refunds.jsonl"))
+        #expect(await sweep.end() == -SIGKILL)
+        let outcome = try await stage.run(words)
+        #expect(outcome.exit == 0, "\(outcome.errors)")
+        let told = ids(try stage.folder.lines("refunds.jsonl"))
+        #expect(told.count >= 3 && Set(told).count == told.count)
+        await stage.stop()
+    }
+
     @Test("a second sweep of the same store is refused")
     func locked() async throws {
         let stage = try await OperationStage(customers: 12)

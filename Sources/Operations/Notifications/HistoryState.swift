@@ -6,7 +6,7 @@ package struct HistoryState {
     private let ledger: MigrationLedger
     /// All before this is in the file; nil where nothing is.
     package private(set) var done: Timestamp?
-    /// Bytes of the file that hold it; nil where nothing does.
+    /// Bytes of the file that hold it; nil where the file is not begun.
     package private(set) var size: Int64?
 
     /// - Parameter wish: what is asked for.
@@ -21,6 +21,14 @@ package struct HistoryState {
         size = try text("size").flatMap { Int64($0) }
         try ledger.keep(Array(wish.utf8), as: "wish")
         try ledger.commit()
+    }
+
+    /// Before anything is written to the file: whoever is killed then finds it to be theirs.
+    package mutating func begin() throws(LedgerError) {
+        guard size == nil else { return }
+        try ledger.keep(Array("0".utf8), as: "size")
+        try ledger.commit()
+        size = 0
     }
 
     package mutating func keep(done: Timestamp, size: Int64) throws(LedgerError) {
