@@ -7,7 +7,7 @@ package import JSONReading
 /// The whole body has to be one JSON object; members of nested objects do not count; of duplicates the last one counts,
 /// as with Apple's own parser. `is-retryable` is the same member by its older name.
 package struct StatusScanner: Sendable {
-    /// An integer of up to nine digits, or one written as text; nil when absent or anything else.
+    /// An integer of up to nine digits; nil when absent or anything else, a text too: clients read a number.
     package private(set) var status: Int?
     /// From `true`, `1`, `"true"`, `"1"` and their opposites; nil when absent or anything else.
     package private(set) var isRetryable: Bool?
@@ -28,7 +28,7 @@ package struct StatusScanner: Sendable {
     }
 
     private static func number(_ value: JSONScanner.Value, _ bytes: Span<UInt8>) -> Int? {
-        guard let text = shortText(value, bytes), (1...9).contains(text.utf8.count),
+        guard case .scalar = value, let text = shortText(value, bytes), (1...9).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) })
         else { return nil }
         return Int(text)

@@ -35,7 +35,7 @@ package struct ComparedAnswer: Sendable, Hashable {
     package var properties: [ComparedRow.Extra] = []
     /// `in_app`, or an iOS 6 receipt's one transaction.
     package var snapshot: [ComparedRow] = []
-    /// `latest_receipt_info`, or the history; nil where an answer has no such list.
+    /// `latest_receipt_info`, or the history; nil where an answer has no such list, or no history was recorded.
     package var latest: [ComparedRow]?
     /// `pending_renewal_info`, or the renewals of the statuses; nil where nobody told.
     package var renewals: [ComparedRow]?

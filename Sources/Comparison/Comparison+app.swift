@@ -21,8 +21,12 @@ extension Comparison {
     mutating func compareApp() {
         compare(.receipt, "bundleId", left.bundleId, right.bundleId)
         compare(.answer, "environment", left.environment, right.environment)
-        let isSilent = left.form == .flatAnswer && left.appAppleId == nil
-        if !isSilent || right.form != .records {
+        // Recorded pages may be without it; in the sandbox Apple's are.
+        let isSilent =
+            left.form == .flatAnswer && left.appAppleId == nil
+            || right.appAppleId == nil && left.appAppleId != 0
+                && [left.environment, right.environment].contains(AppStoreEnvironment.production.rawValue)
+        if right.form != .records || !isSilent {
             compare(
                 .receipt, "appAppleId", left.appAppleId.map(ComparedValue.number),
                 right.appAppleId.map(ComparedValue.number))
@@ -32,6 +36,7 @@ extension Comparison {
     /// Only what both sides can say: iOS 6 answers have no environment, single histories perhaps no bundle id.
     private mutating func compare(_ part: Finding.Part, _ name: String, _ left: String?, _ right: String?) {
         if self.left.form == .flatAnswer, left == nil, part == .answer { return }
+        if self.right.form == .records, right == nil { return }
         compare(part, name, left.map(ComparedValue.text), right.map(ComparedValue.text))
     }
 

@@ -6,7 +6,9 @@ extension Comparison {
     static let renewalIdentifiers: [RowField] = [.originalTransactionId, .productId]
 
     mutating func compareRenewals() {
-        guard left.renewals != nil || right.renewals != nil else { return }
+        guard left.renewals != nil || right.renewals != nil, right.form != .records || right.renewals != nil else {
+            return
+        }
         let matching = RowMatching(left.renewals ?? [], right.renewals ?? [], by: Self.renewalIdentifiers)
         let expiries = newestPeriods().mapValues(\.expiresDate)
         for (one, other) in matching.pairs {

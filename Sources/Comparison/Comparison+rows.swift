@@ -5,7 +5,9 @@ extension Comparison {
     /// What transactions are matched by, the most telling first.
     static let identifiers: [RowField] = [.transactionId, .webOrderLineItemId]
 
+    /// Where no history was recorded, there is nothing to compare with.
     mutating func compareRows() {
+        guard right.form != .records || right.latest != nil else { return }
         let theirs = distinct(right.latest ?? [], .latest, isLeft: false)
         let snapshot = distinct(left.snapshot, .snapshot, isLeft: true)
         let latest = left.latest.map { distinct($0, .latest, isLeft: true) }

@@ -69,7 +69,7 @@ extension ComparisonRun {
     private func rows(_ numbers: Set<Int64>, at position: SourcePosition?) throws(RunError) -> [SourceRow] {
         try running {
             var source = try Sources.open(
-                options.source, options: progress.options, limits: Self.limits, at: position)
+                options.source, options: progress.options, limits: Self.limits(options), at: position)
             var rows: [SourceRow] = []
             while rows.count < numbers.count,
                 let batch = try source.next(maximumRows: batchRows, maximumBytes: Self.batchBytes)

@@ -51,9 +51,14 @@ package struct ComparisonRun {
     var taken: Int64 = 0
 
     /// A line may hold both sides.
-    static var limits: SourceLimits {
+    /// Without what the run itself writes.
+    static func limits(_ options: ComparisonRunOptions) -> SourceLimits {
         var limits = SourceLimits()
         limits.row = 2 * ComparedAnswer.maximumSize
+        for path in [options.destination, options.progressPath].compactMap({ $0 }) {
+            limits.leftOut += Files.companions(of: path)
+        }
+        limits.leftOut += options.reports
         return limits
     }
 
@@ -81,12 +86,13 @@ package struct ComparisonRun {
                     throw RunError.notPossible(
                         "--receipt-column, --id-column and --table must be as before. --fresh begins anew")
                 }
-                let source = try Sources.open(options.source, options: rows, limits: Self.limits, at: progress.position)
+                let source = try Sources.open(
+                    options.source, options: rows, limits: Self.limits(options), at: progress.position)
                 let output = try DifferenceOutput(
                     path: options.destination, keeping: progress.findings.bytes, write: write)
                 return (ledger, source, progress, output)
             }
-            let source = try Sources.open(options.source, options: rows, limits: Self.limits)
+            let source = try Sources.open(options.source, options: rows, limits: Self.limits(options))
             let progress = ComparisonProgress(options: rows, identity: source.identity)
             let output = try DifferenceOutput(path: options.destination, keeping: 0, write: write)
             return (ledger, source, progress, output)

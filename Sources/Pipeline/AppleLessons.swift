@@ -63,7 +63,7 @@ struct AppleLessons: Sendable {
     /// The receipt's own identifiers, or where it has none those that Apple once named for it: a purchase can be in
     /// `latest_receipt_info` before it is in any receipt file.
     func lookupKeys(of receipt: Receipt) -> LookupKeys {
-        let keys = receipt.contents.lookupKeys
+        let keys = receipt.contents.orderedLookupKeys
         return keys.isEmpty ? identifiers[Self.digest(of: receipt)] ?? keys : keys
     }
 

@@ -32,6 +32,14 @@ package enum CertificateFile {
 }
 
 extension Settings {
+    /// Tells the certificates that are named beside Apple's from others, in whatever order they are.
+    package var trustDigest: String {
+        let all = [trustedRoots, intermediates].map {
+            $0.map { SHA.hex($0, with: .sha256) }.sorted().joined(separator: " ")
+        }
+        return SHA.hex(Array(all.joined(separator: "\n").utf8), with: .sha256)
+    }
+
     /// Trusts the certificates of a folder, or the one of a file: those that vouch for themselves as roots, the others
     /// only as links to a root.
     package mutating func trust(certificatesIn url: URL) throws {

@@ -78,7 +78,7 @@ package struct CustomerViewPipeline: Sendable {
         }
         guard case .app(let settings) = apps.treatment(of: receipt.bundleId) else { throw Self.unknownApp }
         try check(receipt.environment, for: settings)
-        let keys = receipt.contents.lookupKeys
+        let keys = receipt.contents.orderedLookupKeys
         // Nothing was ever bought, or nobody can be asked: the receipt knows all there is.
         guard !keys.isEmpty, serverAPI?.serves(receipt.bundleId) ?? false else { return view(receipt, settings) }
         let app = ConfiguredApp(bundleId: receipt.bundleId, settings: settings)

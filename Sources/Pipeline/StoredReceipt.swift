@@ -56,7 +56,7 @@ package struct StoredReceiptReader: Sendable {
                 lookupKeys: signed.lookupKeys, unverifiedIds: [], digest: digest,
                 bytes: inspection.bytes, date: signed.signedDate)
         }
-        let keys = inspection.contents?.lookupKeys ?? LookupKeys(originalTransactionIds: [], transactionIds: [])
+        let keys = inspection.contents?.orderedLookupKeys ?? LookupKeys(originalTransactionIds: [], transactionIds: [])
         return StoredReceipt(
             kind: inspection.kind, failure: inspection.failure, repairs: inspection.repairs,
             environment: inspection.contents?.environment, bundleId: inspection.contents?.bundleId, lookupKeys: keys,

@@ -38,8 +38,18 @@ package struct VerifyReceiptRequest: Sendable {
     /// ``receiptText`` is not what the body says: a mangled receipt was mended.
     private let isMended: Bool
 
-    /// - Parameter profile: whether a mangled receipt is mended before anyone looks at it.
+    /// - Parameter profile: whether a mangled receipt is mended before anyone looks at it, and a form is read as the JSON that
+    ///   was meant.
     package init(body: [UInt8], profile: ReceiptProfile = .apple) throws(Failure) {
+        do throws(Failure) {
+            try self.init(json: body, profile: profile)
+        } catch {
+            guard error == .notJSON, profile == .tolerant, let json = FormBody.json(of: body) else { throw error }
+            try self.init(json: json, profile: profile)
+        }
+    }
+
+    private init(json body: [UInt8], profile: ReceiptProfile) throws(Failure) {
         let bytes = body.span
         let start = body.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         let found: [JSONScanner.Member]

@@ -47,13 +47,16 @@ extension VerifyReceiptPipeline {
             var receiptMayAnswer = true
             var appleIsSilent = false
             for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
+                // Nobody waits for the answer of a client that went away; and who only seems gone is not to get another one
+                // than all get who stay.
+                if Task.isCancelled, source.asks || sources[..<index].contains(where: \.asks) {
+                    return unavailable(from: source)
+                }
                 if source == .receipt, appleIsSilent, !sources[index...].contains(where: \.asks),
                     let reply = await lastGood(password)
                 {
                     return reply
                 }
-                // Nobody waits for the answer of a client that went away.
-                if source.asks, Task.isCancelled { break }
                 let word: Word
                 switch source {
                 case .apple: word = await askApple(password, within: share(before: sources[(index + 1)...]))
@@ -169,6 +172,7 @@ extension VerifyReceiptPipeline {
             guard let word = await pipeline.stored?.word(on: keys, in: scope, at: now, within: limit) else {
                 return .passSilently
             }
+            guard !receipt.contents.lacksStatus(in: word.records) else { return .passSilently }
             let isLastGood = isFallback && (app.staleSubscription == .answer || !word.mayBeStale(at: now))
             guard word.isCurrent(at: now, maximumAge: app.storedMaxAge * 1_000) || isLastGood else {
                 return .passSilently
@@ -232,6 +236,9 @@ extension VerifyReceiptPipeline {
                     priority: manner.priority, within: end - .now)
             else { return nil }
             pipeline.lessons.revocations.remember(records, of: receipt.bundleId)
+            guard !receipt.contents.lacksStatus(in: records) else {
+                throw ServerAPIError(.statusesMissing, at: "statuses", "nothing of the receipt's subscription")
+            }
             let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: app.appAppleId)
             let reply = answer(history, from: .api)
             guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: now),
@@ -370,5 +377,12 @@ extension VerifyReceiptPipeline {
                     "authenticHere": "\(authenticReceipt != nil)",
                 ])
         }
+    }
+}
+
+extension ReceiptContents {
+    /// Whether an answer would have to say where a subscription stands that the statuses do not tell of.
+    fileprivate func lacksStatus(in records: CustomerRecords) -> Bool {
+        if case .transaction(let receipt) = self { receipt.lacksStatus(in: records) } else { false }
     }
 }

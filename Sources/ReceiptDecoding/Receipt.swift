@@ -32,6 +32,16 @@ package enum ReceiptContents: Sendable, Hashable {
         }
     }
 
+    /// The same for asking the App Store Server API, which may not be asked about hundreds: subscriptions first, of these the
+    /// last bought.
+    package var orderedLookupKeys: LookupKeys {
+        guard case .app(let receipt) = self else { return lookupKeys }
+        let subscriptions = receipt.purchases.filter(\.isAutoRenewable)
+            .sorted { $0.purchaseDate?.milliseconds ?? 0 > $1.purchaseDate?.milliseconds ?? 0 }
+        return lookupKeys.asking(
+            first: subscriptions.compactMap { $0.originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) })
+    }
+
     package var hasAutoRenewable: Bool {
         switch self {
         case .app(let receipt): receipt.purchases.contains(where: \.isAutoRenewable)

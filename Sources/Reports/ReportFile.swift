@@ -34,12 +34,12 @@ package struct ReportFile {
             let endings = kinds.map { ".\($0.rawValue)" }.joined(separator: ", ")
             throw SinkError(.unknownKind, at: path, "the name of a report ends in one of \(endings)")
         }
-        let folder = (path as NSString).deletingLastPathComponent
+        let folder = Files.folder(of: path)
         var isDirectory: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: folder.isEmpty ? "." : folder, isDirectory: &isDirectory),
+        guard FileManager.default.fileExists(atPath: folder, isDirectory: &isDirectory),
             isDirectory.boolValue
         else { throw SinkError(.notWritable, at: path, "there is no such folder") }
-        guard FileManager.default.isWritableFile(atPath: folder.isEmpty ? "." : folder) else {
+        guard FileManager.default.isWritableFile(atPath: folder) else {
             throw SinkError(.notWritable, at: path, "its folder may not be written")
         }
         guard !FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) || !isDirectory.boolValue else {

@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 import NIOPosix
 package import Pipeline
@@ -21,6 +22,10 @@ package enum AddressProbe {
             return .free
         } catch let error as IOError where error.errnoCode == EADDRINUSE {
             return .taken
+        } catch let error as IOError {
+            return .unusable(String(cString: strerror(error.errnoCode)))
+        } catch is SocketAddressError {
+            return .unusable("no address by that name")
         } catch {
             return .unusable("\(error)")
         }

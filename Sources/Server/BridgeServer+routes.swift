@@ -10,6 +10,7 @@ extension BridgeServer {
             .addRoutes(to: router)
         NotificationController(live: live).addRoutes(to: router)
         HealthController(view: view, gate: gate(.public)).addRoutes(to: router)
+        DescriptionController().addRoutes(to: router)
         addGatedRoutes(of: .public, to: router)
         return router
     }
@@ -17,6 +18,7 @@ extension BridgeServer {
     func operationsRouter() -> Router<BridgeContext> {
         let router = watchedRouter()
         HealthController(view: view, gate: gate(.operations)).addRoutes(to: router)
+        DescriptionController().addRoutes(to: router)
         addGatedRoutes(of: .operations, to: router)
         return router
     }
@@ -36,11 +38,10 @@ extension BridgeServer {
         ComparisonsController(shadow: shadow, gate: gate).addRoutes(to: router)
         MetricsController(metrics: BridgeMetrics(view: view), gate: gate).addRoutes(to: router)
         StatusController(view: view, gate: gate).addRoutes(to: router)
-        DescriptionController(gate: gate).addRoutes(to: router)
     }
 
     private func watchedRouter() -> Router<BridgeContext> {
-        let router = Router(context: BridgeContext.self)
+        let router = Router(context: BridgeContext.self, options: .autoGenerateHeadEndpoints)
         router.add(middleware: WatchMiddleware(counts: requests, logger: logger))
         router.add(middleware: ProblemMiddleware())
         return router

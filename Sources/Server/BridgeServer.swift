@@ -65,13 +65,16 @@ package struct BridgeServer: Service {
     package func adopt(_ settings: Settings, _ pipelines: Pipelines) {
         live.exchange(settings: settings, pipelines: pipelines)
         checkCertificate()
+        checkKeys()
         shadow?.adopt(settings, pipeline: pipelines.verifyReceipt)
         forwarder?.adopt(settings, pipelines)
     }
 
     package func run() async throws {
         let settings = live.now.settings
+        try await checkAddress(settings.listen)
         checkCertificate()
+        checkKeys()
         // Finished when the operations listener takes connections, or will not be there.
         let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Never.self)
         var services: [any Service] = [publicListener(after: operations)]
@@ -108,6 +111,24 @@ package struct BridgeServer: Service {
                 "from": "\(Date(timeIntervalSince1970: Double(validity.lowerBound)).ISO8601Format())",
                 "to": "\(Date(timeIntervalSince1970: Double(validity.upperBound)).ISO8601Format())",
             ])
+    }
+
+    /// Such an app is answered for by its other sources, and the key may come later.
+    private func checkKeys() {
+        for key in live.now.settings.unusableKeys {
+            logger.warning(
+                "the App Store Server API is not asked: the app's private key signs nothing",
+                metadata: ["bundleId": "\(key.bundleId)", "keyId": "\(key.keyId)", "reason": "\(key.reason)"])
+        }
+    }
+
+    /// - Throws: `SettingsError` where nobody can listen there, in words of who configures.
+    private func checkAddress(_ address: Settings.Address) async throws {
+        switch await AddressProbe.bind(address) {
+        case .free: break
+        case .taken: throw SettingsError(["listen: \(address) is taken"])
+        case .unusable(let reason): throw SettingsError(["listen: \(address) cannot be used: \(reason)"])
+        }
     }
 
     private func publicListener(after operations: AsyncStream<Never>) -> some Service {

@@ -18,16 +18,22 @@ struct ErasureWatch: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var last = try? await store.lastErasure()
+            var isSaid = false
             while (try? await Task.sleep(for: Self.pause)) != nil {
                 do throws(LedgerError) {
                     let now = try await store.lastErasure()
+                    isSaid = false
                     guard now != last else { continue }
                     try live.now.pipelines.forgetCustomers(in: store)
                     shadow?.forgetPairs()
                     last = now
                     logger.notice("a customer was erased from the store; what was in memory is forgotten")
                 } catch {
-                    logger.error("the store cannot be read", metadata: ["reason": "\(error)"])
+                    // That it is not open yet, or again, others say.
+                    if !isSaid, store.isOpen {
+                        logger.error("the store cannot be read", metadata: ["reason": "\(error)"])
+                        isSaid = true
+                    }
                 }
             }
         }

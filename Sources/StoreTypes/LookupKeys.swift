@@ -7,9 +7,34 @@ package struct LookupKeys: Sendable, Hashable {
     /// From attribute 1703 or `transaction-id`.
     package var transactionIds: [TransactionIdentifier]
 
+    /// Of the subscriptions among them, the newest purchase first: these tell most. Says nothing of its own.
+    private var subscriptions: [TransactionIdentifier] = []
+
     package init(originalTransactionIds: [String?], transactionIds: [String?]) {
         self.originalTransactionIds = Self.sorted(originalTransactionIds)
         self.transactionIds = Self.sorted(transactionIds)
+    }
+
+    /// The same, with those to be asked about first.
+    package func asking(first identifiers: [TransactionIdentifier]) -> LookupKeys {
+        var keys = self
+        keys.subscriptions = identifiers
+        return keys
+    }
+
+    /// Each once, in the order in which they are to be asked about: subscriptions, other first transactions, others.
+    package var inOrder: some Sequence<TransactionIdentifier> {
+        var seen: Set<TransactionIdentifier> = []
+        return (subscriptions + originalTransactionIds + transactionIds).filter { seen.insert($0).inserted }
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.originalTransactionIds == right.originalTransactionIds && left.transactionIds == right.transactionIds
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(originalTransactionIds)
+        hasher.combine(transactionIds)
     }
 
     package var isEmpty: Bool { originalTransactionIds.isEmpty && transactionIds.isEmpty }

@@ -23,7 +23,7 @@ struct BenchCommand: AsyncParsableCommand {
     func run() async throws {
         let bench: ReceiptBench
         do {
-            bench = try receipts.isEmpty ? .builtIn() : .files(receipts, settings: configuration.settings())
+            bench = try receipts.isEmpty ? .builtIn() : .files(receipts, settings: configuration.settingsWithRoots())
         } catch {
             throw ConfigurationOptions.report(error)
         }
@@ -34,11 +34,18 @@ struct BenchCommand: AsyncParsableCommand {
     private static func json(_ rows: [BenchRow]) -> String {
         let lines = rows.map { row in
             """
-            {"name":"\(row.name)","microseconds":\(number(row.microseconds)),\
+            {"name":\(text(row.name)),"microseconds":\(number(row.microseconds)),\
             "limitMicroseconds":\(number(row.limitMicroseconds)),"ratio":\(number(row.ratio))}
             """
         }
         return "[" + lines.joined(separator: ",\n ") + "]"
+    }
+
+    /// A file's name is anything.
+    private static func text(_ name: String) -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .withoutEscapingSlashes
+        return (try? encoder.encode(name)).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
 
     private static func table(_ rows: [BenchRow]) -> String {

@@ -9,7 +9,6 @@ import Reports
 import StoreTypes
 import StoredRows
 import Transport
-import UnixSignals
 
 /// `compare`: verifyReceipt against the App Store Server API.
 struct CompareCommand: AsyncParsableCommand {
@@ -48,7 +47,8 @@ struct CompareCommand: AsyncParsableCommand {
     @Option(help: "Receipts whose two documents the report shows side by side.")
     var pairs = 40
 
-    func validate() throws {
+    mutating func validate() throws {
+        if destination == "-" { destination = nil }
         guard (0...1_000).contains(pairs) else { throw ValidationError("--pairs: 0 to 1000") }
         guard !rows.fresh || destination != nil else { throw ValidationError("--fresh needs --to") }
         for path in report where !["html", "json", "md"].contains(where: { path.hasSuffix(".\($0)") }) {
@@ -107,9 +107,7 @@ struct CompareCommand: AsyncParsableCommand {
         let watch = ComparisonWatch()
         let line = ProgressLine()
         let shown = Task { await Self.show(watch, on: line) }
-        let signals = Task {
-            for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { watch.stop() }
-        }
+        let signals = StopSignals.watching { watch.stop() }
         defer {
             shown.cancel()
             signals.cancel()
@@ -129,6 +127,11 @@ struct CompareCommand: AsyncParsableCommand {
         }
         line.clear()
         Terminal.note(ComparisonTable.text(ending))
+        if !asks, ending.compared == 0, ending.failed > 0 {
+            Terminal.say(
+                "nobody was asked about stored receipts",
+                hint: "name a configuration with serverAPI by --config or RECEIPT_BRIDGE_CONFIG")
+        }
         if let stop = ending.stop {
             Terminal.say("stopped: \(stop.sentence)\(destination == nil ? "" : "; the same command goes on")")
             throw ExitCode.limit

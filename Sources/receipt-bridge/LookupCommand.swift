@@ -56,6 +56,7 @@ extension CustomerViewError.Code {
         switch self {
         case .bundleIdRequired: "say which app with --bundle-id"
         case .unknownApp, .serverAPINotConfigured: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG"
+        case .upstreamFailed: "receipt-bridge doctor looks at key, clock and app"
         default: nil
         }
     }

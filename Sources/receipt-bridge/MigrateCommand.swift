@@ -7,7 +7,6 @@ import Pipeline
 import Rendering
 import StoredRows
 import Transport
-import UnixSignals
 
 /// `migrate`: stored receipts in, original transaction ids and the Server API's records out.
 struct MigrateCommand: AsyncParsableCommand {
@@ -83,7 +82,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 )
                 throw ExitCode.usage
             }
-            return try await run(trust: trust, directory: nil)
+            return try await run(settings, trust: trust, directory: nil)
         }
         let transport: CurlTransport
         let lookups: BatchLookups
@@ -101,7 +100,9 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         let directory = AppStoreDirectory(lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
         let result: Result<Void, any Error>
-        do { result = .success(try await run(trust: trust, directory: directory)) } catch { result = .failure(error) }
+        do { result = .success(try await run(settings, trust: trust, directory: directory)) } catch {
+            result = .failure(error)
+        }
         await transport.shutDown()
         try result.get()
     }
@@ -112,13 +113,14 @@ struct MigrateCommand: AsyncParsableCommand {
         return settings.apps.contains { $0.serverAPI != nil }
     }
 
-    private func options(withAPI: Bool) -> MigrationOptions {
+    private func options(_ settings: Settings, withAPI: Bool) -> MigrationOptions {
         var options = MigrationOptions(
             source: source, destination: destination,
             workers: rows.workers ?? ProcessInfo.processInfo.activeProcessorCount)
         options.lasting.source = rows.sourceOptions(accountTokenColumn: accountTokenColumn)
         options.lasting.withAPI = withAPI
         options.lasting.allowUnverified = allowUnverified
+        options.lasting.trust = settings.trustDigest
         options.isFresh = rows.fresh
         options.isPlan = plan
         options.isRefresh = refresh
@@ -130,13 +132,14 @@ struct MigrateCommand: AsyncParsableCommand {
         return options
     }
 
-    private func run(trust: TrustStore, directory: AppStoreDirectory?) async throws {
+    private func run(_ settings: Settings, trust: TrustStore, directory: AppStoreDirectory?) async throws {
         let watch = MigrationWatch()
         let display = MigrationDisplay(watch: watch)
         let ending: Migration.Ending
         do throws(RunError) {
             let migration = try Migration(
-                options(withAPI: directory != nil), reader: StoredReceiptReader(trust: trust), directory: directory,
+                options(settings, withAPI: directory != nil), reader: StoredReceiptReader(trust: trust),
+                directory: directory,
                 watch: watch,
                 say: { display.say($0) })
             ending = try await Self.whileWatching(display, watch) { () async throws(RunError) in
@@ -168,9 +171,7 @@ struct MigrateCommand: AsyncParsableCommand {
         _ work: () async throws(RunError) -> Migration.Ending
     ) async throws(RunError) -> Migration.Ending {
         let shown = Task { await display.run() }
-        let signals = Task {
-            for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { watch.stop() }
-        }
+        let signals = StopSignals.watching { watch.stop() }
         defer {
             shown.cancel()
             signals.cancel()

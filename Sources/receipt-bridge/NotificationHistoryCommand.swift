@@ -7,7 +7,6 @@ import Pipeline
 import Rendering
 import StoreTypes
 import StoredRows
-import UnixSignals
 
 /// `notifications history`: what was missed, from Apple's own memory.
 struct NotificationHistoryCommand: AsyncParsableCommand {
@@ -41,7 +40,8 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
     @Option(name: .customLong("to"), help: ArgumentHelp("Where the lines go, JSONL; it grows.", valueName: "file"))
     var destination: String?
 
-    func validate() throws {
+    mutating func validate() throws {
+        if destination == "-" { destination = nil }
         for (name, text) in [("start", start), ("end", end)] {
             guard text.map({ Timestamp(instant: $0) != nil }) ?? true else {
                 throw ValidationError("--\(name): an instant as 2026-11-21 or 2026-11-21T12:00:00Z")
@@ -75,9 +75,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             let catchUp = NotificationCatchUp(
                 client: desk.client, environment: environment, filter: filter, intake: intake)
             let watch = SweepWatch()
-            let signals = Task {
-                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { watch.stop() }
-            }
+            let signals = StopSignals.watching { watch.stop() }
             defer { signals.cancel() }
             let display = HistoryDisplay(span: begin..<max(begin, span.end))
             let isDone = try await catchUp.run(

@@ -54,7 +54,7 @@ struct ReceiptBench {
     static func files(_ names: [String], settings: Settings) throws -> ReceiptBench {
         let decoder = ReceiptDecoder(trust: try TrustStore(settings: settings), profile: .tolerant)
         let samples = try names.map { name in
-            let text = [UInt8](try Data(contentsOf: URL(filePath: name)))
+            guard let text = Inputs.read(name) else { throw SettingsError(["\(name): cannot be read"]) }
             let inspection = decoder.inspect(text.span)
             guard inspection.isVerified, let mended = ReceiptDecoder.mended(text.span) else {
                 throw SettingsError(["\(name): not authentic, so there is nothing to measure"])

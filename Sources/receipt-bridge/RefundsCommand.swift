@@ -8,7 +8,6 @@ import Pipeline
 import StoreTypes
 import StoredRows
 import Transport
-import UnixSignals
 
 /// `refunds`: what was given back.
 struct RefundsCommand: ParsableCommand {
@@ -47,7 +46,8 @@ struct RefundsCommand: ParsableCommand {
         @Option(help: "Hours to begin new work for.")
         var maxHours: Double?
 
-        func validate() throws {
+        mutating func validate() throws {
+            if destination == "-" { destination = nil }
             guard (0.01...1).contains(budget) else { throw ValidationError("--budget: 0.01 to 1") }
             guard limit ?? 1 > 0 else { throw ValidationError("--limit: at least 1") }
             guard maxHours.map({ $0 > 0 && $0 <= 100_000 }) ?? true else {
@@ -108,9 +108,7 @@ struct RefundsCommand: ParsableCommand {
                 since: since.flatMap { Timestamp(instant: $0) })
             let line = ProgressLine()
             let shown = Task { await Self.show(watch, clients, on: line) }
-            let signals = Task {
-                for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) { watch.stop() }
-            }
+            let signals = StopSignals.watching { watch.stop() }
             defer {
                 shown.cancel()
                 signals.cancel()

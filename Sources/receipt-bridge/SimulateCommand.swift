@@ -1,5 +1,7 @@
 import ArgumentParser
 import Foundation
+import Pipeline
+import Server
 import Simulator
 import StoreTypes
 
@@ -61,15 +63,29 @@ struct SimulateCommand: AsyncParsableCommand {
         }
         let (host, port) = try address()
         let clock = try simulatedClock()
-        let directory = try state.map { try StateDirectory($0) }
+        switch await AddressProbe.bind(Settings.Address(host: host, port: port)) {
+        case .free: break
+        case .taken: throw ValidationError("--listen: \(listen) is taken")
+        case .unusable(let reason): throw ValidationError("--listen: \(listen) cannot be used: \(reason)")
+        }
+        let directory = try state.map { path in
+            do {
+                return try StateDirectory(path)
+            } catch {
+                throw ValidationError("--state: \(path) cannot be made, or written into")
+            }
+        }
         let options = WorldOptions(preOrders: preOrders, upgradesAreCancelled: cancelledUpgrades)
         let store =
             try directory?.open(seed: seed, customers: customers, clock: clock, options: options)
             ?? SimulatedStore(seed: seed, customers: customers, clock: clock, options: options)
         if let target = try target() { store.outbox.targets.set(target) }
         store.outbox.setSpeed(notifySpeed)
+        // Complete before the port answers; only a port that is not known yet is written down behind that.
+        try directory?.write(store)
+        if port > 0 { try directory?.writeConfiguration(store, host: host, port: port) }
         try await store.run(host: host, port: port, stopsOnSignals: true) { bound in
-            try directory?.write(store, host: host, port: bound)
+            if port == 0 { try directory?.writeConfiguration(store, host: host, port: bound) }
             let url = SimulatedConfiguration.baseURL(host: host, port: bound)
             FileHandle.standardError.write(Data("simulated App Store at \(url)\n".utf8))
         }

@@ -32,11 +32,23 @@ struct Tool: AsyncParsableCommand {
         } catch {
             let isHelp = exitCode(for: error) == .success
             guard isHelp else {
-                Terminal.say(message(for: error), hint: "receipt-bridge --help")
+                Terminal.say(message(for: error), hint: "\(named(CommandLine.arguments.dropFirst())) --help")
                 exit(withError: ExitCode.usage)
             }
             exit(withError: error)
         }
+    }
+
+    /// The command that is meant, as far as the arguments name one: `receipt-bridge refunds sweep`.
+    private static func named(_ arguments: some Sequence<String>) -> String {
+        var (command, words): (any ParsableCommand.Type, [String]) = (Tool.self, ["receipt-bridge"])
+        for argument in arguments {
+            let named = command.configuration.subcommands.first { $0.configuration.commandName == argument }
+            guard let named else { break }
+            command = named
+            words.append(argument)
+        }
+        return words.joined(separator: " ")
     }
 
     /// Receipts and answers are buffers of some hundred kilobytes that come and go. By default glibc gives each back to

@@ -28,7 +28,7 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var inputs: Inputs
     @OptionGroup var configuration: ConfigurationOptions
     @OptionGroup var mappings: MappingsOption
-    @Option(help: "Where the answer comes from: receipt, apple. Default: the app's `answer`, apple then receipt.")
+    @Option(help: "Where the answer comes from: receipt, api, apple. Default: the app's `answer`, apple then receipt.")
     var answer: String?
     @Option(help: "The endpoint that is meant.")
     var environment = Environment.auto

@@ -78,6 +78,53 @@ struct CustomerRecordsTests {
         await standIn.end()
         #expect(failure?.code == .statusesMissing)
         #expect(failure?.isTemporary == true)
+        let empty = try StandIn { path, _ in
+            try path.contains("subscriptions") ? Answer.statuses([]) : Answer.history([transaction("100")])
+        }
+        #expect(await empty.failure()?.code == .statusesMissing)
+        await empty.end()
+    }
+
+    @Test("of two histories come with the statuses of both")
+    func twoHistories() async throws {
+        let standIn = try StandIn { path, _ in
+            let id = path.contains("/200") ? "200" : "100"
+            return path.contains("subscriptions")
+                ? try Answer.statuses([id]) : try Answer.history([transaction(id)], revision: "r\(id)")
+        }
+        let records = try await standIn.records(["100", "200"], environment: .production)
+        await standIn.end()
+        #expect(records.transactions.map(\.payload.transactionId) == ["100", "200"])
+        #expect(records.subscriptions.map(\.originalTransactionId) == ["100", "200"])
+        #expect(records.anomalies.isEmpty && records.revision == nil)
+        #expect(standIn.requests.count == 4)
+    }
+
+    @Test("are looked for by subscriptions first, and on while only single transactions are known")
+    func order() async throws {
+        let standIn = try StandIn { path, _ in
+            if path.contains("subscriptions") { return try Answer.statuses(["104"]) }
+            if path.contains("/history/104") { return try Answer.history([transaction("104")]) }
+            if path.contains("/transactions/1") {
+                let id = String(path.suffix(3))
+                return try Answer.transactionInfo(transaction(id, type: "Consumable"))
+            }
+            return Self.unknown
+        }
+        func ids(_ texts: [String]) -> [TransactionIdentifier] {
+            texts.compactMap(TransactionIdentifier.init(rawValue:))
+        }
+        let keys = LookupKeys(
+            originalTransactionIds: ["101", "102", "103", "104", "105"], transactionIds: ["101", "106"])
+        #expect(Array(keys.inOrder) == ids(["101", "102", "103", "104", "105", "106"]))
+        func records(_ keys: LookupKeys) async throws -> CustomerRecords {
+            try await standIn.client.records(for: keys, bundleId: "com.example.app", environment: .production)
+        }
+        let first = try await records(keys.asking(first: ids(["104", "105"])))
+        #expect(first.transactions.map(\.payload.transactionId) == ["104", "105", "101"])
+        #expect(standIn.requests.first == "GET /production/inApps/v2/history/104")
+        #expect(try await records(keys).subscriptions.map(\.originalTransactionId) == ["104"])
+        await standIn.end()
     }
 
     @Test("without an auto-renewable need no statuses")
@@ -138,7 +185,7 @@ struct CustomerRecordsTests {
             if path.contains("/history/100") {
                 return try Answer.history([transaction("100", type: "Consumable"), transaction("200", bundleId: nil)])
             }
-            if path.contains("subscriptions") { return try Answer.statuses([]) }
+            if path.contains("subscriptions") { return try Answer.statuses(["900"]) }
             return Self.unknown
         }
         let records = try await standIn.records(["100", "200", "300"], environment: .production)
@@ -158,7 +205,7 @@ struct CustomerRecordsTests {
         let ids = (1...500).map { String($0) }
         #expect(await standIn.failure(ids)?.code == .notFound)
         await standIn.end()
-        #expect(standIn.requests.count == 12)
+        #expect(standIn.requests.count == 20)
     }
 
     // T19

@@ -5,7 +5,7 @@ import Testing
 @Suite("Reading the status of an answer")
 struct StatusScannerTests {
     @Test(
-        "The status is the last one at the top, as a number or as its text",
+        "The status is the last number at the top",
         arguments: [
             (#"{"status":0}"#, 0),
             ("\u{20}\r\n\t{ \"status\" : 21007 } \n", 21007),
@@ -15,9 +15,7 @@ struct StatusScannerTests {
             (#"{"a":"\",\"status\":1","status":0,"b":"}"}"#, 0),
             (#"{"status":1,"status":21002}"#, 21002),
             (#"{"status":"x","status":0}"#, 0),
-            (#"{"status":"21005"}"#, 21005),
             (#"{"st\u0061tus":21003}"#, 21003),
-            (#"{"status":"\u0032\u0031"}"#, 21),
             (#"{"":{},"e":[],"n":null,"t":true,"f":false,"x":-1.5e+10,"y":0.1E-2,"status":999999999}"#, 999_999_999),
             (#"{"Status":1,"status ":2," status":3,"statuses":4,"statu":5,"status":6}"#, 6),
             (#"{"é\ud83d\ude00\/\b\f\n\r\t\\":"\u00e9","status":7}"#, 7),
@@ -32,7 +30,7 @@ struct StatusScannerTests {
             "{}", #"{"receipt":{"status":0}}"#, #"{"status":null}"#, #"{"status":true}"#, #"{"status":[0]}"#,
             #"{"status":{"status":0}}"#, #"{"status":""}"#, #"{"status":"0x"}"#, #"{"status":-1}"#, #"{"status":0.0}"#,
             #"{"status":2e4}"#, #"{"status":1234567890}"#, #"{"status":99999999999999999999999}"#, #"{"status":"+1"}"#,
-            #"{"status":0,"status":{}}"#, #"{"status":"٣"}"#,
+            #"{"status":0,"status":{}}"#, #"{"status":"٣"}"#, #"{"status":"21005"}"#, #"{"status":"\u0032\u0031"}"#,
         ])
     func none(text: String) throws {
         #expect(try StatusScanner.scan(Array(text.utf8)).status == nil)

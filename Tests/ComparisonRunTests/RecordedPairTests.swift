@@ -52,6 +52,29 @@ struct RecordedPairTests {
         #expect(outcome.differences.allSatisfy { Set($0.keys).count == 6 })
     }
 
+    @Test("What was not recorded of the Server API is compared with nothing, in either half")
+    func halves() async throws {
+        let pairs = try await Recordings.world.pairs
+        for half in ["history", "statuses", "appAppleId"] {
+            let lines = try pairs.map { pair in
+                var pair = pair
+                switch half {
+                case "history": pair.history = nil
+                case "statuses": pair.statuses = nil
+                default:
+                    pair.history?["appAppleId"] = nil
+                    pair.statuses?["appAppleId"] = nil
+                }
+                return try pair.line
+            }
+            let outcome = try await compare(lines)
+            #expect(
+                unexpected(outcome) == [],
+                "without \(half): \(outcome.differences.filter { $0["class"] as? String == "unexpected" }.prefix(3))")
+            #expect(outcome.ending.compared == Int64(pairs.count))
+        }
+    }
+
     @Test("What was changed by hand is found, named and tied to its receipt; nothing else is")
     func planted() async throws {
         var pairs = try await Recordings.world.pairs
@@ -77,10 +100,10 @@ struct RecordedPairTests {
         change("ownership", plain[3]) { $0["in_app_ownership_type"] = "FAMILY_SHARED" }
         pairs[plain[4]].verifyReceipt["status"] = 21_003
         wanted.insert("\(pairs[plain[4]].id) signature")
-        var history = pairs[plain[5]].history["signedTransactions"] as? [String] ?? []
+        var history = pairs[plain[5]].history?["signedTransactions"] as? [String] ?? []
         let newest = rows(pairs[plain[5]]).last?["transaction_id"] as? String
         history.removeAll { (try? Recordings.payload($0)["transactionId"] as? String) == newest }
-        pairs[plain[5]].history["signedTransactions"] = history
+        pairs[plain[5]].history?["signedTransactions"] = history
         wanted.insert("\(pairs[plain[5]].id) missingTransaction")
 
         let outcome = try await compare(try pairs.map { try $0.line })
@@ -99,8 +122,8 @@ struct RecordedPairTests {
     @Test("Rows that are decoded already are compared and marked")
     func decoded() async throws {
         var pair = try #require(try await Recordings.world.pairs.first)
-        let texts = pair.history["signedTransactions"] as? [String] ?? []
-        pair.history["signedTransactions"] = try texts.map { try Recordings.payload($0) }
+        let texts = pair.history?["signedTransactions"] as? [String] ?? []
+        pair.history?["signedTransactions"] = try texts.map { try Recordings.payload($0) }
         let outcome = try await compare([try pair.line])
         #expect(unexpected(outcome) == [] && outcome.ending.report.unverified == 1 && outcome.ending.compared == 1)
     }
@@ -122,9 +145,9 @@ struct RecordedPairTests {
         let pair = try #require(pairs.first)
         let text = try String(decoding: pair.line.dropLast(), as: UTF8.self)
         var forged = pair
-        let rows = pair.history["signedTransactions"] as? [String] ?? []
+        let rows = pair.history?["signedTransactions"] as? [String] ?? []
         let first = try #require(rows.first)
-        forged.history["signedTransactions"] = [String(first.dropLast(8)) + "AAAAAAAA"]
+        forged.history?["signedTransactions"] = [String(first.dropLast(8)) + "AAAAAAAA"]
         let lines: [(line: String, code: String)] = [
             ("{\"id\":\"a\",\"verifyReceipt\":{\"status\":0,\"receipt\":{}}}", "serverAPI.missing"),
             ("{\"id\":\"b\",\"history\":{\"signedTransactions\":[]}}", "verifyReceipt.missing"),

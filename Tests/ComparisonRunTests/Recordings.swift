@@ -13,15 +13,16 @@ struct Recordings {
     struct Pair: @unchecked Sendable {  // Dictionaries of JSON scalars, arrays and dictionaries, never shared.
         var id: String
         var verifyReceipt: [String: Any]
-        var history: [String: Any]
-        var statuses: [String: Any]
+        /// Nil where it was not recorded.
+        var history: [String: Any]?
+        var statuses: [String: Any]?
 
         var line: [UInt8] {
             get throws {
-                try [UInt8](
-                    JSONSerialization.data(withJSONObject: [
-                        "id": id, "verifyReceipt": verifyReceipt, "history": history, "statuses": statuses,
-                    ])) + [0x0A]
+                var object: [String: Any] = ["id": id, "verifyReceipt": verifyReceipt]
+                object["history"] = history
+                object["statuses"] = statuses
+                return try [UInt8](JSONSerialization.data(withJSONObject: object)) + [0x0A]
             }
         }
     }

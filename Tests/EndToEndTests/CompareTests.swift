@@ -110,6 +110,11 @@ struct CompareTests {
                 "verifyReceipt":"a.b","serverAPI":"c.d"}
 
                 """)
+        #expect(try await run("pair.jsonl", "--to", "-").output == differing.output)
+        // Foundation traps on the folder of a name of one character.
+        #expect(try await run("pair.jsonl", "--to", "d").exit == 0)
+        #expect(
+            try stage.folder.lines("d").count == 1 && !FileManager.default.fileExists(atPath: stage.folder.path("-")))
         #expect(try await run("pair.jsonl", "--fail-on-diff").exit == 1)
         #expect(try await run("broken.jsonl").exit == 1)
         #expect(try await run("nowhere.jsonl").exit == 2)

@@ -100,7 +100,7 @@ struct DoctorTests {
                 """), "\(bad.text)")
         try folder.write("worse.yaml", "sharedSecret: [canary".utf8)
         for (file, reason) in [
-            ("worse.yaml", "worse.yaml: not YAML: line"), ("none.yaml", "none.yaml: cannot be read"),
+            ("worse.yaml", "worse.yaml: not YAML: line"), ("none.yaml", "none.yaml: there is no such file"),
         ] {
             let outcome = try await Binary.run("doctor", "--config", file, in: folder)
             #expect(outcome.exit == 2 && outcome.text.contains("fail  configuration  \(reason)"), "\(outcome.text)")

@@ -94,6 +94,58 @@ struct MigrateTests {
         return Array(rows.map(\.debugDescription).joined(separator: "\n").utf8)
     }
 
+    @Test("a second signal ends a run that waits for input, and a pipe is no destination", .timeLimit(.minutes(1)))
+    func secondSignal() async throws {
+        let folder = try Folder()
+        let script = """
+            mkfifo in results.jsonl
+            sleep 30 > in & writer=$!
+            "$0" migrate - --to out.jsonl < in & tool=$!
+            sleep 1; kill -TERM $tool; sleep 0.3; kill -TERM $tool
+            wait $tool; echo $?; kill $writer
+            "$0" migrate empty.jsonl --to results.jsonl; echo $?
+            """
+        try folder.write("empty.jsonl", "".utf8)
+        let outcome = try await Binary.run(
+            URL(filePath: "/bin/sh"), ["-c", script, Binary.url.path], in: folder)
+        #expect(
+            outcome.text.split(separator: "\n").map(String.init) == ["3", "2"], "\(outcome.text) \(outcome.errors)")
+    }
+
+    @Test("a folder's own result is none of its rows, in the run and in those that go on")
+    func intoItself() async throws {
+        let folder = try Folder()
+        let receipts = try StandIn.world.receipts.prefix(4)
+        for receipt in receipts { try folder.write("\(receipt.id).b64", receipt.base64.utf8) }
+        for destination in ["out.jsonl", "out.sqlite"] {
+            for _ in 0..<2 {
+                let outcome = try await Binary.run(
+                    Binary.url, ["migrate", ".", "--to", destination, "--report", "\(destination).json"], in: folder)
+                #expect(outcome.errors.contains(/rows +4\n/) && outcome.exit == 1, "\(outcome.errors)")
+            }
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder.url.path) where name.hasPrefix("out")
+            {
+                try FileManager.default.removeItem(at: folder.url.appending(path: name))
+            }
+        }
+    }
+
+    @Test("with other certificates than before does not go on, and says what to do")
+    func otherTrust() async throws {
+        let folder = try Folder()
+        let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try StandIn.pki)
+        try StateDirectory(folder.path("state")).write(store)
+        let words = ["migrate", "state/receipts.jsonl", "--to", "out.jsonl"]
+        let first = try await Binary.run(Binary.url, words, in: folder)
+        #expect(first.exit == 1)
+        let same = try await Binary.run(Binary.url, words, in: folder)
+        #expect(same.exit == 1)
+        let other = try await Binary.run(Binary.url, words + ["--roots", "state/roots"], in: folder)
+        #expect(other.exit == 2 && other.errors.contains("are others now. --fresh begins anew"), "\(other.errors)")
+        let fresh = try await Binary.run(Binary.url, words + ["--roots", "state/roots", "--fresh"], in: folder)
+        #expect(fresh.exit == 0, "\(fresh.errors)")
+    }
+
     @Test("with the Server API killed again and again, asks about each customer once and ends as undisturbed")
     func killedWithAPI() async throws {
         var generator = SeededGenerator("migrate --with-api, killed")

@@ -102,6 +102,44 @@ struct ServeTests {
         await store.stop()
     }
 
+    @Test("an address that is taken, or nobody's, is named as it was given")
+    func takenAddress() async throws {
+        let folder = try Folder()
+        let first = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
+        let taken = "127.0.0.1:\(try await first.port())"
+        for command in ["serve", "simulate"] {
+            for (address, reason) in [(taken, "is taken"), ("192.0.2.1:80", "cannot be used: Cannot assign")] {
+                let outcome = try await Binary.run(command, "--listen", address, in: folder)
+                #expect(
+                    outcome.exit == 2 && outcome.errors.contains("listen: \(address) \(reason)"), "\(outcome.errors)")
+            }
+        }
+        first.stop()
+        #expect(await first.end() == 0)
+    }
+
+    @Test("simulate writes its folder before it listens")
+    func simulatedFolder() async throws {
+        let folder = try Folder()
+        let probe = try Running(["simulate", "--listen", "127.0.0.1:0"], in: folder)
+        let port = try await probe.port()
+        probe.stop()
+        _ = await probe.end()
+        let simulator = try Running(
+            ["simulate", "--listen", "127.0.0.1:\(port)", "--state", "state", "--customers", "200"], in: folder)
+        var connection: RawConnection?
+        for _ in 0..<10_000 where connection == nil && simulator.isRunning {
+            connection = try? RawConnection(port: port)
+            if connection == nil { try await Task.sleep(for: .milliseconds(2)) }
+        }
+        #expect(connection != nil)
+        for name in ["world.json", "receipts.jsonl", "hostile.jsonl", "receipt-bridge.yaml"] {
+            #expect(FileManager.default.fileExists(atPath: folder.path("state/\(name)")), "\(name)")
+        }
+        simulator.stop()
+        _ = await simulator.end()
+    }
+
     @Test("serve needs no configuration, and takes one from the environment")
     func unconfigured() async throws {
         let folder = try Folder()
@@ -132,7 +170,7 @@ struct ServeTests {
         let taken = try await store.start()
         try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: taken)
         let port = try await Binary.run("serve", "--listen", "127.0.0.1:\(taken)", in: folder)
-        #expect(port.exit == 2 && port.errors.contains("receipt-bridge: stopped: "))
+        #expect(port.exit == 2 && port.errors.contains("listen: 127.0.0.1:\(taken) is taken"))
         let apple = try await Binary.run("serve", "--roots", "roots", "--listen", "127.0.0.1:0", in: folder)
         #expect(apple.exit == 2 && apple.errors.contains("trust.roots"))
         let open = try await Binary.run(

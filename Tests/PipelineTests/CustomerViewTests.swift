@@ -1,4 +1,5 @@
 import Pipeline
+import Rendering
 import Simulator
 import StoreTypes
 import TestSupport
@@ -124,6 +125,57 @@ struct CustomerViewTests {
             let told = try #require(try await ask(expecting: "api"))
             views.store.faults.add(SimulatedFault(.status(503), endpoint: "serverAPI"))
             #expect(try await ask(expecting: "receipt") == told)
+        }
+    }
+
+    @Test("becomes an answer of verifyReceipt with the status and the lists that such an answer has")
+    func converted() async throws {
+        try await CustomerViews.looking(customers: 120) { views in
+            let converter = DocumentConverter(tables: .bundled)
+            for receipt in views.store.receipts {
+                let view = try await views.ask(receipt: receipt.base64)
+                let answer = try JSONValue(reading: try converter.snakeCase(view.bytes))
+                let renews = receipt.customer.transactions.contains(where: \.isAutoRenewable)
+                if receipt.plan.version != nil {
+                    let status = view["subscriptions"]?.elements?.first {
+                        $0["originalTransactionId"]?.text == view["receipt"]?["originalTransactionId"]?.text
+                    }?["status"]?.integer
+                    let expected: Int64 = status.map { [1, 4].contains($0) ? 0 : 21_006 } ?? 0
+                    #expect(answer["status"]?.integer == expected, "\(receipt.id)")
+                    #expect((answer["latest_receipt_info"] != nil) == (status != nil && expected == 0), "\(receipt.id)")
+                } else {
+                    #expect(answer["status"]?.integer == 0)
+                    #expect((answer["latest_receipt_info"] != nil) == renews, "\(receipt.id)")
+                    #expect((answer["pending_renewal_info"] != nil) == renews, "\(receipt.id)")
+                }
+            }
+        }
+    }
+
+    @Test("keeps the refunds of iOS 6 receipts, too")
+    func refundOfTransactionReceipt() async throws {
+        try await CustomerViews.looking(
+            customers: 240,
+            {
+                $1.cacheSeconds = 0; $1.staleSubscription = .answer
+            }
+        ) { views in
+            let receipts = views.store.receipts.filter { receipt in
+                receipt.plan.version != nil
+                    && receipt.transactions.contains { $0.revocation != nil && $0.product.kind != .consumable }
+            }
+            try #require(!receipts.isEmpty)
+            for receipt in receipts {
+                views.store.faults.removeAll()
+                let told = try #require(receipt.transactions.first { $0.revocation != nil }?.revocation)
+                #expect(try await views.ask(receipt: receipt.base64)["source"]?.text == "api")
+                views.store.faults.add(SimulatedFault(.status(503), endpoint: "serverAPI"))
+                let view = try await views.ask(receipt: receipt.base64)
+                #expect(view["source"]?.text == "receipt")
+                for row in [view["receipt"], view["transactions"]?.elements?.first] {
+                    #expect(row?["revocationDate"]?.integer == told.date.milliseconds, "\(receipt.id)")
+                }
+            }
         }
     }
 }

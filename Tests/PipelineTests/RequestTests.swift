@@ -25,6 +25,30 @@ struct RequestTests {
         #expect(try forwarded(body) == body)
     }
 
+    @Test(
+        "is read from a form, or what was escaped like one, by the tolerant profile alone",
+        arguments: [
+            "receipt-data=TUlJ%2F%2B%3D%3D&password=a%20%26+b&exclude-old-transactions=true&zeal=1",
+            "%7B%22receipt-data%22%3A%22TUlJ%2F%2B%3D%3D%22%2C%22password%22%3A%22a%20%26%20b%22%2C"
+                + "%22exclude-old-transactions%22%3Atrue%7D",
+        ])
+    func form(body: String) throws {
+        let request = try request(body, .tolerant)
+        #expect(request.receiptText.reveal() == Array("TUlJ/+==".utf8))
+        #expect(request.password == .text(SharedSecret("a & b")) && request.excludesOldTransactions)
+        // Apple gets JSON.
+        let sent = try VerifyReceiptRequest(body: request.forwardedBody(password: nil))
+        #expect(sent.receiptText.reveal() == Array("TUlJ/+==".utf8) && sent.password == request.password)
+        #expect(throws: VerifyReceiptRequest.Failure.notJSON) { try self.request(body) }
+    }
+
+    @Test(
+        "is no form where it holds no receipt, or is cut off in an escape",
+        arguments: ["a=b", "receipt-data", "%7B%2", "receipt-data=%zz", "&&==&", "%7Breceipt-data=1"])
+    func noForm(body: String) {
+        #expect(throws: VerifyReceiptRequest.Failure.notJSON) { try self.request(body, .tolerant) }
+    }
+
     // T14
     @Test("is written anew, each key once with its last value, where two readers could differ")
     func repeated() throws {

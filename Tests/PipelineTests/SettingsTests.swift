@@ -167,8 +167,9 @@ struct SettingsTests {
         for expected in [
             "listn: unknown key", "listen: 8080 is not HOST:PORT", "operations.port: unknown key",
             "store: PostgreSQL is not built yet; use sqlite:PATH", "profile: lenient is none of apple, tolerant",
-            "unknownApps: maybe is none of pass, refuse", "deadlineSeconds: expected 1 to 30",
-            "lastGood.days: expected 0 to 365", "lastGood.megabytes: expected 1 to 1000000",
+            "unknownApps: maybe is none of pass, refuse", "deadlineSeconds: 31 is not in the range 1 to 30",
+            "lastGood.days: 366 is not in the range 0 to 365",
+            "lastGood.megabytes: 0 is not in the range 1 to 1000000",
             "lastGood.hours: unknown key", "trust.roots: cannot read nowhere.cer",
             "trust.leaves: unknown key", "upstream.verifyReceipt.staging: unknown key",
             "upstream.apple: unknown key", "sharedSecret: expected keys and values",
@@ -256,7 +257,7 @@ struct SettingsTests {
         let error = #expect(throws: SettingsError.self) {
             try SettingsEnvironment.settings(file: URL(filePath: "/nowhere/bridge.yaml"), environment: [:])
         }
-        #expect(error?.findings == ["bridge.yaml: cannot be read"])
+        #expect(error?.findings == ["/nowhere/bridge.yaml: there is no such file"])
     }
 
     @Test("takes secrets from files and the environment that hold something")

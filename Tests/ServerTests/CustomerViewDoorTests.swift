@@ -31,7 +31,7 @@ struct CustomerViewDoorTests {
     private func code(_ answer: RawConnection.Answer) throws -> String {
         #expect(answer.header("Content-Type") == "application/problem+json")
         let problem = try JSONValue(reading: answer.body)
-        #expect(problem["status"]?.integer == Int64(answer.status) && problem["title"]?.text != nil)
+        #expect(problem["status"]?.integer == Int64(answer.status) && problem["title"]?.text?.isEmpty == false)
         return "\(answer.status) \(problem["code"]?.text ?? "-")"
     }
 

@@ -104,11 +104,15 @@ struct DescriptionTests {
         }
     }
 
-    @Test("is nowhere on the public listener, or behind a token")
+    @Test("is on both listeners, for everybody")
     func doors() async throws {
-        try await Proxy.serving { proxy in
-            let inPublic = try await proxy.get("/openapi.json", from: proxy.port)
-            #expect(inPublic?.status == 404)
+        try await Proxy.serving { settings, _ in
+            settings.tokens = [Redacted("token")]
+        } _: { proxy in
+            for port in [proxy.port, proxy.operationsPort] {
+                let answer = try await proxy.get("/openapi.json", from: port, ["X-Forwarded-For: 203.0.113.7"])
+                #expect(answer?.status == 200 && answer?.text.contains(#""openapi""#) == true)
+            }
         }
     }
 }

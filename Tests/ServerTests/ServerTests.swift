@@ -332,6 +332,38 @@ struct ServerTests {
     }
 
     // T20
+    @Test("refuses a request that names two hosts, for they name endpoints, and closes")
+    func twoHosts() async throws {
+        try await Proxy.serving { proxy in
+            for hosts in ["Host: buy.example\r\nHost: sandbox.example", "Host: a\r\nhost: a"] {
+                let connection = try proxy.connect()
+                try await connection.send(
+                    "POST /verifyReceipt HTTP/1.1\r\n\(hosts)\r\nContent-Length: 2\r\n\r\n{}")
+                let answer = try #require(try await connection.answer())
+                #expect(answer.status == 400 && answer.text.contains(#""code":"severalHosts""#), "\(answer.text)")
+                #expect(try await connection.isAtEnd())
+            }
+            #expect(try status(try await proxy.send(post("/verifyReceipt", try proxy.question()))) == 0)
+        }
+    }
+
+    // T21
+    @Test("gives who closes its sending side while Apple is asked no other verdict than Apple's: 21005")
+    func halfClosed() async throws {
+        try await Proxy.serving { _, app in
+            app.answer = [.apple, .receipt]
+        } _: { proxy in
+            proxy.store.faults.add(SimulatedFault(.delay, milliseconds: 500))
+            let connection = try proxy.connect()
+            try await connection.send(post("/verifyReceipt", try proxy.question()))
+            try await Task.sleep(for: .milliseconds(100))
+            connection.leaveOffSending()
+            let answer = try #require(try await connection.answer())
+            #expect(answer.text == #"{"status":21005,"is_retryable":true}"#)
+        }
+    }
+
+    // T20
     @Test("says 100 to who waits for it, and 413 at once to who announces too much")
     func expectContinue() async throws {
         try await Proxy.serving { proxy in
@@ -348,6 +380,11 @@ struct ServerTests {
             }
             try await connection.send(head(3_145_729))
             try await expectTooLarge(connection)
+            let endless = try proxy.connect()
+            try await endless.send(
+                "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
+                    + "Content-Length: 18446744073709551615\r\n\r\n")
+            try await expectTooLarge(endless)
             // Behind a request that still waits for its answer, both wait for their turn.
             for length in [body.count, 3_145_729] {
                 proxy.store.faults.add(SimulatedFault(.delay, times: 1, milliseconds: 150))

@@ -1,3 +1,4 @@
+import AppStore
 import Pipeline
 import Simulator
 import StoreTypes
@@ -35,6 +36,33 @@ struct ServingStateTests {
             let (status, body) = try await report(proxy)
             #expect(status == 200 && body["status"]?.text == "ok")
             #expect(body["warnings"]?.elements?.compactMap { $0["code"]?.text } == ["storeNotOpen"])
+        }
+    }
+
+    @Test("warns of a private key that signs nothing, at the start too, and answers all the same")
+    func junkKey() async throws {
+        try await Proxy.serving { _, app in
+            app.serverAPI = ServerAPIAccount(
+                issuerId: "issuer", keyId: "SIMKEY0001", bundleId: "com.example.app",
+                privateKey: .text(Redacted("no key at all")))
+        } _: { proxy in
+            let (status, body) = try await report(proxy)
+            #expect(status == 200)
+            #expect(body["warnings"]?.elements?.compactMap { $0["code"]?.text } == ["keyUnusable"])
+            #expect(proxy.log.all.filter { $0.contains("signs nothing") && $0.contains("SIMKEY0001") }.count == 1)
+            #expect(!proxy.log.all.contains { $0.contains("no key at all") })
+        }
+    }
+
+    @Test("HEAD is answered as GET, without the body")
+    func head() async throws {
+        try await Proxy.serving { proxy in
+            for path in ["/healthz", "/readyz", "/openapi.json"] {
+                let connection = try proxy.connect()
+                try await connection.send("HEAD \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+                let answer = String(decoding: try await connection.remainder(), as: UTF8.self)
+                #expect(answer.hasPrefix("HTTP/1.1 200 OK\r\n") && answer.hasSuffix("\r\n\r\n"), "\(answer.prefix(40))")
+            }
         }
     }
 

@@ -13,8 +13,10 @@ struct CustomerKey: Hashable, Sendable {
 /// One customer's records, from the first call to the last: which environment knows the customer, the whole history,
 /// where the subscriptions stand.
 struct CustomerLookup {
-    /// Of a receipt with hundreds of ids only so many are asked for: one brings the whole history of its customer.
-    static let maximumIdentifiers = 3
+    /// Of a receipt with hundreds of ids only so many are asked about while the App Store knows none of them.
+    static let maximumIdentifiers = 5
+    /// And so many where a history was found: one is the whole history of its customer.
+    private static let maximumBesideHistory = 3
 
     let client: ServerAPIClient
     let allowance: CallAllowance
@@ -53,17 +55,21 @@ struct CustomerLookup {
         of identifiers: [TransactionIdentifier], asking environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> CustomerRecords? {
         var found = FoundHistory()
-        var known: TransactionIdentifier?
-        for identifier in identifiers where !found.mentions(identifier) {
+        var known: [TransactionIdentifier] = []
+        var hasHistory = false
+        for (number, identifier) in identifiers.enumerated() where !found.mentions(identifier) {
+            if hasHistory, number >= Self.maximumBesideHistory { break }
             guard let history = try await history(of: identifier, environment) else {
                 found.anomalies.append(.requestedIdMissing(identifier))
                 continue
             }
-            known = known ?? identifier
+            known.append(identifier)
+            // A transaction that is known by itself tells of no other.
+            hasHistory = hasHistory || history.revision != nil
             found.add(history)
             if !found.mentions(identifier) { found.anomalies.append(.requestedIdMissing(identifier)) }
         }
-        guard let known else { return nil }
+        guard !known.isEmpty else { return nil }
         guard !found.transactions.isEmpty else {
             throw ServerAPIError(.emptyHistory, at: "history", "a history without the transaction that was asked for")
         }
@@ -122,12 +128,31 @@ struct CustomerLookup {
         }
     }
 
-    /// Asked only for histories with an auto-renewable: all others have none.
+    /// Asked only for histories with an auto-renewable, all others have none; and of a second history only where the first
+    /// one's customer is not its own.
     private func subscriptions(
-        of identifier: TransactionIdentifier, _ found: inout FoundHistory, _ environment: AppStoreEnvironment
+        of identifiers: [TransactionIdentifier], _ found: inout FoundHistory, _ environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> [SubscriptionRecord] {
-        let expected = found.subscriptionIdentifiers
-        guard !expected.isEmpty else { return [] }
+        var missing = found.subscriptionIdentifiers
+        guard !missing.isEmpty else { return [] }
+        var records: [SubscriptionRecord] = []
+        for identifier in identifiers where !missing.isEmpty {
+            for record in try await subscriptions(of: identifier, environment)
+            where !records.contains(where: { $0.originalTransactionId == record.originalTransactionId }) {
+                records.append(record)
+                missing.remove(record.originalTransactionId)
+            }
+        }
+        guard !records.isEmpty else {
+            throw ServerAPIError(.statusesMissing, at: "statuses", "none, though the history has subscriptions")
+        }
+        for identifier in missing.sorted() { found.anomalies.append(.subscriptionWithoutStatus(identifier)) }
+        return records
+    }
+
+    private func subscriptions(
+        of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
+    ) async throws(ServerAPIError) -> [SubscriptionRecord] {
         let answer: JSONObject
         do throws(ServerAPIError) {
             answer = try await client.answer(.statuses(identifier), environment, allowance)
@@ -150,10 +175,6 @@ struct CustomerLookup {
                 SubscriptionRecord(
                     subscriptionGroupIdentifier: item.group, originalTransactionId: identifier, status: status,
                     transaction: transaction, renewal: renewal))
-        }
-        let told = Set(records.map(\.originalTransactionId))
-        for identifier in expected.subtracting(told).sorted() {
-            found.anomalies.append(.subscriptionWithoutStatus(identifier))
         }
         return records
     }

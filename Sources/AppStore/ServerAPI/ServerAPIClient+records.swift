@@ -7,7 +7,7 @@ extension ServerAPIClient {
     /// waits longer than its own time.
     ///
     /// - Parameters:
-    ///   - keys: of an authenticated receipt; the ids that a whole subscription shares are tried first.
+    ///   - keys: of an authenticated receipt, asked about in their order.
     ///   - bundleId: the receipt's; must be the account's.
     ///   - environment: where the receipt says it belongs; nil asks production, then the sandbox.
     ///   - known: what was told before: only what changed since is asked for, and added to it.
@@ -21,11 +21,7 @@ extension ServerAPIClient {
         guard bundleId == self.bundleId else {
             throw ServerAPIError(.wrongBundleId, at: "account", "the account is another app's")
         }
-        let originals = keys.originalTransactionIds.prefix(CustomerLookup.maximumIdentifiers)
-        let others = keys.transactionIds.lazy.filter { !originals.contains($0) }
-        let identifiers = Array(
-            (originals + others.prefix(CustomerLookup.maximumIdentifiers))
-                .prefix(CustomerLookup.maximumIdentifiers))
+        let identifiers = Array(keys.inOrder.prefix(CustomerLookup.maximumIdentifiers))
         guard !identifiers.isEmpty else {
             throw ServerAPIError(.noKeys, at: "receipt", "there is no transaction to look up")
         }

@@ -89,6 +89,9 @@ package struct Migration {
                 "\(options.destination) exists, and is not this migration's: there is no \(options.progressPath), or it is empty"
             )
         }
+        guard Files.isRegularOrMissing(options.destination) else {
+            throw .notPossible("\(options.destination) is no file that could be written again")
+        }
         (ledger, source, progress) = try running {
             let ledger = try MigrationLedger(path: options.progressPath)
             if options.isFresh {
@@ -102,10 +105,12 @@ package struct Migration {
                         "\(differences.joined(separator: "; ")). --fresh begins anew")
                 }
                 let source = try Sources.open(
-                    options.source, options: options.lasting.source, at: progress.checkpoint.source)
+                    options.source, options: options.lasting.source, limits: options.sourceLimits,
+                    at: progress.checkpoint.source)
                 return (ledger, source, progress)
             }
-            let source = try Sources.open(options.source, options: options.lasting.source, at: nil)
+            let source = try Sources.open(
+                options.source, options: options.lasting.source, limits: options.sourceLimits, at: nil)
             return (ledger, source, MigrationProgress(options: options.lasting, identity: source.identity))
         }
         earlierCalls = progress.history.calls

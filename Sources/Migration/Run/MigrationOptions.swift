@@ -9,6 +9,8 @@ package struct MigrationOptions: Sendable {
         package var withAPI = false
         /// Whether receipts that are not authentic are looked up too, and marked.
         package var allowUnverified = false
+        /// What tells trusted certificates from others; nil where nobody says.
+        package var trust: String?
 
         package init() {}
     }
@@ -51,6 +53,13 @@ package struct MigrationOptions: Sendable {
 
     /// Beside the destination.
     package var progressPath: String { destination + ".progress" }
+
+    /// Without what the run itself writes.
+    var sourceLimits: SourceLimits {
+        var limits = SourceLimits()
+        limits.leftOut = Files.companions(of: destination) + Files.companions(of: progressPath) + reports
+        return limits
+    }
 }
 
 extension MigrationOptions.Lasting {
@@ -67,6 +76,10 @@ extension MigrationOptions.Lasting {
             ("--with-api", "\(earlier.withAPI)", "\(withAPI)"),
             ("--allow-unverified", "\(earlier.allowUnverified)", "\(allowUnverified)"),
         ]
-        return pairs.filter { $0.before != $0.now }.map { "\($0.name) was \($0.before) and is \($0.now) now" }
+        let sentences = pairs.filter { $0.before != $0.now }.map {
+            "\($0.name) was \($0.before) and is \($0.now) now"
+        }
+        guard let before = earlier.trust, let now = trust, before != now else { return sentences }
+        return sentences + ["the certificates of --roots, trust.roots or trust.intermediates are others now"]
     }
 }

@@ -26,7 +26,8 @@ enum NotificationBody {
                 self = .version2(text)
                 return
             }
-            if let type = try object.text("notification_type") {
+            // Apple's have thirty; this one is not signed, and goes into the log.
+            if let type = try object.text("notification_type"), type.utf8.count <= 128 {
                 self = .version1(try NotificationBodyV1(object, type: type))
                 return
             }

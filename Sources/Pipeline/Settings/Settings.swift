@@ -92,6 +92,8 @@ package struct Settings: Sendable {
     package var intermediates: [[UInt8]] = []
     package var verifyReceipt = VerifyReceiptURLs()
     package var serverAPI = ServerAPIURLs()
+    /// Whether the configuration says where the App Store Server API is.
+    package var namesServerAPI = false
     /// Proxy for upstream requests; nil leaves it to HTTPS_PROXY.
     package var upstreamProxy: String?
     /// Stands in for the secret of every configured app that has none of its own.

@@ -73,10 +73,14 @@ enum SettingsApp {
     private static func account(of app: SettingsNode, for bundleId: BundleIdentifier) -> ServerAPIAccount? {
         guard let node = app.child("serverAPI") else { return nil }
         defer { node.finish() }
-        guard let issuerId = node.text("issuerId"), let keyId = node.text("keyId"),
-            let privateKey = node.privateKey("privateKey")
-        else {
-            app.note("serverAPI", "expected issuerId, keyId and privateKey")
+        let (issuerId, keyId) = (node.text("issuerId"), node.text("keyId"))
+        let hasKey = node.has("privateKey")
+        let privateKey = node.privateKey("privateKey")
+        guard let issuerId, let keyId, let privateKey else {
+            // A key that cannot be read is named already.
+            if issuerId == nil || keyId == nil || !hasKey {
+                app.note("serverAPI", "expected issuerId, keyId and privateKey")
+            }
             return nil
         }
         return ServerAPIAccount(

@@ -17,9 +17,14 @@ package enum SettingsFile {
     package static func read(_ url: URL, environment: [String: String]) throws(SettingsError) -> Settings {
         guard let data = try? Data(contentsOf: url), data.count <= maximumSize,
             let text = String(data: data, encoding: .utf8)
-        else { throw SettingsError(["\(url.lastPathComponent): cannot be read"], isUnreadable: true) }
+        else { throw SettingsError(["\(url.relativePath): \(unreadable(url))"], isUnreadable: true) }
         return try parse(
             text, name: url.lastPathComponent, folder: url.deletingLastPathComponent(), environment: environment)
+    }
+
+    private static func unreadable(_ url: URL) -> String {
+        FileManager.default.fileExists(atPath: url.path)
+            ? "cannot be read as UTF-8 text of at most \(maximumSize) bytes" : "there is no such file"
     }
 
     /// - Parameter text: nil where there is no file.
@@ -62,10 +67,7 @@ package enum SettingsFile {
                 settings.operationsListen = address
                 settings.operationsListenIsExplicit = true
             }
-            if let seconds = operations.number("drainSeconds") {
-                settings.drainTime = .seconds(seconds)
-                if !(0...300).contains(seconds) { operations.note("drainSeconds", "expected 0 to 300") }
-            }
+            if let seconds = operations.number("drainSeconds", in: 0...300) { settings.drainTime = .seconds(seconds) }
             operations.finish()
         }
         readStore(root, hasFile: hasFile, into: &settings)
@@ -134,6 +136,7 @@ package enum SettingsFile {
         if let urls = upstream.child("serverAPI") {
             if let url = urls.text("production") { settings.serverAPI.production = url }
             if let url = urls.text("sandbox") { settings.serverAPI.sandbox = url }
+            settings.namesServerAPI = true
             urls.finish()
         }
         upstream.finish()

@@ -63,6 +63,13 @@ final class SettingsNode {
         return node
     }
 
+    /// Whether the file or the environment says anything of a key.
+    func has(_ key: String) -> Bool {
+        if let node = mapping[Node(key)], node.null == nil { return true }
+        guard let name = variable(key) else { return false }
+        return file.variable(name) != nil || file.hasVariable(below: name)
+    }
+
     /// Whether the file has keys and values there.
     func isObject(_ key: String) -> Bool { overriding(key) == nil && mapping[Node(key)]?.mapping != nil }
 

@@ -10,7 +10,7 @@ package enum SettingsRules {
             ("upstream.verifyReceipt.production", settings.verifyReceipt.production),
             ("upstream.verifyReceipt.sandbox", settings.verifyReceipt.sandbox),
         ]
-        if settings.apps.contains(where: { $0.serverAPI != nil }) {
+        if settings.namesServerAPI || settings.apps.contains(where: { $0.serverAPI != nil }) {
             upstreams += [
                 ("upstream.serverAPI.production", settings.serverAPI.production),
                 ("upstream.serverAPI.sandbox", settings.serverAPI.sandbox),

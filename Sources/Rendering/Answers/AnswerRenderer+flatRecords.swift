@@ -1,6 +1,6 @@
-import AppStore
+package import AppStore
 import Purchases
-import ReceiptDecoding
+package import ReceiptDecoding
 import StoreTypes
 
 extension AnswerRenderer {
@@ -60,6 +60,16 @@ extension AnswerRenderer {
 }
 
 extension TransactionReceipt {
+    /// Whether the history knows the receipt's subscription and the statuses do not tell where it stands: then there is no
+    /// iOS 6 answer, whose status says just that.
+    package func lacksStatus(in records: CustomerRecords) -> Bool {
+        guard let original = own(in: records)?.originalTransactionId ?? originalTransactionId else { return false }
+        return !records.subscriptions.contains { $0.originalTransactionId == original }
+            && records.transactions.contains {
+                $0.payload.isAutoRenewable && $0.payload.originalTransactionId == original
+            }
+    }
+
     /// The receipt's own transaction: by its id, else by its web order line item.
     fileprivate func own(in records: CustomerRecords) -> TransactionPayload? {
         let transactions = records.transactions.lazy.map(\.payload)

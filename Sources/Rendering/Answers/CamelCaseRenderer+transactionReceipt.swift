@@ -1,4 +1,5 @@
 import ReceiptDecoding
+import StoreTypes
 
 extension CamelCaseRenderer {
     /// All lines of `purchase-info` in the order of the receipt, then what stands outside it.
@@ -15,6 +16,7 @@ extension CamelCaseRenderer {
                 writer.value(entry.value)
             }
         }
+        writeRevocation(of: receipt, into: &writer)
         let unsigned: [(PurchaseInfoField, String?)] = [
             (.pod, receipt.pod), (.signingStatus, receipt.signingStatus),
             (.claimedEnvironment, receipt.claimedEnvironment),
@@ -35,11 +37,20 @@ extension CamelCaseRenderer {
             writer.key(row.field.rawValue)
             writer.camelCase(text, kind: row.field.kind)
         }
+        writeRevocation(of: receipt, into: &writer)
         if receipt.isAutoRenewable {
             writer.key("type")
             writer.camelCase(.productType(.autoRenewable))
         }
         writer.endObject()
+    }
+
+    /// A refund that became known since; the receipt's own stands among its lines.
+    private func writeRevocation(of receipt: TransactionReceipt, into writer: inout JSONWriter) {
+        let field = PurchaseInfoField.revocationDate
+        guard let date = receipt.revocationDate, receipt["cancellation-date-ms"] == nil else { return }
+        writer.key(field.rawValue)
+        writer.camelCase(String(date.milliseconds), kind: field.kind)
     }
 
     private static func camelCase(_ key: String) -> String {

@@ -1,4 +1,5 @@
 import AppStore
+import StoreTypes
 
 /// A camelCase document, its parts read on demand.
 struct CamelDocument {
@@ -10,15 +11,26 @@ struct CamelDocument {
 
     /// The receipt's own properties.
     func receipt() throws(ConversionError) -> CamelRecord? {
-        guard let node = root["receipt"] else { return nil }
+        guard let node = root["receipt"]?.present else { return nil }
         guard var members = node.members else { throw error("receipt", "an object") }
         if let type = members["receiptType"] { members["receiptType"] = .text(Self.receiptType(type)) }
         return CamelRecord(members: members, place: "receipt")
     }
 
-    /// Whether it is a customer's history without a receipt, as the App Store Server API gives it.
+    /// Whether its transactions are a customer's history: without a receipt, as the App Store Server API gives it, or beside
+    /// one, as the view of `/v1/receipts` does.
     func isHistory() throws(ConversionError) -> Bool {
-        root["receipt"] == nil && root[DocumentKey.latestTransactions] == nil && root[DocumentKey.transactions] != nil
+        (root["receipt"]?.present == nil || root["subscriptions"] != nil)
+            && root[DocumentKey.latestTransactions] == nil && root[DocumentKey.transactions] != nil
+    }
+
+    /// Where the view says that a subscription stands: 1 active, 2 expired, 3 in billing retry, 4 in grace, 5 revoked; nil
+    /// where it says nothing of it.
+    func subscriptionStatus(of originalTransactionId: String?) throws(ConversionError) -> Int64? {
+        let subscription = try records("subscriptions")?.first {
+            $0["originalTransactionId"]?.asText == originalTransactionId && originalTransactionId != nil
+        }
+        return subscription?["status"]?.asText.flatMap { Int64($0) }
     }
 
     /// What a history says of the receipt that it stands for.
@@ -30,6 +42,8 @@ struct CamelDocument {
                 .compactMap { $0.members?["bundleId"]?.present }.first
         }
         members["receiptType"] = root["environment"].map { .text(Self.receiptType($0)) }
+        // In the sandbox an app has no number.
+        if root["environment"]?.asText == AppStoreEnvironment.sandbox.rawValue { members["appAppleId"] = .text("0") }
         return CamelRecord(members: members, place: "")
     }
 

@@ -5,7 +5,11 @@ extension DocumentConverter {
     ///
     /// App Receipts and iOS 6 answers are told apart by `receipt`. Values are read leniently, see ``WireObject``.
     package func camelCase(_ answer: [UInt8]) throws(ConversionError) -> [UInt8] {
-        let keys = tables.answer.rows.filter { $0.field != .environment }.map(\.wire)
+        // Others stand in notifications of version 1, too.
+        let telling: Set<AnswerField> = [
+            .status, .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo,
+        ]
+        let keys = tables.answer.rows.filter { telling.contains($0.field) }.map(\.wire)
         let answer = WireObject(members: try read(answer, expecting: keys), place: "")
         let receipt = try answer.object("receipt")
         var writer = JSONWriter(reserving: 4_096)

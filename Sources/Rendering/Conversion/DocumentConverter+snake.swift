@@ -33,7 +33,7 @@ extension DocumentConverter {
     /// Of an App Receipt.
     private func write(_ document: CamelDocument, into writer: inout JSONWriter) throws(ConversionError) {
         let isHistory = try document.isHistory()
-        let receipt = isHistory ? document.receiptOfHistory : try document.receipt()
+        let receipt = try document.receipt() ?? (isHistory ? document.receiptOfHistory : nil)
         let transactions = try document.transactions(DocumentKey.transactions) ?? []
         let latest =
             isHistory ? Self.latest(of: transactions) : try document.transactions(DocumentKey.latestTransactions)
@@ -54,6 +54,8 @@ extension DocumentConverter {
                 try write(latest, tables.transaction, into: &writer)
             case .pendingRenewalInfo:
                 guard let renewals = try document.renewals() else { continue }
+                // A customer without a subscription has none; an answer may say so.
+                if isHistory, renewals.isEmpty, latest == nil { continue }
                 writer.member(column.key.beginning)
                 writer.beginArray()
                 for renewal in renewals {
@@ -106,9 +108,17 @@ extension DocumentConverter {
     private func writeFlat(
         _ document: CamelDocument, _ receipt: CamelRecord, into writer: inout JSONWriter
     ) throws(ConversionError) {
-        let status = try document.root.value(AnswerField.status) ?? .number(0)
+        let original = receipt["originalTransactionId"]?.asText
+        let standing = try document.subscriptionStatus(of: original)
+        let expired = Int64(VerifyReceiptStatus.subscriptionExpired.rawValue)
+        let status =
+            try document.root.value(AnswerField.status)
+            ?? .number(standing.map { [1, 4].contains($0) ? 0 : expired } ?? 0)
         let isExpired = status == .number(Int64(VerifyReceiptStatus.subscriptionExpired.rawValue))
-        let latest = try document.transactions(DocumentKey.latestTransactions)?.last
+        var latest = try document.transactions(DocumentKey.latestTransactions)?.last
+        if latest == nil, standing != nil {
+            latest = Self.newest(of: original, in: try document.transactions(DocumentKey.transactions) ?? [])
+        }
         let renewal = try document.renewals()?.first
         for column in tables.answer.columns {
             switch column.field {
@@ -134,6 +144,14 @@ extension DocumentConverter {
                 continue
             }
         }
+    }
+
+    /// The last period of a subscription.
+    private static func newest(
+        of originalTransactionId: String?, in history: [CamelTransaction]
+    ) -> CamelTransaction? {
+        history.filter { $0.payload.isAutoRenewable && $0.payload.originalTransactionId == originalTransactionId }
+            .max { ($0.payload.purchaseDate?.milliseconds ?? 0) < ($1.payload.purchaseDate?.milliseconds ?? 0) }
     }
 
     /// `latest_receipt_info` of a history: what stays in receipts, oldest first, the newest 100; nil where nothing in

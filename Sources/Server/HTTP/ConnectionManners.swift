@@ -31,7 +31,7 @@ final class ConnectionManners: ChannelDuplexHandler {
     private var owed: [Owed] = []
     private var answerCloses = false
     /// A request that is refused here as soon as all before it are answered; the rest of the connection is nobody's.
-    private var refused: HTTPVersion?
+    private var refused: (version: HTTPVersion, problem: Problem)?
 
     init(maximumBodyBytes: Int, presence: ClientPresence, clock: RequestClock) {
         self.maximumBodyBytes = maximumBodyBytes
@@ -53,9 +53,9 @@ final class ConnectionManners: ChannelDuplexHandler {
         case .head(let head):
             clock.headArrived()
             let expectsContinue = head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
-            if expectsContinue, announcedLength(of: head) > maximumBodyBytes {
-                refused = head.version
-                if owed.isEmpty { refuse(head.version, context: context) }
+            if let problem = problem(of: head, expectsContinue) {
+                refused = (head.version, problem)
+                if owed.isEmpty { refuse(head.version, problem, context: context) }
                 return
             }
             owed.append(
@@ -75,19 +75,28 @@ final class ConnectionManners: ChannelDuplexHandler {
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
     }
 
-    private func announcedLength(of head: HTTPRequestHead) -> Int {
-        head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+    private func problem(of head: HTTPRequestHead, _ expectsContinue: Bool) -> Problem? {
+        // Two readers could read differently which endpoint is meant (RFC 9112, 3.2).
+        if head.headers["host"].count > 1 {
+            return Problem(status: 400, code: "severalHosts", detail: "a request names one host")
+        }
+        return expectsContinue && announcedLength(of: head) > maximumBodyBytes ? .bodyTooLarge : nil
     }
 
-    private func refuse(_ version: HTTPVersion, context: ChannelHandlerContext) {
-        let problem = Problem.bodyTooLarge.json
+    private func announcedLength(of head: HTTPRequestHead) -> Int {
+        // The decoder let pass digits alone, and more than are ever sent.
+        head.headers.first(name: "content-length").map { Int($0) ?? .max } ?? 0
+    }
+
+    private func refuse(_ version: HTTPVersion, _ problem: Problem, context: ChannelHandlerContext) {
+        let body = problem.json
         let headers: HTTPHeaders = [
-            "content-type": Problem.contentType, "content-length": "\(problem.count)", "connection": "close",
+            "content-type": Problem.contentType, "content-length": "\(body.count)", "connection": "close",
         ]
+        let status = HTTPResponseStatus(statusCode: problem.status)
         context.write(
-            wrapOutboundOut(.head(HTTPResponseHead(version: version, status: .payloadTooLarge, headers: headers))),
-            promise: nil)
-        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: problem)))), promise: nil)
+            wrapOutboundOut(.head(HTTPResponseHead(version: version, status: status, headers: headers))), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil)
         close(behind: nil, context: context)
         context.flush()
     }
@@ -111,7 +120,7 @@ final class ConnectionManners: ChannelDuplexHandler {
                 close(behind: trailers, promise: promise, context: context)
             } else {
                 context.write(data, promise: promise)
-                if let refused, owed.isEmpty { refuse(refused, context: context) }
+                if let refused, owed.isEmpty { refuse(refused.version, refused.problem, context: context) }
                 sendContinue(context: context)
             }
         }

@@ -13,20 +13,29 @@ struct Problem: Sendable, Encodable {
     let code: String
     let detail: String
 
+    private static let titles: [Int: String] = Dictionary(
+        uniqueKeysWithValues: [
+            HTTPResponse.Status.badRequest, .unauthorized, .forbidden, .notFound, .conflict, .contentTooLarge,
+            .unsupportedMediaType, .unprocessableContent, .tooManyRequests, .internalServerError, .badGateway,
+            .serviceUnavailable, .gatewayTimeout,
+        ].map { ($0.code, $0.reasonPhrase) })
+
+    /// Titled as the status is (RFC 9457, 4.2.1).
+    init(status: Int, code: String, detail: String) {
+        (title, self.status) = (Self.titles[status] ?? "Error", status)
+        (self.code, self.detail) = (code, detail)
+    }
+
     static let bodyTooLarge = bodyTooLarge(maximum: VerifyReceiptController.maximumBodyBytes)
 
     static func bodyTooLarge(maximum: Int) -> Problem {
-        Problem(
-            title: "Content Too Large", status: 413, code: "bodyTooLarge",
-            detail: "a request is at most \(maximum) bytes")
+        Problem(status: 413, code: "bodyTooLarge", detail: "a request is at most \(maximum) bytes")
     }
 
     static let encodedBody = Problem(
-        title: "Unsupported Media Type", status: 415, code: "encodedBody",
-        detail: "a request comes without Content-Encoding")
-    static let tooManyRequests = Problem(
-        title: "Too Many Requests", status: 429, code: "tooManyRequests", detail: "wait, as Retry-After says")
-    static let notFound = Problem(title: "Not Found", status: 404, code: "notFound", detail: "nothing is here")
+        status: 415, code: "encodedBody", detail: "a request comes without Content-Encoding")
+    static let tooManyRequests = Problem(status: 429, code: "tooManyRequests", detail: "wait, as Retry-After says")
+    static let notFound = Problem(status: 404, code: "notFound", detail: "nothing is here")
 
     /// UTF-8.
     var json: [UInt8] {
@@ -63,9 +72,9 @@ struct ProblemMiddleware: RouterMiddleware {
             return try await next(request, context)
         } catch let error as HTTPError {
             guard error.status != .notFound else { return Problem.notFound.response }
-            let title = error.status.reasonPhrase
+            let status = error.status.code
             return Problem(
-                title: title, status: error.status.code, code: "http\(error.status.code)", detail: title.lowercased()
+                status: status, code: "http\(status)", detail: error.status.reasonPhrase.lowercased()
             ).response
         }
     }

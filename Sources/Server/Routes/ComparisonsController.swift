@@ -44,7 +44,7 @@ struct ComparisonsController: Sendable {
     private func page(_ request: Request) async -> Response {
         guard let shadow, shadow.hasApps else {
             return Problem(
-                title: "Not Found", status: 404, code: "noShadow",
+                status: 404, code: "noShadow",
                 detail: "No app has a shadow: set shadow: apple or shadow: api in the configuration."
             ).response
         }
@@ -53,7 +53,7 @@ struct ComparisonsController: Sendable {
             let days = Int64(query["days"].map(String.init) ?? "\(Shadow.days)"), (1...Shadow.days).contains(days)
         else {
             return Problem(
-                title: "Bad Request", status: 400, code: "badQuery",
+                status: 400, code: "badQuery",
                 detail: "format is html, json or md; days 1 to \(Shadow.days)."
             ).response
         }
@@ -68,7 +68,7 @@ struct ComparisonsController: Sendable {
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: format.bytes(of: report))))
         } catch {
             return Problem(
-                title: "Service Unavailable", status: 503, code: "storeUnavailable",
+                status: 503, code: "storeUnavailable",
                 detail: "The store cannot be read now."
             ).response
         }

@@ -74,9 +74,6 @@ struct CustomerViewController: Sendable {
 
 extension Problem {
     init(_ error: CustomerViewError) {
-        let status = error.code.httpStatus
-        self.init(
-            title: HTTPResponse.Status(code: status).reasonPhrase, status: status, code: error.code.rawValue,
-            detail: error.reason)
+        self.init(status: error.code.httpStatus, code: error.code.rawValue, detail: error.reason)
     }
 }

@@ -30,9 +30,6 @@ struct NotificationController: Sendable {
 
 extension Problem {
     init(_ refusal: NotificationRefusal) {
-        let status = refusal.code.httpStatus
-        self.init(
-            title: HTTPResponse.Status(code: status).reasonPhrase, status: status, code: refusal.code.rawValue,
-            detail: refusal.reason)
+        self.init(status: refusal.code.httpStatus, code: refusal.code.rawValue, detail: refusal.reason)
     }
 }

@@ -183,7 +183,9 @@ struct BridgeMetrics: Sendable {
     }
 
     private func writeStore(into text: inout MetricsText) {
-        text.single("receipt_bridge_store_open", .gauge, "1 where a store is open, else 0.", view.hasStore ? 1 : 0)
+        let open = "receipt_bridge_store_open"
+        text.family(open, .gauge, "1 while the configured store is open, else 0; nothing where none is configured.")
+        if view.settings.storePath != nil { text.sample(open, Int64(view.hasStore ? 1 : 0)) }
         guard let store = view.store else { return }
         text.single(
             "receipt_bridge_store_writes_waiting", .gauge, "Changes that wait for the disk.",

@@ -56,6 +56,12 @@ struct BridgeView: Sendable {
                     ? "The listener's certificate is over; clients refuse it."
                     : "The listener's certificate ends in \(days) days.")
         }
+        for key in settings.unusableKeys {
+            warn(
+                "keyUnusable",
+                "\(key.bundleId.rawValue): the key \(key.keyId) signs nothing (\(key.reason)): the App Store Server API is "
+                    + "not asked.")
+        }
         if let store, store.counts.errors.total > 0 {
             warn("storeErrors", "\(store.counts.errors.total) operations of the store failed since the start.")
         }

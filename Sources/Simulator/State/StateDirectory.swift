@@ -47,6 +47,12 @@ package struct StateDirectory: Sendable {
 
     /// Everything, for a simulator at that address.
     package func write(_ store: SimulatedStore, host: String, port: Int) throws {
+        try write(store)
+        try writeConfiguration(store, host: host, port: port)
+    }
+
+    /// Everything but where the simulator is.
+    package func write(_ store: SimulatedStore) throws {
         try writeCertificates(store.pki)
         try writeKeys(store)
         let folder = try files.folder("receipts")
@@ -55,6 +61,10 @@ package struct StateDirectory: Sendable {
         try files.write("hostile.jsonl", lines: store.hostileReceipts().map(\.document))
         try files.write("world.json", store.world.document.bytes + [0x0A])
         try files.write("shared-secret.txt", SimulatedApp.first.sharedSecret + "\n")
+    }
+
+    /// A proxy's configuration.
+    package func writeConfiguration(_ store: SimulatedStore, host: String, port: Int) throws {
         try files.write(
             "receipt-bridge.yaml", SimulatedConfiguration(store.pki, host: host, port: port).text)
     }

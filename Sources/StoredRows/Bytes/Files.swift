@@ -4,14 +4,31 @@ import Foundation
 package enum Files {
     package static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
+    /// Where a file is; Foundation's own way to ask traps on a name of one character.
+    package static func folder(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
     package static func isEmptyOrMissing(_ path: String) -> Bool {
         guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int else { return true }
         return size == 0
     }
 
+    /// False for folders, pipes and devices.
+    package static func isRegularOrMissing(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+    }
+
+    /// A file, and what a database of that name writes beside itself.
+    package static func companions(of path: String) -> [String] {
+        [path, path + "-wal", path + "-shm", path + "-journal"]
+    }
+
     /// Nothing happens where there is none; a database's companions go with it.
     package static func remove(_ path: String) throws(SinkError) {
-        for name in [path, path + "-wal", path + "-shm", path + "-journal"] where exists(name) {
+        for name in companions(of: path) where exists(name) {
             do {
                 try FileManager.default.removeItem(atPath: name)
             } catch {

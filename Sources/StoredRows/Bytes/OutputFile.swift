@@ -17,8 +17,10 @@ package struct OutputFile {
     ///
     /// - Parameter size: what lies beyond is cut off; nil for a new file, which may exist only if it is empty.
     package init(path: String, cutAt size: Int64?) throws(SinkError) {
-        let flags = O_WRONLY | O_CLOEXEC | (size ?? 0 == 0 ? O_CREAT : 0)
+        // Without waiting for whoever may read a pipe of that name.
+        let flags = O_WRONLY | O_CLOEXEC | O_NONBLOCK | (size ?? 0 == 0 ? O_CREAT : 0)
         let number = open(path, flags, 0o600)
+        if number >= 0 { _ = fcntl(number, F_SETFL, O_WRONLY) }
         guard number >= 0 else {
             if size ?? 0 > 0, errno == ENOENT { throw SinkError(.changed, at: path, "the file is gone") }
             throw SinkError(.last, at: path)
@@ -67,8 +69,7 @@ package struct OutputFile {
 
     /// Not every file system can; where it cannot there is nothing to be done.
     private func syncFolder() {
-        let folder = (path as NSString).deletingLastPathComponent
-        let number = open(folder.isEmpty ? "." : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let number = open(Files.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard number >= 0 else { return }
         fsync(number)
         close(number)

@@ -2,13 +2,20 @@
 struct StandardInput: ByteStream {
     let name = "standard input"
     private let file: FileDescriptor
+    private var isAtBeginning = true
 
     init(descriptor: Int32) {
         file = FileDescriptor(descriptor, isOwned: false)
     }
 
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(SourceError) -> Int {
-        do throws(SystemFailure) { return try file.read(into: buffer) } catch { throw SourceError(error, at: name) }
+        let count: Int
+        do throws(SystemFailure) { count = try file.read(into: buffer) } catch { throw SourceError(error, at: name) }
+        if isAtBeginning, count >= 2, buffer[0] == 0x1F, buffer[1] == 0x8B {
+            throw SourceError(.malformed, at: name, "it is compressed: gzip -dc FILE | receipt-bridge … -")
+        }
+        isAtBeginning = false
+        return count
     }
 
     /// Nothing can be seen of a stream before it is read. Whoever goes on in it is told by the digest in the position

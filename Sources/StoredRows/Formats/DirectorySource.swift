@@ -19,6 +19,8 @@ struct DirectorySource: RowSource {
     private let path: String
     /// A file that is longer is a row that cannot be read.
     private let limits: SourceLimits
+    /// Files that are no rows, by their paths from the folder on.
+    private let leftOut: Set<[UInt8]>
     /// From the outermost folder to the one that is being read.
     private var levels: [Level] = []
     private var lastPath: [UInt8]
@@ -36,6 +38,7 @@ struct DirectorySource: RowSource {
         self.path = path
         self.limits = limits
         identity = try Self.identity(of: path)
+        leftOut = Self.paths(limits.leftOut, in: path)
         lastPath = []
         nextRowNumber = position?.nextRowNumber ?? 1
         guard let position else {
@@ -47,6 +50,24 @@ struct DirectorySource: RowSource {
         }
         lastPath = last
         try goOn()
+    }
+
+    /// Of those that are in the folder.
+    private static func paths(_ files: [String], in folder: String) -> Set<[UInt8]> {
+        func real(_ path: String) -> [UInt8]? {
+            guard let real = realpath(path, nil) else { return nil }
+            defer { free(real) }
+            return Array(String(cString: real).utf8)
+        }
+        guard let outermost = real(folder).map({ $0 + [UInt8(ascii: "/")] }) else { return [] }
+        return Set(
+            files.compactMap { file in
+                // The file itself may not be there yet.
+                guard let place = real(Files.folder(of: file)).map({ $0 + [UInt8(ascii: "/")] }),
+                    place.starts(with: outermost), let name = file.split(separator: "/").last
+                else { return nil }
+                return place.dropFirst(outermost.count) + Array(name.utf8)
+            })
     }
 
     /// The folder, by its real path.
@@ -86,6 +107,7 @@ struct DirectorySource: RowSource {
                 levels[here].next += 1
                 let entry = level.page.entries[level.next]
                 let path = level.path.isEmpty ? entry.name : level.path + [UInt8(ascii: "/")] + entry.name
+                guard leftOut.isEmpty || !leftOut.contains(path) else { continue }
                 guard let value = entry.kind == .directory ? enter(path) : value(at: path, entry.kind) else { continue }
                 return row(value, at: path)
             } else if level.page.isLast {

@@ -32,6 +32,8 @@ package struct SourceLimits: Sendable, Hashable {
     package var field = 8 << 20
     /// Names of one folder in memory.
     package var names = 1 << 16
+    /// Paths of files that are no rows of a folder: what is written while it is read.
+    package var leftOut: [String] = []
 
     package init() {}
 }
