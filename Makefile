@@ -74,7 +74,8 @@ test-openapi: build
 	python3 Tests/openapi.py --tool .build/release/receipt-bridge --schemathesis .build/openapi/bin/schemathesis
 
 test-asan: set-up
-	SWIFT_BACKTRACE=enable=no LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
+	SWIFT_BACKTRACE=enable=no ASAN_OPTIONS=suppressions=$(CURDIR)/Tests/asan.supp \
+	LSAN_OPTIONS=suppressions=$(CURDIR)/Tests/leaks.supp:print_suppressions=0 \
 		$(SWIFT) test --disable-xctest --no-parallel --sanitize=address --scratch-path .build-asan
 
 SECONDS ?= 60

@@ -40,7 +40,7 @@ package struct Doctor: Sendable {
         if let certificate = settings.tls {
             all.append(CertificateCheckup(certificate: certificate, now: now()).result)
         }
-        all += await ListenerCheckups(settings: settings).all()
+        all += ListenerCheckups(settings: settings).all()
         guard let transport else { return all }
         all.append(await ProxyCheckup(settings: settings, environment: environment).result())
         let hosts = await HostCheckups(settings: settings, transport: transport, now: now).all()

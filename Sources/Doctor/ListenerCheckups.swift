@@ -5,16 +5,16 @@ import Server
 struct ListenerCheckups {
     let settings: Settings
 
-    func all() async -> [Checkup] {
+    func all() -> [Checkup] {
         [
-            await checkup("listen", settings.listen, isNeeded: true),
-            await checkup(
+            checkup("listen", settings.listen, isNeeded: true),
+            checkup(
                 "operations.listen", settings.operationsListen, isNeeded: settings.operationsListenIsExplicit),
         ]
     }
 
-    private func checkup(_ key: String, _ address: Settings.Address, isNeeded: Bool) async -> Checkup {
-        switch await AddressProbe.bind(address) {
+    private func checkup(_ key: String, _ address: Settings.Address, isNeeded: Bool) -> Checkup {
+        switch AddressProbe.bind(address) {
         case .free: return Checkup(key, .pass, "\(address) is free")
         case .taken:
             return Checkup(

@@ -12,24 +12,22 @@ package enum AddressProbe {
         case unusable(String)
     }
 
-    /// Binds it and lets go again.
-    package static func bind(_ address: Settings.Address) async -> Outcome {
-        do {
-            let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .bind(host: address.host, port: address.port).get()
-            try await channel.close()
-            return .free
-        } catch let error as IOError where error.errnoCode == EADDRINUSE {
-            return .taken
-        } catch let error as IOError {
-            return .unusable(String(cString: strerror(error.errnoCode)))
-        } catch is SocketAddressError {
+    /// Binds it and lets go again; nobody listens meanwhile, so that who connects is refused as before and not cut off.
+    package static func bind(_ address: Settings.Address) -> Outcome {
+        guard let place = try? SocketAddress.makeAddressResolvingHost(address.host, port: address.port) else {
             return .unusable("no address by that name")
-        } catch {
-            return .unusable("\(error)")
         }
+        let number = socket(place.protocol.rawValue, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard number >= 0 else { return .unusable(lastError) }
+        defer { close(number) }
+        var isOn: Int32 = 1
+        setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &isOn, socklen_t(MemoryLayout<Int32>.size))
+        let result = place.withSockAddr { Foundation.bind(number, $0, socklen_t($1)) }
+        guard result != 0 else { return .free }
+        return errno == EADDRINUSE ? .taken : .unusable(lastError)
     }
+
+    private static var lastError: String { String(cString: strerror(errno)) }
 
     /// Whether somebody takes a connection within five seconds.
     package static func connects(_ address: Settings.Address) async -> Bool {

@@ -72,13 +72,13 @@ package struct BridgeServer: Service {
 
     package func run() async throws {
         let settings = live.now.settings
-        try await checkAddress(settings.listen)
+        try checkAddress(settings.listen)
         checkCertificate()
         checkKeys()
         // Finished when the operations listener takes connections, or will not be there.
         let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Never.self)
         var services: [any Service] = [publicListener(after: operations)]
-        let isOpen = await AddressProbe.bind(settings.operationsListen) == .free
+        let isOpen = AddressProbe.bind(settings.operationsListen) == .free
         if isOpen {
             services.append(operationsListener { operationsAreSettled.finish() })
         } else if settings.operationsListenIsExplicit {
@@ -123,8 +123,8 @@ package struct BridgeServer: Service {
     }
 
     /// - Throws: `SettingsError` where nobody can listen there, in words of who configures.
-    private func checkAddress(_ address: Settings.Address) async throws {
-        switch await AddressProbe.bind(address) {
+    private func checkAddress(_ address: Settings.Address) throws {
+        switch AddressProbe.bind(address) {
         case .free: break
         case .taken: throw SettingsError(["listen: \(address) is taken"])
         case .unusable(let reason): throw SettingsError(["listen: \(address) cannot be used: \(reason)"])

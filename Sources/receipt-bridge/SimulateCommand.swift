@@ -63,7 +63,7 @@ struct SimulateCommand: AsyncParsableCommand {
         }
         let (host, port) = try address()
         let clock = try simulatedClock()
-        switch await AddressProbe.bind(Settings.Address(host: host, port: port)) {
+        switch AddressProbe.bind(Settings.Address(host: host, port: port)) {
         case .free: break
         case .taken: throw ValidationError("--listen: \(listen) is taken")
         case .unusable(let reason): throw ValidationError("--listen: \(listen) cannot be used: \(reason)")
