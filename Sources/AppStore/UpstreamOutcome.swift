@@ -4,7 +4,7 @@ import Telemetry
 package enum UpstreamOutcome: Int, MetricLabel {
     /// A usable answer, whatever it says.
     case answered
-    /// 404: nothing is known of what was asked about.
+    /// 404 of the App Store Server API, with an error of its own: nothing is known of what was asked about.
     case notFound
     /// 401.
     case unauthorized
@@ -40,7 +40,6 @@ package enum UpstreamOutcome: Int, MetricLabel {
     private init(code: String, httpStatus: Int?) {
         switch httpStatus {
         case 401: self = .unauthorized
-        case 404: self = .notFound
         case 429: self = .rateLimited
         case let status? where status >= 500: self = .serverError
         case let status? where status >= 300: self = .refused
@@ -56,6 +55,10 @@ package enum UpstreamOutcome: Int, MetricLabel {
     }
 
     init(_ error: ServerAPIError) {
-        self.init(code: error.code.rawValue, httpStatus: error.httpStatus)
+        if error.httpStatus == 404, error.errorNumber != nil {
+            self = .notFound
+        } else {
+            self.init(code: error.code.rawValue, httpStatus: error.httpStatus)
+        }
     }
 }

@@ -35,6 +35,14 @@ package struct Comparison {
     /// Whether anything is a reason to worry.
     package var hasUnexpected: Bool { differences.contains { $0.verdict == .unexpected } }
 
+    /// Whether all of verifyReceipt's answer had something to be compared with: of the App Store Server API's side a part
+    /// may not have been recorded.
+    package var isWhole: Bool {
+        guard left.isVerdict, right.form == .records else { return true }
+        let hasRows = !left.snapshot.isEmpty || left.latest?.isEmpty == false
+        return (right.latest != nil || !hasRows) && (right.renewals != nil || left.renewals?.isEmpty != false)
+    }
+
     /// Names a finding, and keeps it unless the app's owner ignores it.
     mutating func report(_ finding: Finding) {
         let rule =

@@ -49,15 +49,17 @@ package struct ComparisonTally: Sendable, Codable {
     ///
     /// - Parameters:
     ///   - historyVersion: 1 or 2; nil where no history was compared.
+    ///   - isWhole: whether all of verifyReceipt's answer had something to be compared with.
     ///   - isVerified: whether signatures vouch for the App Store Server API's side.
     ///   - now: when the differences were seen; nil where that does not matter.
     package mutating func add(
         _ differences: [Difference], of scope: ComparisonReport.Scope, historyVersion: Int? = nil,
-        isVerified: Bool = true, at now: Timestamp? = nil
+        isWhole: Bool = true, isVerified: Bool = true, at now: Timestamp? = nil
     ) {
         let scope = known(scope)
         apps[scope]?.compared += 1
         if !differences.contains(where: { $0.verdict == .unexpected }) { apps[scope]?.equal += 1 }
+        if !isWhole { apps[scope]?.partial += 1 }
         if let historyVersion { historyVersions[historyVersion, default: 0] += 1 }
         if !isVerified { unverified += 1 }
         for difference in differences { add(difference, of: scope, at: now) }
@@ -76,6 +78,7 @@ package struct ComparisonTally: Sendable, Codable {
             let scope = known(scope)
             apps[scope]?.compared += app.compared
             apps[scope]?.equal += app.equal
+            apps[scope]?.partial += app.partial
             apps[scope]?.failures.merge(app.failures, uniquingKeysWith: +)
         }
         for entry in other.entries.values {

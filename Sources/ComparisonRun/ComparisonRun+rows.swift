@@ -96,7 +96,8 @@ extension ComparisonRun {
                 let right = finding.serverAPI
                 findings.tally.add(
                     finding.differences, of: outcome.scope,
-                    historyVersion: right.latest == nil ? nil : right.historyVersion, isVerified: right.isVerified)
+                    historyVersion: right.latest == nil ? nil : right.historyVersion, isWhole: finding.isWhole,
+                    isVerified: right.isVerified)
                 findings.samples.offer(
                     verifyReceipt: finding.verifyReceipt, serverAPI: right, differences: finding.differences,
                     receipt: Self.id(of: row), limit: options.shownPairs)

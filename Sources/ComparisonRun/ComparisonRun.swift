@@ -50,8 +50,7 @@ package struct ComparisonRun {
     /// Rows that this run took from the source.
     var taken: Int64 = 0
 
-    /// A line may hold both sides.
-    /// Without what the run itself writes.
+    /// A line may hold both sides; what the run itself writes is none of its rows.
     static func limits(_ options: ComparisonRunOptions) -> SourceLimits {
         var limits = SourceLimits()
         limits.row = 2 * ComparedAnswer.maximumSize

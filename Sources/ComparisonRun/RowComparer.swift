@@ -16,6 +16,8 @@ package struct RowComparer: Sendable {
     /// Two sides that could be compared.
     struct Finding: Sendable {
         let differences: [Difference]
+        /// See ``Comparison/isWhole``.
+        let isWhole: Bool
         let verifyReceipt: ComparedAnswer
         let serverAPI: ComparedAnswer
     }
@@ -144,7 +146,9 @@ package struct RowComparer: Sendable {
         return Outcome(
             scope: scope,
             result: .success(
-                Finding(differences: comparison.differences, verifyReceipt: left, serverAPI: right)))
+                Finding(
+                    differences: comparison.differences, isWhole: comparison.isWhole, verifyReceipt: left,
+                    serverAPI: right)))
     }
 }
 

@@ -131,6 +131,12 @@ extension BridgeStore {
         while let row = try rows.next() {
             if IdentifyingWords.all(in: row[1] as DatabaseValue).contains(wanted) { found.insert(row[0]) }
         }
+        let answers = try Row.fetchCursor(
+            db, sql: "SELECT originals, body FROM lastGood WHERE app = ?", arguments: [app])
+        while let row = try answers.next() {
+            guard IdentifyingWords.all(in: row[1] as DatabaseValue).contains(wanted) else { continue }
+            found.formUnion((row[0] as String).split(separator: " ").map(String.init))
+        }
         return found
     }
 

@@ -17,11 +17,15 @@ extension BridgeStore {
         opening path: String, pauses: [Duration]? = nil, _ told: @escaping @Sendable (LedgerError?) -> Void
     ) {
         self.init(unopened: path)
+        let reopen = { @Sendable [weak self] (error: LedgerError) in
+            told(error)
+            self?.keepTrying(pauses ?? Self.pauses, after: error, told)
+        }
+        state.withLock { $0.reopen = reopen }
         do throws(LedgerError) {
             try open()
         } catch {
-            told(error)
-            keepTrying(pauses ?? Self.pauses, after: error, told)
+            reopen(error)
         }
     }
 
@@ -51,6 +55,25 @@ extension BridgeStore {
             return
         }
         for body in waiting { body() }
+    }
+
+    /// What is written to a file without a name is gone with it: the one that has the name now is opened.
+    func lost(_ opened: Opened) -> LedgerError {
+        let error = LedgerError(.changed, at: path, "the file was taken away, or replaced, while it was open")
+        let reopen = state.withLock { state -> (@Sendable (LedgerError) -> Void)? in
+            guard state.opened?.pool === opened.pool else { return nil }
+            guard let reopen = state.reopen else { return nil }
+            state.opened = nil
+            return reopen
+        }
+        if let reopen {
+            reopen(error)
+            Task {
+                await opened.queue.finish()
+                try? opened.pool.close()
+            }
+        }
+        return error
     }
 
     private func keepTrying(

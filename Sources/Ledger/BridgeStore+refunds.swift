@@ -166,6 +166,13 @@ extension BridgeStore {
         }
     }
 
+    /// After a sweep that came to its end and wrote nothing: what is in a file of that name later is somebody else's.
+    package func endRefundOutput(_ path: String) async throws(LedgerError) {
+        try await write { db in
+            try db.execute(sql: "DELETE FROM refundOutput WHERE path = ? AND size = 0", arguments: [path])
+        }
+    }
+
     /// How long a file of refunds is; nil where none was begun.
     package func sizeOfRefundOutput(_ path: String) async throws(LedgerError) -> Int64? {
         try await read { db in

@@ -22,6 +22,7 @@ package final class BridgeStore: Sendable {
     struct Opened: Sendable {
         let pool: DatabasePool
         let queue: WriteQueue
+        let identity: FileIdentity?
     }
 
     struct State {
@@ -29,6 +30,8 @@ package final class BridgeStore: Sendable {
         var isClosed = false
         /// What waits for it to be open.
         var waiting: [@Sendable () -> Void] = []
+        /// Opens it again when it was lost; nil where nobody does.
+        var reopen: (@Sendable (LedgerError) -> Void)?
     }
 
     /// Seconds to wait for another process.
@@ -78,9 +81,12 @@ package final class BridgeStore: Sendable {
                 throw LedgerError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
             }
             try layout.migrate(pool)
+            // Of a file that can only be read nothing has been noticed yet.
+            try pool.writeWithoutTransaction { db in try db.inTransaction(.immediate) { .commit } }
             return pool
         }
-        return Opened(pool: pool, queue: WriteQueue(pool: pool, path: path))
+        return Opened(
+            pool: pool, queue: WriteQueue(pool: pool, path: path), identity: FileIdentity(path: path))
     }
 
     /// - Throws: `notOpen` before it was opened, and after it was closed.
@@ -110,7 +116,9 @@ package final class BridgeStore: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(LedgerError) -> Result {
         do throws(LedgerError) {
-            let result = try await opened().queue.run(body)
+            let opened = try opened()
+            guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
+            let result = try await opened.queue.run(body)
             counts.writes.add()
             return result
         } catch {

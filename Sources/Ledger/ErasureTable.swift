@@ -5,8 +5,8 @@ package struct ErasureTable: Sendable {
     package let name: String
     /// What its rows are to people.
     let kind: String
-    /// Which rows are the customer's. `:app` is the app's number; `:ids`, `:customers`, `:notifications`, `:examples` and
-    /// `:learnt` are lists in JSON.
+    /// Which rows are the customer's. `:app` is the app's number; `:ids`, `:customers`, `:notifications`, `:examples`,
+    /// `:answers` and `:learnt` are lists in JSON.
     let condition: String
 
     /// In the order in which they can go.
@@ -24,12 +24,7 @@ package struct ErasureTable: Sendable {
         .init("refundSweep", "refundSweeps", "identifier IN \(ids) AND app = :app"),
         .init("renewalExtension", "renewalExtensions", "originalTransactionId IN \(ids) AND app = :app"),
         .init("learntIdentifiers", "learntIdentifiers", "hex(receipt) IN \(list("learnt"))"),
-        .init(
-            "lastGood", "lastGoodAnswers",
-            """
-            app = :app AND EXISTS (
-                SELECT 1 FROM json_each(:ids) AS id WHERE instr(' ' || originals || ' ', ' ' || id.value || ' ') > 0)
-            """),
+        .init("lastGood", "lastGoodAnswers", "id IN \(list("answers"))"),
         .init("differenceExample", "comparisonExamples", "rowid IN \(list("examples"))"),
     ]
 

@@ -16,6 +16,8 @@ struct Footprint: Sendable {
     /// Those that no column tells of.
     private(set) var notifications: Set<Int64> = []
     private(set) var examples: Set<Int64> = []
+    /// Of Apple's, to be given again.
+    private(set) var answers: Set<Int64> = []
     /// Digests of receipts, in hexadecimal.
     private(set) var learnt: Set<String> = []
 
@@ -27,9 +29,11 @@ struct Footprint: Sendable {
 
     /// Follows the identifiers to everything that belongs to the same customer.
     mutating func follow(in db: Database) throws {
-        try followCompanions(in: db)
-        try followRecords(in: db)
-        try followLearntIdentifiers(in: db)
+        repeat {
+            try followCompanions(in: db)
+            try followRecords(in: db)
+            try followLearntIdentifiers(in: db)
+        } while try followAnswers(in: db)
         try addCompanions(in: db)
         try readTexts(in: db)
         try findNotifications(in: db)
@@ -40,7 +44,8 @@ struct Footprint: Sendable {
     var arguments: StatementArguments {
         [
             "app": app, "ids": Self.list(identifiers), "customers": Self.list(customers),
-            "notifications": Self.list(notifications), "examples": Self.list(examples), "learnt": Self.list(learnt),
+            "notifications": Self.list(notifications), "examples": Self.list(examples), "answers": Self.list(answers),
+            "learnt": Self.list(learnt),
         ]
     }
 
@@ -92,6 +97,34 @@ struct Footprint: Sendable {
             identifiers.formUnion(named)
             learnt.insert(row[0])
         }
+    }
+
+    /// Answers that name one of the identifiers: the purchases in them are the customer's, unless it is a known one and
+    /// another one has them.
+    ///
+    /// - Returns: whether there is more to follow.
+    private mutating func followAnswers(in db: Database) throws -> Bool {
+        let before = identifiers.count
+        var named: Set<String> = []
+        let rows = try Row.fetchCursor(
+            db, sql: "SELECT id, originals, body FROM lastGood WHERE app = ?", arguments: [app])
+        while let row = try rows.next() {
+            guard !answers.contains(row[0]) else { continue }
+            let words = IdentifyingWords.all(in: row[2] as DatabaseValue)
+            guard !words.isDisjoint(with: identifiers) else { continue }
+            answers.insert(row[0])
+            tokens.formUnion(words.filter { UUID(uuidString: $0) != nil })
+            named.formUnion((row[1] as String).split(separator: " ").map(String.init))
+        }
+        identifiers.formUnion(
+            try String.fetchAll(
+                db,
+                sql: """
+                    SELECT value FROM json_each(?1) WHERE ?4 OR NOT EXISTS (
+                        SELECT 1 FROM transactionRecord WHERE originalTransactionId = value AND app = ?2
+                        AND customer NOT IN (SELECT value FROM json_each(?3)))
+                    """, arguments: [Self.list(named), app, Self.list(customers), customers.isEmpty]))
+        return identifiers.count > before
     }
 
     /// A receipt's ids beside its history, unless another customer has them: nobody else is to lose anything.

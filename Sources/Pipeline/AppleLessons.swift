@@ -38,20 +38,24 @@ struct AppleLessons: Sendable {
         try load(from: store)
     }
 
-    func learn(from answer: AppleAnswer, to receipt: Receipt) {
-        guard answer.status == .valid || answer.status == .subscriptionExpired else { return }
+    /// - Returns: purchases that are taken back now and were not, or the other way round: what was told of them before counts
+    ///   no more.
+    func learn(from answer: AppleAnswer, to receipt: Receipt) -> [String] {
+        guard answer.status == .valid || answer.status == .subscriptionExpired else { return [] }
         let keys = receipt.contents.lookupKeys
         // Most answers teach nothing, and reading all their rows is dear.
         guard
             keys.isEmpty || Self.mentionsCancellation(answer.body)
                 || revocations.knows(keys, of: receipt.bundleId, in: receipt.environment)
-        else { return }
+        else { return [] }
         let rows = AnsweredPurchase.all(in: answer.body)
-        revocations.remember(rows, of: receipt.bundleId, in: receipt.environment)
-        let learnt = LookupKeys(rows)
-        guard keys.isEmpty, !learnt.isEmpty else { return }
+        if keys.isEmpty { keep(LookupKeys(rows), of: receipt) }
+        return revocations.remember(rows, of: receipt.bundleId, in: receipt.environment)
+    }
+
+    private func keep(_ learnt: LookupKeys, of receipt: Receipt) {
         let digest = Self.digest(of: receipt)
-        guard identifiers[digest] != learnt else { return }
+        guard !learnt.isEmpty, identifiers[digest] != learnt else { return }
         keep(learnt, of: digest)
         keeper?.keep(learnt: learnt, of: digest)
     }

@@ -84,7 +84,7 @@ package struct CustomerViewPipeline: Sendable {
         let app = ConfiguredApp(bundleId: receipt.bundleId, settings: settings)
         do throws(CustomerViewError) {
             let records = try await records(for: keys, of: app, in: receipt.environment)
-            return render(records, of: app, receipt: receipt.contents)
+            return render(records, of: app, receipt: PurchaseHistory(receipt: receipt, records: records).receipt)
         } catch {
             // Apple's trouble is not the customer's: the receipt is genuine, and tells what cannot be stale.
             let isUnknown = error.code == .transactionNotFound && settings.unknownTransaction == .receipt

@@ -9,15 +9,21 @@ import StoreTypes
 enum FormBody {
     private static let keys: Set<String> = ["receipt-data", "password", "exclude-old-transactions"]
 
-    /// Nil for what is neither.
+    /// Nil for what is neither, and where one of the three cannot be undone.
     static func json(of body: [UInt8]) -> [UInt8]? {
         if body.starts(with: Array("%7B".utf8)) || body.starts(with: Array("%7b".utf8)) { return unescaped(body[...]) }
-        let fields = body.split(separator: UInt8(ascii: "&"), maxSplits: keys.count + 1).compactMap(field)
-        guard fields.contains(where: { $0.key == "receipt-data" }) else { return nil }
         var object: [String: JSONScalar] = [:]
-        for (key, value) in fields where keys.contains(key) {
-            object[key] = key == "exclude-old-transactions" ? .flag(value == "true" || value == "1") : .text(value)
+        var rest = body[...]
+        while !rest.isEmpty {
+            let field = rest.prefix { $0 != UInt8(ascii: "&") }
+            rest = rest[field.endIndex...].dropFirst()
+            guard let equals = field.firstIndex(of: UInt8(ascii: "=")), let name = text(field[..<equals]),
+                keys.contains(name)
+            else { continue }
+            guard let value = text(field[(equals + 1)...]) else { return nil }
+            object[name] = name == "exclude-old-transactions" ? .flag(value == "true" || value == "1") : .text(value)
         }
+        guard object["receipt-data"] != nil else { return nil }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(object)).map { [UInt8]($0) }
@@ -36,24 +42,19 @@ enum FormBody {
         }
     }
 
-    /// A plus sign is a blank in a form; where that came of base64 without escaping, the receipt is mended later.
-    private static func field(_ bytes: ArraySlice<UInt8>) -> (key: String, value: String)? {
-        guard let equals = bytes.firstIndex(of: UInt8(ascii: "=")) else { return nil }
-        let plain = bytes[(equals + 1)...].map { $0 == UInt8(ascii: "+") ? 0x20 : $0 }
-        guard let key = unescaped(bytes[..<equals]).flatMap({ String(bytes: $0, encoding: .utf8) }),
-            let value = unescaped(plain[...]).flatMap({ String(bytes: $0, encoding: .utf8) })
-        else { return nil }
-        return (key, value)
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String? {
+        unescaped(bytes).flatMap { String(bytes: $0, encoding: .utf8) }
     }
 
-    /// Nil for a percent sign without two digits.
+    /// A plus sign is a blank in a form; where that came of base64 without escaping, the receipt is mended later. Nil for a
+    /// percent sign without two digits.
     private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
         var plain: [UInt8] = []
         plain.reserveCapacity(bytes.count)
         var rest = bytes
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
-                plain.append(byte)
+                plain.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
                 continue
             }
             guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {

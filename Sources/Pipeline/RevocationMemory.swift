@@ -109,7 +109,10 @@ final class RevocationMemory: Sendable {
         }
     }
 
-    func remember(_ rows: [AnsweredPurchase], of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) {
+    /// - Returns: ids of which something else was known.
+    func remember(
+        _ rows: [AnsweredPurchase], of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
+    ) -> [String] {
         var news: [AnsweredPurchase] = []
         change(bundleId, environment) { revocations in
             for row in rows {
@@ -122,11 +125,12 @@ final class RevocationMemory: Sendable {
                     row.revocation, transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
             }
         }
-        guard let keeper, !news.isEmpty else { return }
-        keeper.keep(
+        guard !news.isEmpty else { return [] }
+        keeper?.keep(
             revoked: news.compactMap(RevocationRow.init),
             valid: news.compactMap { $0.revocation == nil ? $0.transactionId : nil },
             of: LedgerScope(bundleId: bundleId, environment: environment))
+        return news.compactMap(\.transactionId)
     }
 
     private func change(

@@ -51,7 +51,9 @@ package struct ServerAPISource: Sendable {
             let budget = allBudgets[bundleId] ?? ServerAPIBudget(share: share, reserve: reserve)
             allBudgets[bundleId] = budget
             apps[bundleId] = App(
-                client: ServerAPIClient(account: account, parts: parts, budget: budget), budget: budget,
+                client: ServerAPIClient(
+                    account: account, parts: parts, budget: budget, former: former?.apps[bundleId]?.client),
+                budget: budget,
                 lifetime: app.cacheSeconds * 1000)
         }
         self.apps = apps

@@ -25,6 +25,8 @@ package struct VerifyReceiptPipeline: Sendable {
     /// Nil where nothing is refused that could be mended.
     private let probe: RepairProbe?
     let renderer: AnswerRenderer
+    /// What is the same with every request is written down now and then; whoever reads the log is no faster than a disk.
+    let complaints: OncePerMinute<[String]>
     /// From a request to its answer.
     let deadline: Duration
     let now: @Sendable () -> Timestamp
@@ -54,6 +56,7 @@ package struct VerifyReceiptPipeline: Sendable {
         memory = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? AnswerMemory() : nil
         self.counts = counts
         self.countedApps = countedApps
+        complaints = OncePerMinute()
         probe = RepairProbe(decoder: decoder, counts: counts)
         self.lessons = lessons
         self.replays = replays
@@ -105,6 +108,11 @@ package struct VerifyReceiptPipeline: Sendable {
     /// Counts a verdict that went out; the walk's own are counted already.
     package func count(_ reply: PipelineReply) { countedApps[reply.claimedApp].answered(reply) }
 
+    /// The request as it is understood here.
+    package func read(_ body: [UInt8]) throws(VerifyReceiptRequest.Failure) -> VerifyReceiptRequest {
+        try VerifyReceiptRequest(body: body, profile: decoder.profile)
+    }
+
     private func reply(to body: [UInt8], on route: AppleWalk.Route, _ manner: Manner) async -> PipelineReply {
         let memoryKey =
             manner.sources == nil && manner.user == nil && memory != nil ? AnswerMemory.key(body, route) : nil
@@ -115,7 +123,7 @@ package struct VerifyReceiptPipeline: Sendable {
         }
         let request: VerifyReceiptRequest
         do throws(VerifyReceiptRequest.Failure) {
-            request = try VerifyReceiptRequest(body: body, profile: decoder.profile)
+            request = try read(body)
         } catch {
             logger.debug("request refused", metadata: ["reason": "\(error.rawValue)"])
             return PipelineReply(.failure(.malformedReceipt), source: .receipt, environment: route.environment)

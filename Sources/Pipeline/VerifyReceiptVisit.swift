@@ -47,11 +47,7 @@ extension VerifyReceiptPipeline {
             var receiptMayAnswer = true
             var appleIsSilent = false
             for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
-                // Nobody waits for the answer of a client that went away; and who only seems gone is not to get another one
-                // than all get who stay.
-                if Task.isCancelled, source.asks || sources[..<index].contains(where: \.asks) {
-                    return unavailable(from: source)
-                }
+                if let reply = unheard(sources[...index]) { return reply }
                 if source == .receipt, appleIsSilent, !sources[index...].contains(where: \.asks),
                     let reply = await lastGood(password)
                 {
@@ -70,7 +66,10 @@ extension VerifyReceiptPipeline {
                 if source == .apple { appleIsSilent = true }
                 switch word {
                 case .verdict(let reply): return reply
-                case .pass(let reply): spare = spare ?? reply
+                // That a receipt may be stale is told in our words, whatever Apple's number for its trouble was.
+                case .pass(let reply):
+                    let isTrouble = spare?.answer.status.isTemporary ?? true
+                    spare = source == .receipt && isTrouble ? reply : spare ?? reply
                 case .passSilently: continue
                 case .passToApple(let reply):
                     spare = spare ?? reply
@@ -78,7 +77,14 @@ extension VerifyReceiptPipeline {
                 }
             }
             if appleIsSilent, !Task.isCancelled, let reply = await lastGood(password) { return reply }
-            return spare ?? unavailable(from: sources.last ?? .receipt)
+            return unheard(sources[...]) ?? spare ?? unavailable(from: sources.last ?? .receipt)
+        }
+
+        /// Nobody waits for the answer of a client that went away; and who only seems gone is not to get another one than
+        /// all get who stay.
+        private func unheard(_ sources: ArraySlice<AnswerSource>) -> PipelineReply? {
+            guard Task.isCancelled, let asked = sources.first(where: \.asks) else { return nil }
+            return unavailable(from: asked)
         }
 
         /// The time of a source that asks.
@@ -98,7 +104,8 @@ extension VerifyReceiptPipeline {
             switch outcome {
             case .pass(let answer, let environment):
                 note(answer, from: environment)
-                if let authenticReceipt { pipeline.lessons.learn(from: answer, to: authenticReceipt) }
+                if replacement != nil, answer.status == .wrongSharedSecret { complainOfSecret(environment) }
+                if let authenticReceipt { learn(from: answer, to: authenticReceipt) }
                 if let (kept, question) = lastGoodQuestion(password) {
                     kept.keep(answer, to: question, from: environment, at: now)
                 }
@@ -106,13 +113,21 @@ extension VerifyReceiptPipeline {
             case .unavailable(let last, let environment, let reason, let wasAsked):
                 // Of a host that is left alone its breaker tells, once.
                 pipeline.logger.log(
-                    level: wasAsked ? .warning : .debug, "Apple has no answer",
+                    level: wasAsked ? level(of: "apple", environment) : .debug, "Apple has no answer",
                     metadata: [
-                        "bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment)",
+                        "bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment.rawValue)",
                         "reason": "\(reason)",
                     ])
                 return .pass(spare: last.map { passed($0, from: environment) } ?? unavailable(from: .apple))
             }
+        }
+
+        /// What the Server API told before Apple's other endpoint told something else is asked for anew.
+        private func learn(from answer: AppleAnswer, to receipt: Receipt) {
+            let news = pipeline.lessons.learn(from: answer, to: receipt)
+            guard !news.isEmpty else { return }
+            pipeline.serverAPI?.forget(
+                news, in: LedgerScope(bundleId: receipt.bundleId, environment: receipt.environment))
         }
 
         /// What Apple said of the receipt the last time, where that still stands.
@@ -214,9 +229,10 @@ extension VerifyReceiptPipeline {
                 return .verdict(reply)
             } catch {
                 pipeline.logger.log(
-                    level: error.isRefusal ? .debug : .warning, "the Server API has no answer",
+                    level: error.isRefusal ? .debug : level(of: "api", receipt.environment),
+                    "the Server API has no answer",
                     metadata: [
-                        "bundleId": "\(receipt.bundleId)", "environment": "\(receipt.environment)",
+                        "bundleId": "\(receipt.bundleId)", "environment": "\(receipt.environment.rawValue)",
                         "reason": "\(error)",
                     ])
                 return error.isUnknownTransaction ? unknown(receipt) : .pass(spare: refusal(error, of: receipt))
@@ -366,6 +382,20 @@ extension VerifyReceiptPipeline {
             reply(.temporarilyUnavailable(isRetryable: true), from: source)
         }
 
+        /// A warning at first, then a minute long for who wants to see everything.
+        private func level(of source: String, _ environment: AppStoreEnvironment) -> Logger.Level {
+            let name = [source, app.bundleId?.rawValue ?? "-", environment.rawValue]
+            return pipeline.complaints.admits(name, at: now) ? .warning : .debug
+        }
+
+        /// The client sent no password, or one that was good before: what Apple does not take is ours.
+        private func complainOfSecret(_ environment: AppStoreEnvironment) {
+            guard pipeline.complaints.admits(["secret", app.bundleId?.rawValue ?? "-"], at: now) else { return }
+            pipeline.logger.error(
+                "Apple does not take the app's sharedSecret: clients that send none get 21004",
+                metadata: ["bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment.rawValue)"])
+        }
+
         /// Verdicts of Apple's that an operator wants to know of.
         private func note(_ answer: AppleAnswer, from environment: AppStoreEnvironment) {
             guard answer.status == .notAuthentic || answer.status == .accountNotFound else { return }
@@ -373,7 +403,7 @@ extension VerifyReceiptPipeline {
                 "Apple's verdict passed on",
                 metadata: [
                     "status": "\(answer.status)", "bundleId": "\(app.bundleId?.rawValue ?? "-")",
-                    "environment": "\(environment)",
+                    "environment": "\(environment.rawValue)",
                     "authenticHere": "\(authenticReceipt != nil)",
                 ])
         }

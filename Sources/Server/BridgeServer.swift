@@ -72,17 +72,16 @@ package struct BridgeServer: Service {
 
     package func run() async throws {
         let settings = live.now.settings
-        try checkAddress(settings.listen)
+        try check("listen", settings.listen)
+        if settings.operationsListenIsExplicit { try check("operations.listen", settings.operationsListen) }
         checkCertificate()
         checkKeys()
         // Finished when the operations listener takes connections, or will not be there.
         let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Never.self)
         var services: [any Service] = [publicListener(after: operations)]
-        let isOpen = AddressProbe.bind(settings.operationsListen) == .free
-        if isOpen {
+        let isShared = settings.operationsListen == settings.listen && settings.listen.port != 0
+        if !isShared, AddressProbe.bind(settings.operationsListen) == .free {
             services.append(operationsListener { operationsAreSettled.finish() })
-        } else if settings.operationsListenIsExplicit {
-            throw SettingsError(["operations.listen: \(settings.operationsListen) is taken"])
         } else {
             logger.warning(
                 "the operations listener's default address is taken; it stays closed",
@@ -123,11 +122,11 @@ package struct BridgeServer: Service {
     }
 
     /// - Throws: `SettingsError` where nobody can listen there, in words of who configures.
-    private func checkAddress(_ address: Settings.Address) throws {
+    private func check(_ key: String, _ address: Settings.Address) throws {
         switch AddressProbe.bind(address) {
         case .free: break
-        case .taken: throw SettingsError(["listen: \(address) is taken"])
-        case .unusable(let reason): throw SettingsError(["listen: \(address) cannot be used: \(reason)"])
+        case .taken: throw SettingsError(["\(key): \(address) is taken"])
+        case .unusable(let reason): throw SettingsError(["\(key): \(address) cannot be used: \(reason)"])
         }
     }
 

@@ -176,13 +176,13 @@ package final class Shadow: Service {
         guard second.source == job.shadow || second.source == .receipt, second.answer.status.canBeCompared else {
             throw ShadowFailure("shadow.\(second.answer.status.rawValue)")
         }
-        let digest = Self.digest(of: job.body.reveal())
+        let request = try? configured.withLock { $0.pipeline }.read(job.body.reveal())
+        let digest = request.map(Self.digest) ?? ""
         var context = ComparisonContext(receipt: digest)
         context.now = time
         context.apart = now().milliseconds - time.milliseconds
         context.isAuthentic = true
-        context.excludesOldTransactions =
-            (try? VerifyReceiptRequest(body: job.body.reveal()))?.excludesOldTransactions ?? false
+        context.excludesOldTransactions = request?.excludesOldTransactions ?? false
         context.overrides = app(job.app)?.comparisonRules ?? [:]
         do throws(ComparisonError) {
             let left = try ComparedAnswer(verifyReceipt: (job.shadow == .apple ? second : answered).answer.body)
@@ -197,8 +197,7 @@ package final class Shadow: Service {
     }
 
     /// SHA-256 of the receipt's bytes, in hexadecimal.
-    private static func digest(of body: [UInt8]) -> String {
-        guard let request = try? VerifyReceiptRequest(body: body) else { return "" }
+    private static func digest(of request: VerifyReceiptRequest) -> String {
         let text = request.receiptText.reveal()
         let bytes = Data(base64Encoded: Data(text), options: .ignoreUnknownCharacters).map { [UInt8]($0) }
         return SHA.hex(bytes ?? text, with: .sha256)

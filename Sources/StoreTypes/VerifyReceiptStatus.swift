@@ -32,6 +32,9 @@ package struct VerifyReceiptStatus: RawRepresentable, Sendable, Hashable, Custom
     /// The customer's account is not there any more.
     package static let accountNotFound = Self(rawValue: 21010)
 
+    /// No verdict on the receipt: another time there is one.
+    package var isTemporary: Bool { self == .temporarilyUnavailable || isInternalDataAccess }
+
     /// 21009 and 21100 to 21199: faults inside the App Store.
     package var isInternalDataAccess: Bool { self == .internalDataAccess || (21100...21199).contains(rawValue) }
 }

@@ -38,7 +38,11 @@ struct MigrateCommand: AsyncParsableCommand {
     @Flag(help: "Decodes only, and asks nobody (default without a configuration).")
     var offline = false
 
-    @Flag(help: "Decodes and says how many customers and calls there would be; asks nobody, writes no result.")
+    @Flag(
+        help: """
+            Decodes and says how many customers and calls --with-api would have; asks nobody, writes no result. The keys are \
+            read from the configuration.
+            """)
     var plan = false
 
     @Flag(help: "Asks again about customers who are known, only for what changed since.")

@@ -86,6 +86,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
                 display.reached(instant)
                 return !watch.isStopped
             }
+            try state?.end()
             display.end(isReplay: replay)
             guard isDone else {
                 Terminal.say("stopped: a signal\(destination == nil ? "" : "; the same command goes on")")

@@ -115,6 +115,7 @@ struct RefundsCommand: ParsableCommand {
                 line.clear()
             }
             let stop = try await sweep.run(targets, to: &output, at: path)
+            if let path { try await store.endRefundOutput(path) }
             line.clear()
             Terminal.say(Self.text(watch.now, clients.calls))
             if let stop {

@@ -51,6 +51,12 @@ struct VerifyCommand: AsyncParsableCommand {
         do {
             var settings = try configuration.settingsWithRoots()
             try mappings.apply(to: &settings)
+            if sources == [.api], !settings.apps.contains(where: { $0.serverAPI != nil }) {
+                Terminal.say(
+                    "--answer api needs an app with serverAPI in the configuration",
+                    hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+                throw ExitCode.usage
+            }
             transport = try CurlTransport(settings: settings)
             pipeline = try VerifyReceiptPipeline(
                 settings: settings, transport: transport, tables: settings.tables,
@@ -69,19 +75,26 @@ struct VerifyCommand: AsyncParsableCommand {
             Terminal.result(reply.answer.body)
             if inputs.files.count > 1 || Terminal.resultsGoToTerminal { Terminal.line("") }
             let isFine = reply.answer.status == .valid || reply.answer.status == .subscriptionExpired
+            if reply.answer.status == .malformedReceipt, ReceiptDecoder.mended(bytes.span) != nil {
+                Terminal.say("\(input.name): refused as the server refuses it; `decode` says what is wrong with it")
+            }
             if !isFine, exit == .success { exit = .someNotVerified }
         }
         await transport.shutDown()
         guard exit == .success else { throw exit }
     }
 
-    /// The request that an app would post.
-    private func body(of text: [UInt8]) -> [UInt8] {
-        let receipt = ReceiptDecoder.mended(text.span) ?? text
-        var writer = JSONWriter(reserving: receipt.count + 128)
+    /// The request that an app would post with what is in the file: the receipt as the device has it, or its base64.
+    private func body(of bytes: [UInt8]) -> [UInt8] {
+        let isText = bytes.first != UInt8(ascii: "{") && bytes.allSatisfy { (0x20...0x7E).contains($0) || isBreak($0) }
+        let text =
+            isText
+            ? String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+            : Data(bytes).base64EncodedString()
+        var writer = JSONWriter(reserving: text.utf8.count + 128)
         writer.beginObject()
         writer.key("receipt-data")
-        writer.value(String(decoding: receipt, as: UTF8.self))
+        writer.value(text)
         if excludeOldTransactions {
             writer.key("exclude-old-transactions")
             writer.value(true)
@@ -89,4 +102,6 @@ struct VerifyCommand: AsyncParsableCommand {
         writer.endObject()
         return writer.finish()
     }
+
+    private func isBreak(_ byte: UInt8) -> Bool { byte == 0x09 || byte == 0x0A || byte == 0x0D }
 }

@@ -100,6 +100,27 @@ struct CustomerRecordsTests {
         #expect(standIn.requests.count == 4)
     }
 
+    @Test("are not given up for a further one that nothing is told of", arguments: [true, false])
+    func furtherStatuses(hasHistory: Bool) async throws {
+        let standIn = try StandIn { path, _ in
+            if path.contains("subscriptions/100") { return try Answer.statuses(["100"]) }
+            if path.contains("/history/100") {
+                return try Answer.history([transaction("100"), transaction("150")], revision: "r100")
+            }
+            if hasHistory, path.contains("/history/200") {
+                return try Answer.history([transaction("200")], revision: "r200")
+            }
+            if path.contains("/transactions/200") { return try Answer.transactionInfo(transaction("200")) }
+            return Self.unknown
+        }
+        let records = try await standIn.records(["100", "200"], environment: .production)
+        await standIn.end()
+        #expect(records.transactions.map(\.payload.transactionId) == ["100", "150", "200"])
+        #expect(records.subscriptions.map(\.originalTransactionId) == ["100"])
+        #expect(records.anomalies == [.subscriptionWithoutStatus("150"), .subscriptionWithoutStatus("200")])
+        #expect(standIn.requests.filter { $0.contains("subscriptions") }.count == (hasHistory ? 2 : 1))
+    }
+
     @Test("are looked for by subscriptions first, and on while only single transactions are known")
     func order() async throws {
         let standIn = try StandIn { path, _ in

@@ -72,6 +72,9 @@ struct RecordedPairTests {
                 unexpected(outcome) == [],
                 "without \(half): \(outcome.differences.filter { $0["class"] as? String == "unexpected" }.prefix(3))")
             #expect(outcome.ending.compared == Int64(pairs.count))
+            // Nothing found in half a comparison is no reason to switch.
+            let sentences = [Readiness](outcome.ending.report).map(\.sentence).joined(separator: "\n")
+            #expect(sentences.contains("in part only") == (half != "appAppleId"), "\(sentences)")
         }
     }
 

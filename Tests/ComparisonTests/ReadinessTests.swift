@@ -68,6 +68,14 @@ struct ReadinessTests {
             statement(1, 1)
                 == "the one receipt would get the same answer. Too early to tell: fewer than 300 receipts were compared."
         )
+        var halves = ReportSample.app(scope, compared: 400, equal: 400)
+        halves.partial = 400
+        #expect(
+            Readiness(halves, entries: []).statement == """
+                all 400 receipts would get the same answer, as far as it was recorded. 400 recordings have no history, \
+                or no statuses. Too early to tell: more than 1 % were compared in part only.
+                """)
+        #expect(Readiness(halves, entries: []).upperBound == nil)
         #expect(
             statement(2, 1, ["order": 3]) == """
                 1 of 2 receipts (50.00 %) would get the same answer; 1 differs unexpectedly, in 3 places: order 3. \

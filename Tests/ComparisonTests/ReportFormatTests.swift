@@ -23,7 +23,7 @@ struct ReportFormatTests {
         let app = try #require((report["apps"] as? [[String: Any]])?.first)
         #expect(
             Set(app.keys) == [
-                "bundleId", "environment", "compared", "equal", "share", "upperBound", "verdict", "sentence",
+                "bundleId", "environment", "compared", "equal", "partial", "share", "upperBound", "verdict", "sentence",
                 "failures",
             ])
         #expect(app["verdict"] as? String == "notSafe" && app["share"] as? Double == 0.999_595)

@@ -143,9 +143,11 @@ struct NotificationCommandTests {
         #expect(whole.lines.count >= 10)
         #expect(try stage.folder.lines("out.jsonl") == whole.lines)
         // What is there and is not this history's is left alone, however often it is tried.
+        let nothing = ["notifications", "history", "--type", "TEST", "--to", "mine.jsonl"]
+        #expect(try await stage.run(nothing).exit == 0)
         try stage.folder.write("mine.jsonl", "mine\n".utf8)
         for _ in 0..<2 {
-            try await stage.expectRefusal(["notifications", "history", "--to", "mine.jsonl"], "destinationExists")
+            try await stage.expectRefusal(nothing, "destinationExists")
         }
         #expect(try String(contentsOfFile: stage.folder.path("mine.jsonl"), encoding: .utf8) == "mine\n")
         await stage.stop()

@@ -121,6 +121,12 @@ struct RefundSweepTests {
         #expect(outcome.exit == 0, "\(outcome.errors)")
         let told = ids(try stage.folder.lines("refunds.jsonl"))
         #expect(told.count >= 3 && Set(told).count == told.count)
+        // Nothing was new: what comes to be there later is not the sweep's.
+        let empty = ["refunds", "sweep", "--to", "empty.jsonl", "--budget", "1"]
+        #expect(try await stage.run(empty).exit == 0)
+        try stage.folder.write("empty.jsonl", "mine\n".utf8)
+        try await stage.expectRefusal(empty, "destinationExists")
+        #expect(try String(contentsOfFile: stage.folder.path("empty.jsonl"), encoding: .utf8) == "mine\n")
         await stage.stop()
     }
 

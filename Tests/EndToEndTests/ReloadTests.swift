@@ -150,6 +150,12 @@ struct ReloadTests {
         )
         #expect(try await stage.ask(body) == 0)
         #expect(stage.proxy.errors.contains("apps[com.example.app].serverAPI.privateKey"))
+        // Half a key, as while it is written: the one that was read goes on, also where the configuration is read anew.
+        try stage.inner.folder.write("rotated.p8", key.prefix(100))
+        try await stage.reload(
+            api.replacing(SimulatedConfiguration.keyFile, with: "rotated.p8") + "\nunknownApps: refuse\n",
+            until: "the configuration was read again")
+        #expect(try await stage.ask(body) == 0)
         // Apple asks for a pause; it is kept, whatever is read again.
         let later = "\(Int64(Date().timeIntervalSince1970 * 1000) + 60_000)"
         stage.inner.appStore.faults.add(

@@ -102,6 +102,28 @@ struct ServeTests {
         await store.stop()
     }
 
+    // T24
+    @Test("SIGTERM cuts off who neither sends the rest of a request nor reads an answer", .timeLimit(.minutes(1)))
+    func stubborn() async throws {
+        let folder = try Folder()
+        try folder.write("bridge.yaml", "deadlineSeconds: 1\nstore: none\n".utf8)
+        let proxy = try Running(["serve", "--config", "bridge.yaml", "--listen", "127.0.0.1:0"], in: folder)
+        let port = try await proxy.port()
+        let half = try RawConnection(port: port)
+        try await half.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\n{\"r")
+        let deaf = try RawConnection(port: port)
+        try await deaf.send(String(repeating: "GET /openapi.json HTTP/1.1\r\nHost: a\r\n\r\n", count: 200))
+        try await Task.sleep(for: .milliseconds(500))
+        let begin = ContinuousClock.now
+        proxy.stop()
+        #expect(await proxy.end() == 0, "\(proxy.errors)")
+        // The deadline, and five seconds more.
+        #expect(begin.duration(to: .now) < .seconds(20))
+        expectJSONLines(proxy.errors)
+        half.leave()
+        deaf.leave()
+    }
+
     @Test("an address that is taken, or nobody's, is named as it was given")
     func takenAddress() async throws {
         let folder = try Folder()
@@ -113,6 +135,17 @@ struct ServeTests {
                 #expect(
                     outcome.exit == 2 && outcome.errors.contains("listen: \(address) \(reason)"), "\(outcome.errors)")
             }
+        }
+        for (address, reason) in [
+            (taken, "is taken"), ("192.0.2.1:80", "cannot be used: Cannot assign"),
+            ("127.0.0.1:1", "is the address of listen"),
+        ] {
+            try folder.write("b.yaml", "listen: 127.0.0.1:1\noperations: {listen: \(address)}\nstore: none\n".utf8)
+            let listen = address == "127.0.0.1:1" ? [] : ["--listen", "127.0.0.1:0"]
+            let outcome = try await Binary.run(Binary.url, ["serve", "--config", "b.yaml"] + listen, in: folder)
+            #expect(
+                outcome.exit == 2 && outcome.errors.contains("operations.listen: \(address) \(reason)"),
+                "\(outcome.errors)")
         }
         first.stop()
         #expect(await first.end() == 0)

@@ -1,6 +1,8 @@
 import Foundation
 import GRDB
 import Ledger
+import StoreTypes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -32,6 +34,32 @@ struct BridgeStoreTests {
             try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('of a later version')")
         }
         #expect(throws: LedgerError.self) { try BridgeStore(path: newer) }
+    }
+
+    @Test("A file that was taken away, or exchanged, takes nothing more; the one that has its name then is opened")
+    func takenAway() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        func refund(_ id: String) -> RevocationRow {
+            RevocationRow(transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
+        }
+        let scope = LedgerScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let told = Mutex<[String]>([])
+        let store = BridgeStore(opening: path, pauses: [.milliseconds(20)]) { error in
+            told.withLock { $0.append(error?.code.rawValue ?? "open") }
+        }
+        try await store.keep(revoked: [refund("1")], valid: [], of: scope)
+        for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+        let error = await #expect(throws: LedgerError.self) {
+            try await store.keep(revoked: [refund("2")], valid: [], of: scope)
+        }
+        #expect(error?.code == .changed)
+        #expect(await eventually { told.withLock { $0 } == ["changed", "open"] })
+        try await store.keep(revoked: [refund("3")], valid: [], of: scope)
+        #expect(try store.revocations(limit: 9)[scope]?.map(\.transactionId) == ["3"])
+        await store.close()
+        #expect(try BridgeStore(path: path).revocations(limit: 9)[scope]?.map(\.transactionId) == ["3"])
     }
 
     @Test("A folder that is not there is told as such")

@@ -230,6 +230,37 @@ struct ErasureTests {
         #expect(!holds(Self.token) && holds(Self.otherToken))
     }
 
+    @Test(
+        "Who is known by an answer of Apple's alone is found by every id and by the token in it, with what else they bought"
+    )
+    func answers() async throws {
+        func keep(_ question: String, _ ids: [String], _ token: String) async throws {
+            let rows = ids.map { #"{"transaction_id":"\#($0)","app_account_token":"\#(token)"}"# }
+            _ = try await store.keep(
+                LastGoodRow(
+                    question: Array(question.utf8), status: 0,
+                    body: Array("{\"latest_receipt_info\":[\(rows.joined(separator: ","))]}".utf8), latestReceipt: nil,
+                    digest: [1], originals: [ids[0]]), of: scope, at: Self.now)
+        }
+        try await keep("a", ["91000000000001", "91000000000002"], Self.token)
+        try await keep("b", ["92000000000001", "92000000000002"], Self.otherToken)
+        let token = try #require(UUID(uuidString: Self.token))
+        let byToken = try await store.erase(.accountToken(token), isDryRun: true, at: Self.now)
+        #expect(byToken.kinds == [.init(name: "lastGoodAnswers", count: 1)])
+        #expect(try await erase("91000000000002", dry: true) == byToken)
+        // The history does not know that period yet.
+        try await store.keep(
+            CustomerRow(
+                askedAt: Self.now, signedDate: Self.now, appAppleId: nil, revision: "r",
+                transactions: [transaction("91000000000001", "91000000000001", token: nil)], statuses: [], renewals: [],
+                companions: []),
+            of: scope)
+        let erasure = try await erase("91000000000002")
+        #expect(erasure.kinds.map(\.name) == ["transactions", "customers", "lastGoodAnswers"], "\(erasure.kinds)")
+        try await store.rewrite()
+        #expect(!holds(Self.token) && !holds("91000000000002") && holds(Self.otherToken))
+    }
+
     @Test("Of refunded purchases the id and the date can stay, and nothing else does")
     func revocations() async throws {
         try await fill(Self.mine, token: Self.token, in: scope)

@@ -168,7 +168,9 @@ struct CustomerViewTests {
             for receipt in receipts {
                 views.store.faults.removeAll()
                 let told = try #require(receipt.transactions.first { $0.revocation != nil }?.revocation)
-                #expect(try await views.ask(receipt: receipt.base64)["source"]?.text == "api")
+                let live = try await views.ask(receipt: receipt.base64)
+                #expect(live["source"]?.text == "api")
+                #expect(live["receipt"]?["revocationDate"]?.integer == told.date.milliseconds, "\(receipt.id)")
                 views.store.faults.add(SimulatedFault(.status(503), endpoint: "serverAPI"))
                 let view = try await views.ask(receipt: receipt.base64)
                 #expect(view["source"]?.text == "receipt")

@@ -64,9 +64,10 @@ final class FakeApple: HTTPTransport {
     func shutDown(grace: Duration) async {}
 }
 
-/// A pipeline in front of a ``FakeApple``, at noon.
+/// A pipeline in front of a ``FakeApple``, at noon first.
 struct Bridge {
     let apple: FakeApple
+    let clock: MovableClock
     let pipeline: VerifyReceiptPipeline
 
     static let secret = SimulatedApp.first.sharedSecret
@@ -87,10 +88,12 @@ struct Bridge {
         change(&settings, &app)
         if app.bundleId != nil { settings.apps.append(app) }
         self.apple = apple
+        let clock = MovableClock(now)
+        self.clock = clock
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         pipeline = try Pipelines(
-            settings: settings, transport: apple, store: store, tables: .bundled, logger: logger, now: { now },
+            settings: settings, transport: apple, store: store, tables: .bundled, logger: logger, now: { clock.now },
             sleep: { _ in }
         ).verifyReceipt
     }

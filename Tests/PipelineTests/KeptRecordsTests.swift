@@ -2,20 +2,11 @@ import Pipeline
 import Rendering
 import Simulator
 import StoreTypes
-import Synchronization
 import TestSupport
 import Testing
 
 @Suite("The Server API's word on a customer")
 struct KeptRecordsTests {
-    /// A clock that a test moves.
-    final class Clock: Sendable {
-        private let instant = Mutex(StandIn.noon)
-
-        var now: Timestamp { instant.withLock { $0 } }
-        func set(_ timestamp: Timestamp) { instant.withLock { $0 = timestamp } }
-    }
-
     private func body(_ receipt: IssuedReceipt, _ further: KeyValuePairs<String, JSONValue?> = [:]) -> [UInt8] {
         Array(Question.body(receipt.base64, password: nil, further))
     }
@@ -23,7 +14,7 @@ struct KeptRecordsTests {
     @Test("is good for a minute, and every answer has its own request date")
     func kept() async throws {
         try await ServerAPIWorld.asking { store, port, transport in
-            let clock = Clock()
+            let clock = MovableClock()
             let pipeline = try ServerAPIWorld.pipeline(
                 store, port: port, transport: transport, answer: [.api], now: { clock.now })
             let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
@@ -31,7 +22,7 @@ struct KeptRecordsTests {
             let first = await pipeline.answer(body: body(receipt), route: .auto)
             #expect(first.source == .api && first.answer.status == .valid)
             #expect(store.requests.total == 2)
-            clock.set(StandIn.noon.advanced(byMilliseconds: 59_000))
+            clock.now = StandIn.noon.advanced(byMilliseconds: 59_000)
             let second = await pipeline.answer(body: body(receipt), route: .auto)
             #expect(second.source == .api)
             #expect(store.requests.total == 2)
@@ -43,10 +34,10 @@ struct KeptRecordsTests {
                 body: body(receipt, ["exclude-old-transactions": .bool(true)]), route: .auto)
             #expect(thinned.answer.body.count < second.answer.body.count || customer.transactions.count == 1)
             #expect(store.requests.total == 2)
-            clock.set(StandIn.noon.advanced(byMilliseconds: 60_000))
+            clock.now = StandIn.noon.advanced(byMilliseconds: 60_000)
             _ = await pipeline.answer(body: body(receipt), route: .auto)
             #expect(store.requests.total == 4)
-            clock.set(StandIn.noon)
+            clock.now = StandIn.noon
             _ = await pipeline.answer(body: body(receipt), route: .auto)
             #expect(store.requests.total == 6, "a clock that went back makes nothing last longer")
         }

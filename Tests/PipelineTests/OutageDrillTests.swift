@@ -4,7 +4,6 @@ import Pipeline
 import Rendering
 import Simulator
 import StoreTypes
-import Synchronization
 import TestSupport
 import Testing
 import Transport
@@ -70,26 +69,18 @@ struct OutageDrillTests {
             app.cacheSeconds = 0
             var settings = Settings(of: appStore, port: port)
             settings.apps = [app]
-            let holder = Clock()
-            self.holder = holder
+            let clock = MovableClock()
+            self.clock = clock
             pipelines = try Pipelines(
                 settings: settings, transport: GuardedTransport(curl), store: store, tables: .bundled, logger: .silent,
-                now: { holder.now })
+                now: { clock.now })
         }
 
-        private let holder: Clock
-
-        private final class Clock: Sendable {
-            private let value = Mutex(StandIn.noon)
-            var now: Timestamp {
-                get { value.withLock { $0 } }
-                set { value.withLock { $0 = newValue } }
-            }
-        }
+        private let clock: MovableClock
 
         var now: Timestamp {
-            get { holder.now }
-            set { holder.now = newValue }
+            get { clock.now }
+            set { clock.now = newValue }
         }
 
         func ask(_ receipt: IssuedReceipt) async -> PipelineReply {

@@ -29,6 +29,9 @@ struct RequestTests {
         "is read from a form, or what was escaped like one, by the tolerant profile alone",
         arguments: [
             "receipt-data=TUlJ%2F%2B%3D%3D&password=a%20%26+b&exclude-old-transactions=true&zeal=1",
+            "a=%zz&b=2&c=3&&d&e==&receipt-data=TUlJ%2F%2B%3D%3D&f=6&password=a+%26+b&exclude-old-transactions=1",
+            "%7B+%22receipt-data%22%3A+%22TUlJ%2F%2B%3D%3D%22%2C+%22password%22%3A+%22a+%26+b%22%2C+"
+                + "%22exclude-old-transactions%22%3A+true%7D",
             "%7B%22receipt-data%22%3A%22TUlJ%2F%2B%3D%3D%22%2C%22password%22%3A%22a%20%26%20b%22%2C"
                 + "%22exclude-old-transactions%22%3Atrue%7D",
         ])
@@ -44,7 +47,10 @@ struct RequestTests {
 
     @Test(
         "is no form where it holds no receipt, or is cut off in an escape",
-        arguments: ["a=b", "receipt-data", "%7B%2", "receipt-data=%zz", "&&==&", "%7Breceipt-data=1"])
+        arguments: [
+            "a=b", "receipt-data", "%7B%2", "receipt-data=%zz", "receipt-data=TUlJ&password=100%",
+            "receipt-data=TUlJ&password=%FF", "&&==&", "%7Breceipt-data=1",
+        ])
     func noForm(body: String) {
         #expect(throws: VerifyReceiptRequest.Failure.notJSON) { try self.request(body, .tolerant) }
     }

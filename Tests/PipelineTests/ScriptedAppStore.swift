@@ -282,31 +282,23 @@ final class StoringBridge: Sendable {
         settings.verifyReceipt.production = "http://127.0.0.1:9/production/verifyReceipt"
         settings.verifyReceipt.sandbox = "http://127.0.0.1:9/sandbox/verifyReceipt"
         settings.apps = [app]
-        let holder = ClockHolder()
-        clockHolder = holder
+        let clock = MovableClock()
+        self.clock = clock
         pipelines = try Pipelines(
             settings: settings, transport: appStore, store: store, tables: .bundled, logger: logger,
-            now: { holder.now }, sleep: { _ in })
+            now: { clock.now }, sleep: { _ in })
         settings.apps[0].answer = [.api]
         settings.apps[0].cacheSeconds = 0
         fresh = try VerifyReceiptPipeline(
-            settings: settings, transport: appStore, tables: .bundled, logger: logger, now: { holder.now },
+            settings: settings, transport: appStore, tables: .bundled, logger: logger, now: { clock.now },
             sleep: { _ in })
     }
 
-    private let clockHolder: ClockHolder
-
-    final class ClockHolder: Sendable {
-        private let value = Mutex(StandIn.noon)
-        var now: Timestamp {
-            get { value.withLock { $0 } }
-            set { value.withLock { $0 = newValue } }
-        }
-    }
+    private let clock: MovableClock
 
     var now: Timestamp {
-        get { clockHolder.now }
-        set { clockHolder.now = newValue }
+        get { clock.now }
+        set { clock.now = newValue }
     }
 
     struct Reply: Sendable {

@@ -463,6 +463,13 @@ struct SettingsTests {
         #expect(app.shadow == .apple && app.shadowSampling == 0.5 && app.comparisonRules == ["order": .ignore])
         #expect(app.serverAPI?.issuerId == "i" && app.serverAPI?.keyId == "k")
         #expect(settings.unused == ["RECEIPT_BRIDGE_LISTN"])
+        let testers = try SettingsEnvironment.settings(
+            file: nil,
+            environment: [
+                "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
+                "RECEIPT_BRIDGE_APP_SANDBOX_TESTERS": "2000000000000001",
+            ])
+        #expect(testers.apps.first?.testers == SandboxTesters(["2000000000000001"]) && testers.unused.isEmpty)
         #expect(settings.secretFiles.map(\.key).contains("RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE"))
 
         let error = #expect(throws: SettingsError.self) {

@@ -207,6 +207,20 @@ struct SnakeDocumentTests {
         #expect(first("latest_receipt_info", answer) == #""quantity":"1","# + expected)
     }
 
+    @Test("of iOS 6 with the renewal of its own subscription, from a view of all of them")
+    func renewalOfItsOwn() throws {
+        func view(_ ids: [String]) -> String {
+            let subscriptions = ids.map {
+                #"{"originalTransactionId":"\#($0)","status":1,"#
+                    + #""renewalInfo":{"originalTransactionId":"\#($0)","autoRenewProductId":"month\#($0)","autoRenewStatus":1}}"#
+            }
+            return #"{"receipt":{"transactionId":"5","originalTransactionId":"4","productId":"month4"},"#
+                + #""subscriptions":[\#(subscriptions.joined(separator: ","))],"transactions":[]}"#
+        }
+        #expect(try snake(view(["3", "4"])).contains(#""auto_renew_product_id":"month4""#))
+        #expect(try !snake(view(["3"])).contains("auto_renew"))
+    }
+
     @Test("also from a history as the App Store Server API gives it")
     func history() throws {
         let document = """

@@ -95,8 +95,10 @@ struct ServerTests {
     func head() async throws {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
-            try await connection.send("HEAD /verifyReceipt HTTP/1.1\r\nHost: a\r\n\r\n")
-            #expect(try await connection.answer(toHead: true)?.status == 200)
+            for (path, status) in [("verifyReceipt", 200), ("nothing", 404), ("metrics", 404), ("v1/receipts", 404)] {
+                try await connection.send("HEAD /\(path) HTTP/1.1\r\nHost: a\r\n\r\n")
+                #expect(try await connection.answer(toHead: true)?.status == status, "\(path)")
+            }
             try await connection.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")
             #expect(try await connection.answer()?.text == "ok\n")
         }
@@ -360,6 +362,21 @@ struct ServerTests {
             connection.leaveOffSending()
             let answer = try #require(try await connection.answer())
             #expect(answer.text == #"{"status":21005,"is_retryable":true}"#)
+            #expect(answer.header("Receipt-Bridge-Source") == "apple")
+        }
+        // The Server API, which does not know the customer, left the receipt's word in case nobody else has one.
+        try await Proxy.serving { _, app in
+            app.answer = [.api, .apple]
+        } _: { proxy in
+            proxy.store.faults.add(
+                SimulatedFault(.serverAPI(.failure(code: 4_040_010, retryAfter: nil)), endpoint: "serverAPI"))
+            proxy.store.faults.add(SimulatedFault(.delay, endpoint: "verifyReceipt", milliseconds: 1_000))
+            let connection = try proxy.connect()
+            try await connection.send(post("/verifyReceipt", try proxy.question()))
+            try await Task.sleep(for: .milliseconds(400))
+            connection.leaveOffSending()
+            let answer = try #require(try await connection.answer())
+            #expect(answer.text == #"{"status":21005,"is_retryable":true}"#)
         }
     }
 
@@ -445,6 +462,32 @@ struct ServerTests {
             let answer = try #require(try await proxy.send(post("/verifyReceipt", try proxy.question())))
             #expect(answer.header("Receipt-Bridge-Source") == "receipt")
             #expect(proxy.store.requests.total == 4)
+        }
+    }
+
+    @Test("counts who goes away while sending as gone, not as a defect")
+    func leavesWhileSending() async throws {
+        try await Proxy.serving { proxy in
+            let whole = post("/verifyReceipt", try proxy.question())
+            for _ in 0..<3 {
+                let connection = try proxy.connect()
+                try await connection.send(Array(whole.prefix(whole.count / 2)))
+                try await Task.sleep(for: .milliseconds(50))
+                connection.leave()
+            }
+            let chunks = try proxy.connect()
+            try await chunks.send(
+                "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\nzz\r\n")
+            #expect(try await chunks.answer()?.status == 400)
+            func requests(_ status: Int) async throws -> Double {
+                try await proxy.metrics()[
+                    #"receipt_bridge_http_requests_total{route="/verifyReceipt",status="\#(status)"}"#]
+            }
+            let isCounted = await eventually { (try? await requests(499)) == 3 }
+            let counted = try await proxy.metrics().samples.filter { $0.key.contains("http_requests") && $0.value > 0 }
+            #expect(isCounted, "\(counted)")
+            #expect(try await requests(400) == 1)
+            #expect(try await requests(500) == 0)
         }
     }
 

@@ -108,6 +108,23 @@ struct ShadowTests {
         }
     }
 
+    @Test("names the receipt of a form, too")
+    func form() async throws {
+        try await Proxy.serving({ settings, app in
+            settings.usesTolerantProfile = true
+            app.answer = [.apple, .receipt]
+            app.shadow = .api
+        }) { proxy in
+            proxy.store.faults.add(.init(.body(#"{"status":0,"environment":"Production","receipt":{"in_app":[]}}"#)))
+            let receipt = try #require(proxy.store.receipts.first).base64.replacing("+", with: "%2B")
+            let form = Array("receipt-data=\(receipt)&password=\(Proxy.secret)".utf8)
+            _ = try await proxy.send(RawConnection.post("/verifyReceipt", form, ["Host: a"]))
+            let report = try await report(proxy, of: 1)
+            let examples = (report["differences"]?.elements ?? []).flatMap { $0["examples"]?.elements ?? [] }
+            #expect(!examples.isEmpty && examples.allSatisfy { $0["receipt"]?.text?.count == 64 }, "\(report)")
+        }
+    }
+
     @Test("A second source that hangs, fails or says nonsense changes no answer, and is counted")
     func trouble() async throws {
         try await Proxy.serving({ _, app in

@@ -56,16 +56,16 @@ struct CustomerLookup {
     ) async throws(ServerAPIError) -> CustomerRecords? {
         var found = FoundHistory()
         var known: [TransactionIdentifier] = []
-        var hasHistory = false
+        var histories: [TransactionIdentifier] = []
         for (number, identifier) in identifiers.enumerated() where !found.mentions(identifier) {
-            if hasHistory, number >= Self.maximumBesideHistory { break }
+            if !histories.isEmpty, number >= Self.maximumBesideHistory { break }
             guard let history = try await history(of: identifier, environment) else {
                 found.anomalies.append(.requestedIdMissing(identifier))
                 continue
             }
             known.append(identifier)
             // A transaction that is known by itself tells of no other.
-            hasHistory = hasHistory || history.revision != nil
+            if history.revision != nil { histories.append(identifier) }
             found.add(history)
             if !found.mentions(identifier) { found.anomalies.append(.requestedIdMissing(identifier)) }
         }
@@ -73,7 +73,8 @@ struct CustomerLookup {
         guard !found.transactions.isEmpty else {
             throw ServerAPIError(.emptyHistory, at: "history", "a history without the transaction that was asked for")
         }
-        let subscriptions = try await subscriptions(of: known, &found, environment)
+        let subscriptions = try await subscriptions(
+            of: histories.isEmpty ? Array(known.prefix(1)) : histories, &found, environment)
         return found.records(environment: environment, bundleId: client.bundleId, subscriptions: subscriptions)
     }
 
@@ -128,16 +129,24 @@ struct CustomerLookup {
         }
     }
 
-    /// Asked only for histories with an auto-renewable, all others have none; and of a second history only where the first
-    /// one's customer is not its own.
+    /// Asked only for histories with an auto-renewable, all others have none; and of a further one only while one of them is
+    /// told nothing of.
+    ///
+    /// - Parameter identifiers: one of each history.
     private func subscriptions(
         of identifiers: [TransactionIdentifier], _ found: inout FoundHistory, _ environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> [SubscriptionRecord] {
         var missing = found.subscriptionIdentifiers
         guard !missing.isEmpty else { return [] }
         var records: [SubscriptionRecord] = []
-        for identifier in identifiers where !missing.isEmpty {
-            for record in try await subscriptions(of: identifier, environment)
+        for (number, identifier) in identifiers.enumerated() where !missing.isEmpty {
+            guard let told = try await subscriptions(of: identifier, environment) else {
+                guard number > 0 else {
+                    throw ServerAPIError(.statusesMissing, at: "statuses", "unknown there, though the history knows it")
+                }
+                continue
+            }
+            for record in told
             where !records.contains(where: { $0.originalTransactionId == record.originalTransactionId }) {
                 records.append(record)
                 missing.remove(record.originalTransactionId)
@@ -150,15 +159,16 @@ struct CustomerLookup {
         return records
     }
 
+    /// Nil where the transaction is not known.
     private func subscriptions(
         of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
-    ) async throws(ServerAPIError) -> [SubscriptionRecord] {
+    ) async throws(ServerAPIError) -> [SubscriptionRecord]? {
         let answer: JSONObject
         do throws(ServerAPIError) {
             answer = try await client.answer(.statuses(identifier), environment, allowance)
         } catch {
             guard error.isUnknownTransaction else { throw error }
-            throw ServerAPIError(.statusesMissing, at: "statuses", "unknown there, though the history knows it")
+            return nil
         }
         let statuses = try client.read("statuses") { () throws(JSONFieldError) in try StatusesAnswer(answer) }
         try client.check(

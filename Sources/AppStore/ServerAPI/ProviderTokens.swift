@@ -13,7 +13,7 @@ package final class ProviderTokens: Sendable {
     /// clock may be ahead.
     private static let margin: Int64 = 120
 
-    private let account: ServerAPIAccount
+    let account: ServerAPIAccount
     private let state: Mutex<State>
 
     /// Reads nothing yet.

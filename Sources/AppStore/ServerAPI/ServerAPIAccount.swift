@@ -1,7 +1,7 @@
 import StoreTypes
 
 /// Who asks the App Store Server API: an In-App Purchase key of App Store Connect, for one app.
-package struct ServerAPIAccount: Sendable {
+package struct ServerAPIAccount: Sendable, Hashable {
     /// Of the account's keys, a UUID.
     package let issuerId: String
     /// Of the key, ten letters and digits.

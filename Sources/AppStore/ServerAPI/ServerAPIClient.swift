@@ -46,10 +46,14 @@ package struct ServerAPIClient: Sendable {
 
     /// A client for the account's app.
     ///
-    /// - Parameter budget: the app's; whoever else calls for the app has the same.
-    package init(account: ServerAPIAccount, parts: Parts, budget: ServerAPIBudget) {
+    /// - Parameters:
+    ///   - budget: the app's; whoever else calls for the app has the same.
+    ///   - former: of the same app, before the configuration was read again: a key that was read goes on where the account is
+    ///     the same, whatever is in the file at the moment.
+    package init(account: ServerAPIAccount, parts: Parts, budget: ServerAPIBudget, former: ServerAPIClient? = nil) {
         self.parts = parts
-        self.tokens = ProviderTokens(account: account)
+        self.tokens =
+            former.flatMap { $0.tokens.account == account ? $0.tokens : nil } ?? ProviderTokens(account: account)
         self.budget = budget
     }
 

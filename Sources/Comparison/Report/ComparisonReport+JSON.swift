@@ -30,6 +30,7 @@ extension Readiness {
         writer.member("environment", app.scope.environment)
         writer.member("compared", app.compared)
         writer.member("equal", app.equal)
+        writer.member("partial", app.partial)
         writer.member("share", fraction: share)
         writer.member("upperBound", fraction: upperBound)
         writer.member("verdict", verdict.rawValue)

@@ -34,6 +34,8 @@ package struct ComparisonReport: Sendable {
         package var compared: Int64 = 0
         /// Those of them without an unexpected difference.
         package var equal: Int64 = 0
+        /// Of the compared ones, those with a recording that has no history, or no statuses, to compare all with.
+        package var partial: Int64 = 0
         /// Receipts that could not be compared, by the code of the reason.
         package var failures: [String: Int64] = [:]
 

@@ -12,7 +12,7 @@ extension Readiness {
 
     /// The sentence without the app.
     package var statement: String {
-        [finding, leftOver, advice].compactMap(\.self).joined(separator: " ")
+        [finding, halves, leftOver, advice].compactMap(\.self).joined(separator: " ")
     }
 
     private var finding: String {
@@ -21,6 +21,7 @@ extension Readiness {
         let receipts = compared == 1 ? "receipt" : "receipts"
         guard different > 0 else {
             let all = compared == 1 ? "the one receipt" : "all \(compared.grouped) receipts"
+            guard app.partial == 0 else { return "\(all) would get the same answer, as far as it was recorded." }
             guard compared > 3 else { return "\(all) would get the same answer." }
             return "\(all) would get the same answer; with 95 % confidence fewer than 1 in \((compared / 3).grouped) "
                 + "would differ."
@@ -36,6 +37,12 @@ extension Readiness {
         let places = rules.reduce(0) { $0 + $1.count }
         let list = Self.list(rules, "more rules")
         return places == different ? ": \(list)" : ", in \(places.grouped) places: \(list)"
+    }
+
+    private var halves: String? {
+        guard app.partial > 0 else { return nil }
+        return
+            "\(app.partial.grouped) \(app.partial == 1 ? "recording has" : "recordings have") no history, or no statuses."
     }
 
     private var leftOver: String? {
@@ -56,7 +63,8 @@ extension Readiness {
             let isFew = app.compared < Self.minimumCompared
             let few = isFew ? "fewer than \(Self.minimumCompared.grouped) receipts were compared" : nil
             let failures = hasTooManyFailures ? "more than 1 % could not be compared" : nil
-            return "Too early to tell: \([few, failures].compactMap(\.self).joined(separator: ", and "))."
+            let partial = isTooPartial ? "more than 1 % were compared in part only" : nil
+            return "Too early to tell: \([few, failures, partial].compactMap(\.self).joined(separator: ", and "))."
         }
     }
 

@@ -16,7 +16,7 @@ package struct Readiness: Sendable {
 
     /// Receipts without which nothing is said: fewer than one in a hundred would differ then. A choice.
     package static let minimumCompared: Int64 = 300
-    /// The share of receipts that may remain without a comparison. A choice.
+    /// The share of receipts that may remain without a comparison, and of those that were compared in part only. A choice.
     package static let toleratedFailures = 0.01
 
     package let app: ComparisonReport.App
@@ -44,11 +44,14 @@ package struct Readiness: Sendable {
     /// With 95 % confidence no larger share of all receipts would get another answer: 3/n where none of n did, else the
     /// upper end of Wilson's interval; nil where none was compared.
     ///
+    /// What was compared in part is no evidence of that.
+    ///
     /// https://en.wikipedia.org/wiki/Rule_of_three_(statistics)
     /// https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Wilson_score_interval
     package var upperBound: Double? {
-        guard app.compared > 0 else { return nil }
-        let n = Double(app.compared)
+        let whole = max(app.compared - app.partial, different)
+        guard whole > 0 else { return nil }
+        let n = Double(whole)
         guard different > 0 else { return min(3 / n, 1) }
         let (z, share) = (1.959_964, Double(different) / n)
         let middle = share + z * z / (2 * n)
@@ -61,9 +64,12 @@ package struct Readiness: Sendable {
         failed > 0 && Double(failed) > Self.toleratedFailures * Double(failed + app.compared)
     }
 
+    /// Receipts of which not all was compared are too many of those that were.
+    package var isTooPartial: Bool { Double(app.partial) > Self.toleratedFailures * Double(app.compared) }
+
     package var verdict: Verdict {
         if different > 0 { return .notSafe }
-        return app.compared < Self.minimumCompared || hasTooManyFailures ? .notYet : .safe
+        return app.compared < Self.minimumCompared || hasTooManyFailures || isTooPartial ? .notYet : .safe
     }
 }
 

@@ -39,6 +39,14 @@ package struct HistoryState {
         self.size = size
     }
 
+    /// Where nothing was written, what is in a file of that name later is somebody else's.
+    package mutating func end() throws(LedgerError) {
+        guard size == 0 else { return }
+        try ledger.keep([], as: "size")
+        try ledger.commit()
+        size = nil
+    }
+
     private func text(_ key: String) throws(LedgerError) -> String? {
         try ledger.state(key).map { String(decoding: $0, as: UTF8.self) }
     }

@@ -74,8 +74,15 @@ final class LastGoodAnswers: Sendable {
             guard let kept = KeptAnswer(whole, to: question.receipt.canonicalText.reveal()),
                 let row = self.news(kept, to: question.digest, at: now)
             else { return }
-            let added = try await store.keep(row, of: scope, at: now)
+            // Remembered first: who makes room at the same time has it forgotten with the others.
             self.recent.keep(Kept(digest: row.digest, keptAt: now), for: row.question, cost: 1)
+            let added: Int
+            do throws(LedgerError) {
+                added = try await store.keep(row, of: scope, at: now)
+            } catch {
+                self.recent.forget(row.question)
+                throw error
+            }
             try await self.makeRoom(for: added, at: now)
         }
     }

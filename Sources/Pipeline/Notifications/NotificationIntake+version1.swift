@@ -62,7 +62,7 @@ extension NotificationIntake {
         if let text = body.receipt?.reveal(), let receipt = try? decoder.decode(text.span),
             receipt.bundleId == bundleId, receipt.environment != .xcode, !receipt.contents.lookupKeys.isEmpty
         {
-            return Subject(keys: receipt.contents.lookupKeys, environment: receipt.environment)
+            return Subject(keys: receipt.contents.orderedLookupKeys, environment: receipt.environment)
         }
         let known = try await store.known(body.originalTransactionIds, of: bundleId)
         guard let first = known.first else { return nil }

@@ -75,8 +75,12 @@ final class SettingsFileContext {
     private func secret(
         in url: URL, named path: String, of key: String, _ note: (String) -> Void
     ) -> SharedSecret? {
-        guard let data = try? Data(contentsOf: url), data.count <= 4096 else {
+        guard let data = try? Data(contentsOf: url) else {
             note("cannot read \(path)")
+            return nil
+        }
+        guard data.count <= 4096 else {
+            note("\(path) is too long for a secret: over 4096 bytes")
             return nil
         }
         secretFiles.append(.init(key: key, path: url.path))

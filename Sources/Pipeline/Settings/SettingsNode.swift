@@ -70,13 +70,17 @@ final class SettingsNode {
         return file.variable(name) != nil || file.hasVariable(below: name)
     }
 
-    /// Whether the file has keys and values there.
-    func isObject(_ key: String) -> Bool { overriding(key) == nil && mapping[Node(key)]?.mapping != nil }
+    /// Whether there are keys and values there, in the file or in the environment.
+    func isObject(_ key: String) -> Bool {
+        guard overriding(key) == nil else { return false }
+        return mapping[Node(key)]?.mapping != nil || variable(key).map(file.hasVariable(below:)) ?? false
+    }
 
     func child(_ key: String) -> SettingsNode? {
         let name = variable(key)
         let isNamed = name.map(file.hasVariable(below:)) ?? false
-        guard let node = node(key) ?? (isNamed ? Node.mapping(Node.Mapping([])) : nil) else { return nil }
+        let said = node(key).flatMap { isNamed && $0.mapping == nil ? nil : $0 }
+        guard let node = said ?? (isNamed ? Node.mapping(Node.Mapping([])) : nil) else { return nil }
         return SettingsNode(node, path: self.name(key), file: file, variable: name)
     }
 

@@ -30,6 +30,10 @@ package enum SettingsRules {
         if let proxy = settings.upstreamProxy, !isProxy(proxy) {
             findings.append("upstream.proxy: expected http://HOST:PORT or https://HOST:PORT")
         }
+        if settings.operationsListenIsExplicit, settings.operationsListen == settings.listen, settings.listen.port != 0
+        {
+            findings.append("operations.listen: \(settings.listen) is the address of listen")
+        }
         if let name = settings.userHeader, !isHeaderName(name) {
             findings.append("userHeader: \(name) is not the name of a header")
         }

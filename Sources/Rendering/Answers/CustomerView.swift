@@ -11,7 +11,7 @@ package struct CustomerView: Sendable {
     package let appAppleId: Int64?
     /// Where the customer bought.
     package let environment: AppStoreEnvironment
-    /// The authentic receipt that was submitted; nil where an id or a signed transaction was.
+    /// The authentic receipt that was submitted, with what was taken back since; nil where an id or a signed transaction was.
     package let receipt: ReceiptContents?
     /// What the App Store Server API says; nil where nobody was asked.
     package let records: CustomerRecords?

@@ -119,7 +119,9 @@ extension DocumentConverter {
         if latest == nil, standing != nil {
             latest = Self.newest(of: original, in: try document.transactions(DocumentKey.transactions) ?? [])
         }
-        let renewal = try document.renewals()?.first
+        // A view has the customer's other subscriptions, too.
+        let isOfCustomer = document.root["subscriptions"] != nil
+        let renewal = try document.renewals()?.first { !isOfCustomer || $0.originalTransactionId == original }
         for column in tables.answer.columns {
             switch column.field {
             case .status:

@@ -71,11 +71,12 @@ struct ProblemMiddleware: RouterMiddleware {
         do {
             return try await next(request, context)
         } catch let error as HTTPError {
-            guard error.status != .notFound else { return Problem.notFound.response }
             let status = error.status.code
-            return Problem(
-                status: status, code: "http\(status)", detail: error.status.reasonPhrase.lowercased()
-            ).response
+            let problem =
+                error.status == .notFound
+                ? Problem.notFound
+                : Problem(status: status, code: "http\(status)", detail: error.status.reasonPhrase.lowercased())
+            return request.method == .head ? problem.response.createHeadResponse() : problem.response
         }
     }
 }

@@ -15,7 +15,7 @@ enum RouteLabel {
 /// An HTTP status as a label: those that this server gives, and `other`.
 struct HTTPStatusLabel: MetricLabel {
     private static let codes = [
-        200, 400, 401, 403, 404, 405, 408, 409, 413, 415, 417, 422, 429, 431, 500, 501, 502, 503, 504,
+        200, 400, 401, 403, 404, 405, 408, 409, 413, 415, 417, 422, 429, 431, 499, 500, 501, 502, 503, 504,
     ]
 
     let rawValue: Int

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import Logging
+import NIOHTTP1
 
 /// Around everything: names a request, counts it, and writes a line about it where lines are wanted.
 ///
@@ -25,9 +26,18 @@ struct WatchMiddleware: RouterMiddleware {
                 response.headers[.requestIdentifier] = identifier
                 return response
             } catch {
-                answered(request, context, Response(status: .internalServerError), after: .now - begin)
+                answered(request, context, Response(status: Self.status(of: error, context)), after: .now - begin)
                 throw error
             }
+        }
+    }
+
+    /// Who goes away while sending gets no answer; nobody is to look for a defect of ours then.
+    private static func status(of error: any Error, _ context: BridgeContext) -> HTTPResponse.Status {
+        switch error {
+        case HTTPParserError.invalidEOFState: .clientClosedRequest
+        case is HTTPParserError: .badRequest
+        default: Task.isCancelled || !context.channel.isActive ? .clientClosedRequest : .internalServerError
         }
     }
 
@@ -55,6 +65,11 @@ struct WatchMiddleware: RouterMiddleware {
 
     private static let machines: Set<String> = ["/healthz", "/readyz", "/metrics"]
     private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .delete, .patch, .options]
+}
+
+extension HTTPResponse.Status {
+    /// As nginx has it in its logs: there was nobody to answer any more.
+    static let clientClosedRequest = HTTPResponse.Status(code: 499, reasonPhrase: "Client Closed Request")
 }
 
 extension Duration {

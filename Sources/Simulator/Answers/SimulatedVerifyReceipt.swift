@@ -56,11 +56,18 @@ package struct SimulatedVerifyReceipt: Sendable {
             : try transactionReceiptAnswer(to: asOfNow(receipt), asMadeFor: receipt.customer)
     }
 
-    /// What the receipt lists stays as it was made; its customer may have been changed through the Server API.
+    /// What the receipt lists stays as it was made, but for what was taken back since; its customer may have been changed
+    /// through the Server API.
     private func asOfNow(_ receipt: IssuedReceipt) -> IssuedReceipt {
-        IssuedReceipt(
-            plan: receipt.plan, customer: book.current(receipt.customer), transactions: receipt.transactions,
-            bytes: receipt.bytes)
+        let customer = book.current(receipt.customer)
+        let revocations = Dictionary(
+            customer.transactions.map { ($0.transactionId, $0.revocation) }, uniquingKeysWith: { _, last in last })
+        let transactions = receipt.transactions.map { made in
+            var transaction = made
+            transaction.revocation = revocations[made.transactionId] ?? made.revocation
+            return transaction
+        }
+        return IssuedReceipt(plan: receipt.plan, customer: customer, transactions: transactions, bytes: receipt.bytes)
     }
 
     /// Most failures carry nothing but their number.

@@ -1,0 +1,17 @@
+import StoreTypes
+import Synchronization
+import TestSupport
+
+/// A clock that a test moves.
+final class MovableClock: Sendable {
+    private let instant: Mutex<Timestamp>
+
+    init(_ start: Timestamp = StandIn.noon) {
+        instant = Mutex(start)
+    }
+
+    var now: Timestamp {
+        get { instant.withLock { $0 } }
+        set { instant.withLock { $0 = newValue } }
+    }
+}
