@@ -46,6 +46,9 @@ struct ComparisonProgress: Sendable, Codable {
         self.identity = identity
     }
 
+    /// Whether a run ever began to write; false in the ledger of one that could not begin.
+    static func isKept(in ledger: MigrationLedger) throws(LedgerError) -> Bool { try ledger.state(key) != nil }
+
     /// Nil where the ledger is new.
     init?(in ledger: MigrationLedger) throws {
         guard let kept = try ledger.state(Self.key, as: Self.self) else { return nil }

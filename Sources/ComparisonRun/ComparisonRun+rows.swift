@@ -13,6 +13,8 @@ extension ComparisonRun {
     ///
     /// - Returns: why it ended before the source did.
     mutating func compareRows() async throws(RunError) -> Stop? {
+        // Before the destination is written: by this it is known to be ours.
+        try save()
         var lastCheckpoint = ContinuousClock.now
         show(progress.findings)
         while true {
@@ -25,9 +27,9 @@ extension ComparisonRun {
                 try source.next(maximumRows: room, maximumBytes: Self.batchBytes)
             }
             guard let batch else { break }
+            guard let outcomes = await outcomes(of: batch.rows) else { continue }
             taken += Int64(batch.rows.count)
-            let position = progress.position
-            try await compare(batch.rows, at: position)
+            try take(outcomes, of: batch.rows, at: progress.position)
             progress.position = batch.end
             progress.hasCountedTail = batch.isUnfinishedTail
             if batch.isUnfinishedTail { break }
@@ -54,12 +56,12 @@ extension ComparisonRun {
                 return stop
             }
             let retries = waiting.prefix { $0.batch == first.batch }
+            let rows = try rows(Set(retries.map(\.row)), at: first.batch)
+            guard let outcomes = await outcomes(of: rows) else { continue }
             waiting.removeFirst(retries.count)
-            let numbers = Set(retries.map(\.row))
-            let rows = try rows(numbers, at: first.batch)
             for retry in retries { progress.findings.tally.removeFailure(retry.code, of: retry.scope) }
             progress.findings.rows -= Int64(rows.count)
-            try await compare(rows, at: first.batch)
+            try take(outcomes, of: rows, at: first.batch)
             show(progress.findings)
         }
         try save()
@@ -81,13 +83,12 @@ extension ComparisonRun {
         }
     }
 
-    /// Several at a time, their findings in the order of the rows.
+    /// Puts what was found among the findings.
     ///
-    /// - Parameter position: where the batch begins that they stand in.
-    private mutating func compare(
-        _ rows: [SourceRow], at position: SourcePosition?
-    ) async throws(RunError) {
-        let outcomes = await outcomes(of: rows)
+    /// - Parameter position: where the batch begins that the rows stand in.
+    private mutating func take(
+        _ outcomes: [RowComparer.Outcome], of rows: [SourceRow], at position: SourcePosition?
+    ) throws(RunError) {
         var findings = progress.findings
         for (row, outcome) in zip(rows, outcomes) {
             findings.rows += 1
@@ -119,21 +120,51 @@ extension ComparisonRun {
         progress.findings = findings
     }
 
-    private func outcomes(of rows: [SourceRow]) async -> [RowComparer.Outcome] {
-        await withTaskGroup(of: (Int, RowComparer.Outcome).self) { [comparer, options] group in
+    private enum Event: Sendable {
+        case outcome(row: Int, RowComparer.Outcome)
+        /// Time to look whether the run is to end: an outcome can be an hour away.
+        case tick
+
+        static func nextTick() async -> Event {
+            try? await Task.sleep(for: .milliseconds(500))
+            return .tick
+        }
+    }
+
+    /// Several at a time, in the order of the rows.
+    ///
+    /// - Returns: nil where the run is to end: what was begun is given up, and the next run's to do as after a crash.
+    private func outcomes(of rows: [SourceRow]) async -> [RowComparer.Outcome]? {
+        await withTaskGroup(of: Event.self) { [comparer, options] group in
             var outcomes = [RowComparer.Outcome?](repeating: nil, count: rows.count)
             var next = 0
+            var underWay = 0
             func begin() {
                 guard next < rows.count else { return }
                 let (index, row) = (next, rows[next])
                 next += 1
-                group.addTask { (index, await comparer.compare(row.value, id: Self.id(of: row))) }
+                underWay += 1
+                group.addTask { .outcome(row: index, await comparer.compare(row.value, id: Self.id(of: row))) }
             }
             for _ in 0..<max(options.workers, 1) { begin() }
-            while let (index, outcome) = await group.next() {
-                outcomes[index] = outcome
-                begin()
+            group.addTask { await Event.nextTick() }
+            while underWay > 0, let event = await group.next() {
+                switch event {
+                case .tick:
+                    show(progress.findings)
+                    group.addTask { await Event.nextTick() }
+                case .outcome(let index, let outcome):
+                    underWay -= 1
+                    outcomes[index] = outcome
+                    begin()
+                }
+                // What waits for the budget of an hour is not waited for.
+                if underWay > 0, stopReason() != nil {
+                    group.cancelAll()
+                    return nil
+                }
             }
+            group.cancelAll()
             return outcomes.compactMap { $0 }
         }
     }

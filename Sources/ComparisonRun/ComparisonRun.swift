@@ -57,7 +57,7 @@ package struct ComparisonRun {
         for path in [options.destination, options.progressPath].compactMap({ $0 }) {
             limits.leftOut += Files.companions(of: path)
         }
-        limits.leftOut += options.reports
+        limits.leftOut += options.reports + options.reports.map { Files.draft(of: $0) }
         return limits
     }
 
@@ -100,14 +100,18 @@ package struct ComparisonRun {
 
     private static func ledger(_ options: ComparisonRunOptions) throws -> MigrationLedger? {
         guard let destination = options.destination, let path = options.progressPath else { return nil }
-        guard !Files.isEmptyOrMissing(path) || Files.isEmptyOrMissing(destination) else {
-            throw RunError.notPossible(
-                "\(destination) exists, and is not this comparison's: there is no \(path), or it is empty")
-        }
+        let isTaken = !Files.isEmptyOrMissing(destination)
+        let foreign = RunError.notPossible(
+            "\(destination) exists, and is not this comparison's: there is no \(path), or it is empty")
+        // Without one there is to be none after this either.
+        guard !isTaken || !Files.isEmptyOrMissing(path) else { throw foreign }
         let ledger = try MigrationLedger(path: path)
+        // A start that failed leaves a ledger with nothing kept in it.
+        guard try !isTaken || ComparisonProgress.isKept(in: ledger) else { throw foreign }
         if options.isFresh {
-            try ledger.removeAll()
+            // In this order: without what is kept, nobody would know whose the destination is.
             try Files.remove(destination)
+            try ledger.removeAll()
         }
         return ledger
     }

@@ -20,7 +20,7 @@ package final class ComparisonWatch: Sendable {
 
     package var snapshot: Snapshot { state.withLock { $0.snapshot } }
 
-    /// The run ends at its next checkpoint.
+    /// The run ends, and gives up what is under way.
     package func stop() { state.withLock { $0.isStopped = true } }
 
     var isStopped: Bool { state.withLock { $0.isStopped } }

@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
 
-/// A customer of one app as the rows of a migration tell of one: all identifiers that were ever seen together.
+/// A customer of one app as the rows of a migration tell of one: all identifiers that were ever seen together in authentic
+/// rows, or those of one that is not.
 package struct MigratingCustomer: Sendable {
     package let key: Int64
     package let bundleId: String
@@ -67,65 +68,6 @@ extension MigrationLedger {
         case known, notFound, failed
     }
 
-    /// The customer whom these identifiers belong to: those who were thought to be several are one from now on.
-    ///
-    /// - Parameter identifiers: not empty.
-    package func customer(
-        of identifiers: [String], bundleId: String, environment: String, accountToken: String?
-    ) throws(LedgerError) -> Int64 {
-        try write { db in
-            let scope = try self.scope(bundleId, environment, in: db)
-            let select = try db.cachedStatement(
-                sql: "SELECT customer FROM identifier WHERE scope = ? AND identifier = ?")
-            var found: Set<Int64> = []
-            for identifier in identifiers {
-                if let key = try Int64.fetchOne(select, arguments: [scope, identifier]) { found.insert(key) }
-            }
-            let key: Int64
-            if let first = found.min() {
-                key = first
-            } else {
-                try db.cachedStatement(sql: "INSERT INTO customer (scope) VALUES (?)").execute(arguments: [scope])
-                key = db.lastInsertedRowID
-            }
-            for other in found where other != key { try self.merge(other, into: key, in: db) }
-            let insert = try db.cachedStatement(sql: "INSERT OR IGNORE INTO identifier VALUES (?, ?, ?)")
-            for identifier in identifiers { try insert.execute(arguments: [scope, identifier, key]) }
-            if let accountToken { try self.note(accountToken, tokens: 1, of: key, in: db) }
-            return key
-        }
-    }
-
-    private func scope(_ bundleId: String, _ environment: String, in db: Database) throws -> Int64 {
-        let select = try db.cachedStatement(sql: "SELECT key FROM scope WHERE bundleId = ? AND environment = ?")
-        if let key = try Int64.fetchOne(select, arguments: [bundleId, environment]) { return key }
-        try db.execute(
-            sql: "INSERT INTO scope (bundleId, environment) VALUES (?, ?)", arguments: [bundleId, environment])
-        return db.lastInsertedRowID
-    }
-
-    private func merge(_ other: Int64, into key: Int64, in db: Database) throws {
-        for table in ["identifier", "staged"] {
-            try db.cachedStatement(sql: "UPDATE \(table) SET customer = ? WHERE customer = ?").execute(
-                arguments: [key, other])
-        }
-        let token = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT accountToken, tokens FROM customer WHERE key = ?"), arguments: [other])
-        if let token, let text = token[0] as String? { try note(text, tokens: token[1], of: key, in: db) }
-        try db.cachedStatement(sql: "DELETE FROM customer WHERE key = ?").execute(arguments: [other])
-    }
-
-    /// Tokens are compared without regard to case, as UUIDs are; two different ones are none.
-    private func note(_ accountToken: String, tokens: Int64, of key: Int64, in db: Database) throws {
-        try db.cachedStatement(
-            sql: """
-                UPDATE customer SET tokens = CASE
-                    WHEN tokens = 0 THEN ?2 WHEN lower(accountToken) = lower(?1) THEN max(tokens, ?2) ELSE 2 END,
-                    accountToken = coalesce(accountToken, ?1) WHERE key = ?3
-                """
-        ).execute(arguments: [accountToken, tokens, key])
-    }
-
     /// Apps with an environment each, by numbers: every one of them has hourly limits of its own.
     package func scopes() throws(LedgerError) -> [Int64] {
         try read { try Int64.fetchAll($0, sql: "SELECT key FROM scope ORDER BY key") }
@@ -155,23 +97,32 @@ extension MigrationLedger {
         _ condition: String, after key: Int64, limit: Int
     ) throws(LedgerError) -> [MigratingCustomer] {
         try read { db in
-            let identifiers = try db.cachedStatement(
-                sql: "SELECT identifier FROM identifier WHERE customer = ? ORDER BY identifier LIMIT 200")
+            let select = try db.cachedStatement(
+                sql: """
+                    SELECT identifier FROM identifier WHERE customer = ? ORDER BY identifier
+                    LIMIT \(Self.toldIdentifiers)
+                    """)
             return try Row.fetchAll(
                 db.cachedStatement(
                     sql: """
                         SELECT customer.key, bundleId, coalesce(customer.environment, scope.environment),
-                        accountToken, tokens, revision, signedTransactions
+                        accountToken, tokens, revision, signedTransactions, claims
                         FROM customer JOIN scope ON scope.key = customer.scope
                         WHERE \(condition) customer.key > ? ORDER BY customer.key LIMIT ?
                         """), arguments: [key, limit]
             ).map { row in
                 MigratingCustomer(
                     key: row[0], bundleId: row[1], environment: row[2],
-                    identifiers: try String.fetchAll(identifiers, arguments: [row[0] as Int64]),
+                    identifiers: try self.identifiers(of: row, select),
                     accountToken: (row[4] as Int64) == 1 ? row[3] : nil, known: try self.known(of: row))
             }
         }
+    }
+
+    /// The eighth column, of a customer who is only claimed; else by the first one.
+    private func identifiers(of row: Row, _ select: Statement) throws -> [String] {
+        if let claims = row[7] as String? { return claims.split(separator: " ").map(String.init) }
+        return try String.fetchAll(select, arguments: [row[0] as Int64])
     }
 
     /// The sixth and seventh column; nil where there was no look-up.
@@ -180,7 +131,8 @@ extension MigrationLedger {
         return (revision, try written([UInt8](data), "what is known of customer \(row[0] as Int64)"))
     }
 
-    /// What became of a customer. Whoever waits and has an identifier of this one's history is the same customer.
+    /// What became of a customer. Whoever waits and has an identifier of this one's history is the same customer. Where
+    /// asking failed, what was told before stays.
     package func note(_ finding: CustomerFinding, of key: Int64) throws(LedgerError) {
         try write { db in
             switch finding {
@@ -195,7 +147,14 @@ extension MigrationLedger {
                     Data(columns.signedTransactions), columns.revision, key,
                 ])
                 try self.join(columns.identifiers, to: key, in: db)
-            case .notFound(let reason): try self.set(.notFound, reason, of: key, in: db)
+            case .notFound(let reason):
+                try self.set(.notFound, reason, of: key, in: db)
+                try db.cachedStatement(
+                    sql: """
+                        UPDATE customer SET transactions = NULL, subscriptions = NULL, signedTransactions = NULL,
+                        revision = NULL WHERE key = ?
+                        """
+                ).execute(arguments: [key])
             case .failed(let reason): try self.set(.failed, reason, of: key, in: db)
             }
         }
@@ -206,28 +165,24 @@ extension MigrationLedger {
             arguments: [state.rawValue, reason, key])
     }
 
-    private func join(_ identifiers: [String], to key: Int64, in db: Database) throws {
-        let waiting = try db.cachedStatement(
-            sql: """
-                SELECT customer.key FROM identifier JOIN customer ON customer.key = identifier.customer
-                WHERE identifier.scope = (SELECT scope FROM customer WHERE key = ?1) AND identifier.identifier = ?2
-                AND customer.state = 0 AND customer.key <> ?1
-                """)
-        for identifier in identifiers {
-            if let other = try Int64.fetchOne(waiting, arguments: [key, identifier]) {
-                try merge(other, into: key, in: db)
-            }
-        }
-    }
-
     /// Where asking failed for a while it is tried again.
     package func retryFailedCustomers() throws(LedgerError) {
         try write { try $0.execute(sql: "UPDATE customer SET state = 0, reason = NULL WHERE state = 3") }
     }
 
-    /// Everybody is to be asked about again, for what is new.
+    /// Everybody is to be asked about again, for what is new; what was told before stays until then.
     package func refreshCustomers() throws(LedgerError) {
-        try write { try $0.execute(sql: "UPDATE customer SET state = 0, reason = NULL") }
+        try write {
+            try $0.execute(sql: "UPDATE customer SET state = 0, reason = CASE state WHEN 2 THEN reason END")
+        }
+    }
+
+    /// How many customers were known before, and could not be asked about again.
+    package func staleCustomers() throws(LedgerError) -> Int64 {
+        try read { db in
+            try Int64.fetchOne(db, sql: "SELECT count(*) FROM customer WHERE state = 3 AND transactions IS NOT NULL")
+                ?? 0
+        }
     }
 
     /// What became of tying an account to a customer's purchases.

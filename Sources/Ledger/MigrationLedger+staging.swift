@@ -30,7 +30,7 @@ extension MigrationLedger {
     }
 
     /// The next rows with what is known of their customers, in the order of rows; a finding is nil where there is no
-    /// customer, or nobody has asked yet.
+    /// customer, or nobody has asked yet. Records stay until another answer takes their place.
     package func stagedRows(
         after row: Int64, limit: Int
     ) throws(LedgerError) -> [(staged: StagedRow, finding: CustomerFinding?)] {
@@ -38,7 +38,7 @@ extension MigrationLedger {
             let statement = try db.cachedStatement(
                 sql: """
                     SELECT row, id, customer, result, state, reason, environment, appAppleId, transactions,
-                    subscriptions, signedTransactions, revision
+                    subscriptions, signedTransactions, revision, transactions IS NOT NULL
                     FROM staged LEFT JOIN customer ON customer.key = staged.customer
                     WHERE row > ? ORDER BY row LIMIT ?
                     """)
@@ -57,14 +57,18 @@ extension MigrationLedger {
             try written(
                 (row[column] as Data?).map { [UInt8]($0) } ?? [], "what is known of row \(row[0] as Int64)")
         }
-        switch row[4] as Int64? {
-        case 1:
+        // Whoever is asked about again is what they were until there is an answer.
+        if row[12] as Bool {
             return .known(
                 CustomerColumns(
                     environment: row[6] ?? "", appAppleId: row[7], transactions: try bytes(8),
                     subscriptions: try bytes(9), signedTransactions: try bytes(10), revision: row[11], identifiers: []))
-        case 2: return .notFound(reason: row[5] ?? "")
-        case 3: return .failed(reason: row[5] ?? "")
+        }
+        let reason = row[5] as String?
+        switch row[4] as Int64? {
+        case 0: return reason.map { CustomerFinding.notFound(reason: $0) }
+        case 2: return .notFound(reason: reason ?? "")
+        case 3: return .failed(reason: reason ?? "")
         default: return nil
         }
     }

@@ -12,13 +12,13 @@ package final class MigrationLedger {
     private var isInTransaction = false
 
     /// The layout below, as `user_version`; 0 in a new file, and in those that were made before it was counted.
-    private static let version: Int64 = 1
+    private static let version: Int64 = 2
 
     /// Opens the ledger, or makes a new one that only this user can read. One that is there is read as a whole first: what
     /// is damaged is refused, and nothing was written then.
     ///
     /// - Throws: `locked` where another process has it, `notADatabase` for a file that is damaged or something else,
-    ///   `changed` for one of a newer version.
+    ///   `changed` for one of another version.
     package init(path: String) throws(LedgerError) {
         self.path = path
         if !FileManager.default.fileExists(atPath: path) {
@@ -65,12 +65,21 @@ package final class MigrationLedger {
         guard found <= version else {
             throw LedgerError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
         }
+        let isNew = try Int64.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
+        guard isNew || found == version else {
+            throw LedgerError(
+                .changed, at: path,
+                "an older version of receipt-bridge wrote this file, or something else did. Move it and what was "
+                    + "written with it elsewhere, and the same command begins anew")
+        }
         let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? ""
         guard verdict == "ok" else {
             throw LedgerError(.notADatabase, at: path, verdict.replacing("\n", with: " "))
         }
-        try prepare(db)
-        if found < version { try db.execute(sql: "PRAGMA user_version = \(version)") }
+        if isNew {
+            try prepare(db)
+            try db.execute(sql: "PRAGMA user_version = \(version)")
+        }
         try db.execute(sql: "COMMIT")
     }
 
@@ -80,26 +89,28 @@ package final class MigrationLedger {
     private static func prepare(_ db: Database) throws {
         try db.execute(
             sql: """
-                CREATE TABLE IF NOT EXISTS state (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-                CREATE TABLE IF NOT EXISTS refusal (
+                CREATE TABLE state (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+                CREATE TABLE refusal (
                     row INTEGER PRIMARY KEY, id TEXT NOT NULL, code TEXT NOT NULL, place TEXT NOT NULL,
                     reason TEXT NOT NULL);
-                CREATE TABLE IF NOT EXISTS scope (
+                CREATE TABLE scope (
                     key INTEGER PRIMARY KEY, bundleId TEXT NOT NULL, environment TEXT NOT NULL,
                     UNIQUE (bundleId, environment));
-                CREATE TABLE IF NOT EXISTS customer (
-                    key INTEGER PRIMARY KEY, scope INTEGER NOT NULL, state INTEGER NOT NULL DEFAULT 0, reason TEXT,
+                CREATE TABLE customer (
+                    key INTEGER PRIMARY KEY, scope INTEGER NOT NULL, claims TEXT,
+                    state INTEGER NOT NULL DEFAULT 0, reason TEXT,
                     accountToken TEXT, tokens INTEGER NOT NULL DEFAULT 0, tokenState TEXT,
                     environment TEXT, appAppleId INTEGER, transactions BLOB, subscriptions BLOB,
                     signedTransactions BLOB, revision TEXT);
-                CREATE INDEX IF NOT EXISTS customerByState ON customer (state, scope, key);
-                CREATE TABLE IF NOT EXISTS identifier (
+                CREATE INDEX customerByState ON customer (state, scope, key);
+                CREATE UNIQUE INDEX customerByClaims ON customer (scope, claims) WHERE claims IS NOT NULL;
+                CREATE TABLE identifier (
                     scope INTEGER NOT NULL, identifier TEXT NOT NULL, customer INTEGER NOT NULL,
                     PRIMARY KEY (scope, identifier)) WITHOUT ROWID;
-                CREATE INDEX IF NOT EXISTS identifierByCustomer ON identifier (customer);
-                CREATE TABLE IF NOT EXISTS staged (
+                CREATE INDEX identifierByCustomer ON identifier (customer);
+                CREATE TABLE staged (
                     row INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, customer INTEGER, result BLOB NOT NULL);
-                CREATE INDEX IF NOT EXISTS stagedByCustomer ON staged (customer) WHERE customer IS NOT NULL;
+                CREATE INDEX stagedByCustomer ON staged (customer) WHERE customer IS NOT NULL;
                 """)
     }
 

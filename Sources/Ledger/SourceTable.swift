@@ -11,10 +11,10 @@ package struct SourceTable: Sendable {
     package struct Row: Sendable {
         /// Ascending; where to go on after.
         package let key: Int64
-        /// As text, a BLOB in hexadecimal digits; nil for NULL and the empty text.
-        package let id: String?
+        /// A text, which may be no UTF-8, or a BLOB's hexadecimal digits; nil for NULL and the empty text.
+        package let id: [UInt8]?
         package let value: Value
-        package let accountToken: String?
+        package let accountToken: [UInt8]?
     }
 
     /// What stands where a receipt is expected.
@@ -133,12 +133,12 @@ package struct SourceTable: Sendable {
 
 extension SQLiteStatement {
     /// Numbers as SQLite writes them, a BLOB in hexadecimal digits; nil for NULL and the empty text.
-    fileprivate func text(at column: CInt) -> String? {
+    fileprivate func text(at column: CInt) -> [UInt8]? {
         let isBlob = sqlite3_column_type(self, column) == SQLITE_BLOB
         guard let bytes = isBlob ? blob(at: column) : utf8(at: column), !bytes.isEmpty else { return nil }
-        guard isBlob else { return String(decoding: bytes, as: UTF8.self) }
+        guard isBlob else { return [UInt8](bytes) }
         let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
     fileprivate func value(at column: CInt, largest: Int) -> SourceTable.Value {

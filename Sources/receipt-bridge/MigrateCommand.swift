@@ -162,7 +162,7 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         display.table(MigrationTable.text(ending))
         switch ending.stop {
-        case nil: if ending.counts.hasFailures { throw ExitCode.someNotVerified }
+        case nil: if ending.hasFailures { throw ExitCode.someNotVerified }
         case let stop?:
             Terminal.say("stopped: \(stop.sentence); the same command goes on")
             throw ExitCode.limit

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Ledger
 import Testing
 
@@ -81,6 +82,120 @@ struct MigrationLedgerTests {
             #expect(found.appAppleId == 5 && found.transactions == [1] && found.revision == "r")
             let tally = try ledger.tally()
             #expect(tally.all == 1 && tally.known == 1)
+        }
+    }
+
+    private func known(_ identifiers: String...) -> CustomerFinding {
+        let text = Array("[\(identifiers.map { "\"\($0)\"" }.joined(separator: ","))]".utf8)
+        return .known(
+            CustomerColumns(
+                environment: "Production", appAppleId: 5, transactions: text, subscriptions: [2],
+                signedTransactions: [3], revision: "r", identifiers: identifiers))
+    }
+
+    /// The records of a row's customer; nil where there are none.
+    private func records(of row: Int64, in ledger: MigrationLedger) throws -> [UInt8]? {
+        let found = try ledger.stagedRows(after: row - 1, limit: 1).first?.finding
+        guard case .known(let columns)? = found else { return nil }
+        return columns.transactions
+    }
+
+    @Test("keeps the records of whoever turns out to be one with somebody who was not found", arguments: [true, false])
+    func mergedRecords(isKnownFirst: Bool) throws {
+        try with { ledger in
+            let keys = [try customer("1", in: ledger), try customer("2", in: ledger)]
+            let (key, other) = isKnownFirst ? (keys[0], keys[1]) : (keys[1], keys[0])
+            let finding = isKnownFirst ? known("1") : known("2")
+            try ledger.note(finding, of: key)
+            try ledger.note(.notFound(reason: "4040010"), of: other)
+            for (row, customer) in zip(Int64(1)..., [key, other]) {
+                #expect(try ledger.stage(StagedRow(row: row, id: "r\(row)", customer: customer, result: [])))
+            }
+            let before = try records(of: 1, in: ledger)
+            #expect(before != nil)
+            #expect(try customer("1", "2", in: ledger) == key)
+            for row in Int64(1)...2 { #expect(try records(of: row, in: ledger) == before) }
+            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
+            #expect(waiting.map(\.identifiers) == [["1", "2"]])
+            #expect(waiting.first?.known?.revision == "r")
+            try ledger.note(known("1", "2"), of: key)
+            #expect(try ledger.tally().known == 1)
+        }
+    }
+
+    @Test("asks again about whoever gains an identifier that no history of theirs mentions, and about nobody else")
+    func gains() throws {
+        try with { ledger in
+            let (first, second) = (try customer("1", in: ledger), try customer("8", in: ledger))
+            try ledger.note(known("1", "2"), of: first)
+            try ledger.note(.notFound(reason: "4040010"), of: second)
+            #expect(try customer("1", "2", in: ledger) == first)
+            #expect(try customer("8", in: ledger) == second)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).isEmpty)
+            #expect(try customer("1", "3", in: ledger) == first)
+            #expect(try customer("8", "9", in: ledger) == second)
+            #expect(try ledger.waitingCustomers(in: 1, after: 0, limit: 10).map(\.key) == [first, second])
+        }
+    }
+
+    @Test("gives a row that is not authentic a customer of its own, who changes nobody and has no account")
+    func claims() throws {
+        try with { ledger in
+            func claimed(_ identifiers: String...) throws -> Int64 {
+                try ledger.claimedCustomer(
+                    of: identifiers, bundleId: "com.example.app", environment: "Production")
+            }
+            let (first, second) = (try customer("1", in: ledger, token: "a"), try customer("2", in: ledger))
+            let claim = try claimed("2", "1")
+            #expect(try claimed("1", "2") == claim)
+            #expect(try claimed("1") != claim)
+            #expect(try customer("1", in: ledger) == first)
+            #expect(try customer("2", in: ledger) == second)
+            let waiting = try ledger.waitingCustomers(in: 1, after: 0, limit: 10)
+            #expect(waiting.map(\.identifiers) == [["1"], ["2"], ["1", "2"], ["1"]])
+            #expect(waiting.map(\.accountToken) == ["a", nil, nil, nil])
+            try ledger.note(known("1", "2"), of: claim)
+            #expect(try ledger.isWaiting(first))
+            #expect(try ledger.isWaiting(second))
+            #expect(try ledger.customersWithToken(after: 0, limit: 10).isEmpty)
+        }
+    }
+
+    @Test("of a customer who is asked about again has what was told before, until there is another answer")
+    func refresh() throws {
+        try with { ledger in
+            let keys = [try customer("1", in: ledger), try customer("2", in: ledger)]
+            for (row, customer) in zip(Int64(1)..., keys) {
+                #expect(try ledger.stage(StagedRow(row: row, id: "r\(row)", customer: customer, result: [])))
+            }
+            try ledger.note(known("1"), of: keys[0])
+            try ledger.note(.notFound(reason: "4040010"), of: keys[1])
+            let before = try ledger.stagedRows(after: 0, limit: 10).map(\.finding)
+            try ledger.refreshCustomers()
+            #expect(try ledger.tally().waiting == 2)
+            #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.finding) == before)
+            try ledger.note(.failed(reason: "deadline"), of: keys[0])
+            #expect(try ledger.staleCustomers() == 1)
+            #expect(try ledger.stagedRows(after: 0, limit: 10).map(\.finding) == before)
+            try ledger.note(.notFound(reason: "4040010"), of: keys[0])
+            #expect(try records(of: 1, in: ledger) == nil)
+            try ledger.refreshCustomers()
+            #expect(try records(of: 1, in: ledger) == nil)
+        }
+    }
+
+    @Test("of an older version, or of something else, is refused")
+    func versions() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        for version in [0, 1] {
+            let queue = try DatabaseQueue(path: path)
+            try queue.write { db in
+                try db.execute(sql: "CREATE TABLE IF NOT EXISTS customer (key INTEGER PRIMARY KEY)")
+                try db.execute(sql: "PRAGMA user_version = \(version)")
+            }
+            try queue.close()
+            let error = #expect(throws: LedgerError.self) { _ = try MigrationLedger(path: path) }
+            #expect(error?.code == .changed)
         }
     }
 

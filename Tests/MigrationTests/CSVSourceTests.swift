@@ -76,6 +76,51 @@ struct CSVSourceTests {
         #expect(try source.rest() == [.text(1, "1", "2", token: "3")])
     }
 
+    /// Rows without a header, with and without a line break; line breaks of long ago; what a terminal would obey.
+    static let rowsFirst = [
+        "a,\(String(repeating: "SECRET", count: 11))\nb,MIIU\n", "a,b,\(String(repeating: "SECRET", count: 11))",
+        "id,receipt\rSECRET,MIIT\r", "id\u{1B}[2J,SECRET\n", "id\u{9B}2J,SECRET\n",
+    ]
+
+    @Test("gives a row that cannot be read for an id, or account token, that is not UTF-8")
+    func malformedTexts() throws {
+        var bytes = Array("id,user,receipt\n".utf8)
+        for fields in [["a\u{E9}", "u", "MIIT"], ["b", "\u{C3}", "MIIT"], ["c", "\u{C3}\u{A9}", "\u{FF}"]] {
+            // Latin-1: a byte a character.
+            bytes += fields.joined(separator: ",").unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } + [0x0A]
+        }
+        let rows = try rows(of: bytes, as: "a.csv", options: SourceOptions(accountTokenColumn: "user"))
+        #expect(rows.map(\.value.code) == ["malformedId", "malformedAccountToken", nil])
+        #expect(rows.map(\.id) == [nil, "b", "c"])
+        #expect(rows.map(\.accountToken) == ["u", nil, "é"])
+        // A receipt may be any bytes.
+        #expect(rows.last?.value == .bytes([0xFF]))
+    }
+
+    @Test("says nothing of a first line that is no header", arguments: rowsFirst)
+    func silence(text: String) throws {
+        let folder = try TemporaryFolder()
+        let path = try folder.write("a.csv", text)
+        let reason = "no column data; the first line does not look like a header"
+        #expect(throws: SourceError(.missingColumn, at: path, reason)) {
+            _ = try Sources.open(path, options: SourceOptions(receiptColumn: "data"))
+        }
+    }
+
+    @Test("names no more columns than can be read, nor longer ones")
+    func manyColumns() throws {
+        let folder = try TemporaryFolder()
+        let names = (1...22).map { "c\($0)" }
+        let listed = names.prefix(20).joined(separator: ", ") + " and 2 more"
+        let longest = String(repeating: "n", count: 64)
+        for (header, said) in [(names.joined(separator: ","), listed), (longest, longest)] {
+            let path = try folder.write("a.csv", header + "\n")
+            #expect(throws: SourceError(.missingColumn, at: path, "no column receipt; there are: \(said)")) {
+                _ = try Sources.open(path)
+            }
+        }
+    }
+
     @Test(
         "refuses what has no header",
         arguments: [

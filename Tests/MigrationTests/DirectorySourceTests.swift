@@ -83,7 +83,7 @@ struct DirectorySourceTests {
             try Sources.open(folder.path("in2")).comparison(with: source.identity) == .changed("it is another folder"))
     }
 
-    @Test("reads names that are no UTF-8")
+    @Test("spells a name that is no UTF-8 so that the file can be found, and goes on behind it")
     func strangeNames() throws {
         let folder = try TemporaryFolder()
         try folder.write("in/z", "last")
@@ -101,6 +101,6 @@ struct DirectorySourceTests {
             rows += batch.rows
             source = try Sources.open(folder.path("in"), at: batch.end)
         }
-        #expect(rows == [.text(1, "a\u{FFFD}", "MIIT"), .text(2, "z", "last"), .text(3, "\u{FFFD}", "MIIT")])
+        #expect(rows == [.text(1, "a%ff", "MIIT"), .text(2, "z", "last"), .text(3, "%ff", "MIIT")])
     }
 }

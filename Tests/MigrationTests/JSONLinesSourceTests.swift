@@ -52,6 +52,27 @@ struct JSONLinesSourceTests {
         #expect(rows.dropFirst() == [.text(2, "b", "MIIT")])
     }
 
+    @Test("gives a row that cannot be read for an id, or account token, that is no text in UTF-8")
+    func malformedTexts() throws {
+        let options = SourceOptions(accountTokenColumn: "user")
+        let texts: [(bytes: [UInt8], text: String?)] = [
+            ([0xE9], nil), (Array(#"\ud83d"#.utf8), nil), (Array(#"é\u00e9"#.utf8), "éé"),
+        ]
+        for (bytes, text) in texts {
+            var file: [UInt8] = []
+            for key in ["id", "user"] {
+                file += Array(#"{"receipt":"MIIT","\#(key)":""#.utf8)
+                file += bytes
+                file += Array("\"}\n".utf8)
+            }
+            let rows = try rows(of: file, as: "a.jsonl", options: options)
+            let codes: [String?] = text == nil ? ["malformedId", "malformedAccountToken"] : [nil, nil]
+            #expect(rows.map(\.value.code) == codes)
+            #expect(rows.map(\.id) == [text, nil])
+            #expect(rows.map(\.accountToken) == [nil, text])
+        }
+    }
+
     @Test("says nothing of the line in the reason")
     func silence() throws {
         let rows = try rows(of: "{\"receipt\":\"SECRET\",x}\n", as: "a.jsonl")

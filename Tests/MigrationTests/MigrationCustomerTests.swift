@@ -14,6 +14,9 @@ struct MigrationCustomerTests {
     final class Book: CustomerDirectory {
         private struct State {
             var asked: [[String]] = []
+            var answered: [[String]] = []
+            /// So many questions more are answered; nil for all.
+            var patience: Int?
             var failing: Set<String> = []
             var refuses = false
             var tokens: [String] = []
@@ -27,10 +30,12 @@ struct MigrationCustomerTests {
         init(_ histories: [[String]]) { self.histories = histories }
 
         var asked: [[String]] { state.withLock { $0.asked } }
+        var answered: [[String]] { state.withLock { $0.answered } }
         var revisions: [String] { state.withLock { $0.revisions } }
         var tokens: [String] { state.withLock { $0.tokens } }
         func fail(_ ids: Set<String>) { state.withLock { $0.failing = ids } }
         func refuse(_ refuses: Bool) { state.withLock { $0.refuses = refuses } }
+        func refuse(after answers: Int?) { state.withLock { $0.patience = answers } }
 
         func serves(_ bundleId: String) -> Bool { bundleId == SimulatedApp.first.bundleId }
 
@@ -38,7 +43,10 @@ struct MigrationCustomerTests {
             let (fails, refuses) = state.withLock { state in
                 state.asked.append(customer.identifiers)
                 if let known = customer.known { state.revisions.append(known.revision) }
-                return (!state.failing.isDisjoint(with: customer.identifiers), state.refuses)
+                let refuses = state.refuses || state.patience == 0
+                state.patience = state.patience.map { max($0 - 1, 0) }
+                if !refuses { state.answered.append(customer.identifiers) }
+                return (!state.failing.isDisjoint(with: customer.identifiers), refuses)
             }
             if refuses { return .giveUp(reason: "no key") }
             if fails { return .found(.failed(reason: "deadline")) }
@@ -191,6 +199,47 @@ struct MigrationCustomerTests {
         let result = try #require(try lenient.results().first)
         #expect(result["outcome"]?.text == "migrated" && result["verified"] == .bool(false))
         #expect(book.asked.count == 1)
+    }
+
+    @Test(
+        "gives authentic rows what they would have without a forged one that claims their ids, and their accounts too")
+    func forged() async throws {
+        let tampered = try #require(StandIn.hostile.first { $0.mangling == "tamperedByte" })
+        let first = try StandIn.receipt(.activeSubscription, tampered.environment)
+        let second = try StandIn.receipt(.nonConsumable, tampered.environment)
+        let claims = first.originalTransactionIds + second.originalTransactionIds
+        let lines = claims.map { "{\"original_transaction_id\":\"\($0)\"}" }.joined(separator: ",")
+        let answer = "{\"status\":0,\"latest_receipt\":\"\(tampered.text)\",\"latest_receipt_info\":[\(lines)]}"
+        let genuine = [("a", first.base64, "user-a"), ("b", second.base64, "user-b")]
+        let forged = ("f", answer, "user-f")
+        func outcome(_ rows: [(String, String, String)]) async throws -> (results: [JSONValue], tokens: [String]) {
+            let world = try MigrationWorld()
+            var bytes: [UInt8] = []
+            for (id, receipt, user) in rows {
+                let row: KeyValuePairs<String, JSONValue?> = [
+                    "id": .string(id), "receipt": .string(receipt), "user": .string(user),
+                ]
+                bytes += JSONValue.object(row).bytes + [0x0A]
+            }
+            try Data(bytes).write(to: world.source)
+            let book = Book([first.originalTransactionIds, second.originalTransactionIds])
+            _ = try await world.run(directory: book) {
+                api(&$0)
+                $0.lasting.allowUnverified = true
+                $0.lasting.source.accountTokenColumn = "user"
+                $0.accountTokens = .set
+            }
+            return (try world.results(), book.tokens.sorted())
+        }
+        let undisturbed = try await outcome(genuine)
+        #expect(undisturbed.results.allSatisfy { $0["outcome"]?.text == "migrated" })
+        for rows in [[forged] + genuine, genuine + [forged]] {
+            let (results, tokens) = try await outcome(rows)
+            #expect(results.filter { $0["id"]?.text != "f" } == undisturbed.results)
+            #expect(tokens == undisturbed.tokens)
+            let marked = try #require(results.first { $0["id"]?.text == "f" })
+            #expect(marked["outcome"]?.text == "migrated" && marked["verified"] == .bool(false))
+        }
     }
 
     @Test("is stopped by its limit of rows and goes on behind it")

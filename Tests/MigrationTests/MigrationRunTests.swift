@@ -97,6 +97,20 @@ struct MigrationRunTests {
         #expect(world.said.count == 1)
     }
 
+    @Test("takes no row from what a run that died while it wrote left in the folder of the source")
+    func drafts() async throws {
+        let world = try MigrationWorld()
+        let folder = try TemporaryFolder()
+        try folder.write("a", world.rows[0].receipt)
+        for name in ["out.draft.jsonl", "out.draft.jsonl-journal", "report.draft.html"] { try folder.write(name, "{}") }
+        let ending = try await world.run {
+            $0.source = folder.url.path
+            $0.destination = folder.path("out.jsonl")
+            $0.reports = [folder.path("report.html")]
+        }
+        #expect(ending.counts.rows == 1)
+    }
+
     @Test("refuses a destination that is somebody else's, and one that another process works on")
     func destinations() async throws {
         let world = try MigrationWorld()
@@ -110,6 +124,23 @@ struct MigrationRunTests {
             locked?.description.contains("another process works on this destination") == true,
             "\(String(describing: locked))")
         withExtendedLifetime(other) {}
+    }
+
+    @Test("refuses somebody else's file also beside the progress file of a start that failed")
+    func failedStart() async throws {
+        let world = try MigrationWorld()
+        let failed = await world.failure { $0.source += ".nowhere" }
+        #expect(failed != nil)
+        #expect(FileManager.default.fileExists(atPath: world.destination.path + ".progress"))
+        try Data("mine".utf8).write(to: world.destination)
+        for isFresh in [false, true] {
+            let refusal = await world.failure { $0.isFresh = isFresh }
+            #expect(refusal?.description.contains("is not this migration's") == true)
+        }
+        #expect(try world.result == Array("mine".utf8))
+        try FileManager.default.removeItem(at: world.destination)
+        let ending = try await world.run()
+        #expect(ending.counts.rows == Int64(world.rows.count))
     }
 }
 

@@ -47,6 +47,17 @@ struct TableSourceTests {
             ])
     }
 
+    @Test("gives a row that cannot be read for an id that is text, and not UTF-8")
+    func malformedId() throws {
+        let rows = try source(
+            """
+            CREATE TABLE t (id TEXT, receipt);
+            INSERT INTO t VALUES (CAST(x'61E9' AS TEXT), 'MIIT'), (CAST(x'61C3A9' AS TEXT), 'MIIT')
+            """)
+        #expect(rows.map(\.value.code) == ["malformedId", nil])
+        #expect(rows.map(\.id) == [nil, "aé"])
+    }
+
     @Test("reads text of a database in UTF-16")
     func wideText() throws {
         let rows = try source(

@@ -110,8 +110,27 @@ struct CamelDocumentTests {
                 """)
     }
 
+    static let spellings: [(String, String)] = [
+        (#"{"status":21007,"status":0}"#, #"{"status":0}"#),
+        (#"{"status":0,"\u0073tatus":21007}"#, #"{"status":21007}"#),
+        (#"{"status":7,"status":null,"latest_receipt":"a","latest_receipt":"b"}"#, #"{"latestReceipt":"b"}"#),
+        // Keys that no table names hold anything.
+        (#"{"status":0,"x":1e300,"y":-1E+400,"z":[12345678901234567890123456789012345678901]}"#, #"{"status":0}"#),
+        (#"{"status":2.1e4}"#, #"{"status":21000}"#), (#"{"status":21007.0}"#, #"{"status":21007}"#),
+        ("\u{FEFF}\r\n{\"status\" : 0}\n", #"{"status":0}"#),
+    ]
+
+    @Test("of repeated keys the last one, and of numbers whatever their spelling says", arguments: spellings)
+    func spelling(json: String, expected: String) throws {
+        #expect(try camel(json) == expected)
+    }
+
     static let faults: [(String, ConversionError.Code, String)] = [
         ("", .malformed, "not a JSON object"),
+        (#"{"status":0,"x":01}"#, .malformed, "not a JSON object"),
+        (#"{"status":0,"x":"\ud800"}"#, .malformed, "not a JSON object"),
+        (#"{"status":1e300}"#, .badValue, "status: expected a whole number of 64 bits"),
+        (#"{"status":1.5}"#, .badValue, "status: expected a whole number of 64 bits"),
         ("[1]", .malformed, "not a JSON object"),
         (String(repeating: "[", count: 100_000), .malformed, "not a JSON object"),
         (#"{"status":0,"receipt":[]}"#, .badValue, "receipt: expected an object"),

@@ -19,7 +19,7 @@ extension MigrationReport {
     /// Whether this is the end, in words.
     package var standing: String {
         switch ending.stop {
-        case nil where counts.count(of: .failed) > 0:
+        case nil where counts.count(of: .failed) > 0 || ending.hasFailedCustomers:
             "Done but for what failed: the same command tries those rows again."
         case nil: "Finished."
         case .planned: "Planned only: nobody was asked, and no result was written."

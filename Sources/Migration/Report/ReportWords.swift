@@ -105,6 +105,8 @@ enum ReportWords {
 
     /// Of rows that could not be read, and of customers that were not found or failed.
     private static let rowReasons: [String: String] = [
+        "malformedAccountToken": "an account token that is not UTF-8",
+        "malformedId": "an id that is not UTF-8",
         "malformedQuotes": "CSV quotes that do not match",
         "notAFile": "a folder or device where a file is expected",
         "notJSON": "the line is no JSON object",

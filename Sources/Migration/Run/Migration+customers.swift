@@ -7,8 +7,9 @@ extension Migration {
         guard let directory else { throw .notPossible("--with-api needs a configuration with an app that has a key") }
         let ledger = ledger
         try running {
-            if options.isRefresh {
+            if options.isRefresh, !progress.isRefreshing {
                 try ledger.refreshCustomers()
+                progress.isRefreshing = true
                 progress.isFinished = false
                 try progress.keep(in: ledger)
             }
@@ -18,9 +19,14 @@ extension Migration {
             write: { row in
                 var customer: Int64?
                 if !row.identifiers.isEmpty, let bundleId = row.bundleId, directory.serves(bundleId) {
-                    customer = try ledger.customer(
-                        of: row.identifiers, bundleId: bundleId, environment: row.environment ?? "",
-                        accountToken: row.accountToken)
+                    let environment = row.environment ?? ""
+                    customer =
+                        try row.verified
+                        ? ledger.customer(
+                            of: row.identifiers, bundleId: bundleId, environment: environment,
+                            accountToken: row.accountToken)
+                        : ledger.claimedCustomer(
+                            of: row.identifiers, bundleId: bundleId, environment: environment)
                 }
                 let staged = StagedRow(row: row.number, id: row.id, customer: customer, result: try row.encoded)
                 return try ledger.stage(staged) ? .written : .repeatedId
@@ -37,8 +43,16 @@ extension Migration {
         ending.customers = tally
         guard writes else { return ending }
         ending.counts = try writeResult()
+        let stale = try running { try ledger.staleCustomers() }
+        if stale > 0 {
+            say(
+                "\(stale) customers could not be asked about again: what was known of them stays, "
+                    + "and the next run tries again"
+            )
+        }
         try running {
             progress.isFinished = stop == nil && tally.waiting == 0 && tally.failed == 0
+            if stop == nil, tally.waiting == 0 { progress.isRefreshing = false }
             if progress.whole != nil { progress.whole = ending.counts }
             try progress.keep(in: ledger)
         }

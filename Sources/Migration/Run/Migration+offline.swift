@@ -7,7 +7,9 @@ extension Migration {
             throw .notPossible("--plan is for --with-api: without it no calls are made")
         }
         var sink = try running {
-            try Sinks.open(
+            // Before the destination is: by this it is known to be ours.
+            try progress.keep(in: ledger)
+            return try Sinks.open(
                 options.destination, withAPI: false, at: isDestinationOurs ? progress.checkpoint.sink : nil)
         }
         let stop = try await readRows(

@@ -28,6 +28,12 @@ package struct Migration {
         /// Of this run.
         package var duration: Duration = .zero
 
+        /// Whether a run that did everything ends with exit code 1.
+        package var hasFailures: Bool { counts.hasFailures || hasFailedCustomers }
+
+        /// Rows of a customer who was known before do not tell.
+        var hasFailedCustomers: Bool { (customers?.failed ?? 0) > 0 }
+
         package init(counts: MigrationCounts, stop: Stop? = nil) {
             self.counts = counts
             self.stop = stop
@@ -81,22 +87,25 @@ package struct Migration {
         self.watch = watch
         self.say = say
         begin = clock.now
-        // The first thing that is ever written to it is written before the destination is.
-        isDestinationOurs = !Files.isEmptyOrMissing(options.progressPath)
         for report in options.reports { try MigrationReport.check(report) }
-        guard isDestinationOurs || Files.isEmptyOrMissing(options.destination) else {
-            throw .notPossible(
-                "\(options.destination) exists, and is not this migration's: there is no \(options.progressPath), or it is empty"
-            )
-        }
+        let isTaken = !Files.isEmptyOrMissing(options.destination)
+        let foreign = RunError.notPossible(
+            "\(options.destination) exists, and is not this migration's: there is no \(options.progressPath), or it is empty"
+        )
+        // Without one there is to be none after this either.
+        guard !isTaken || !Files.isEmptyOrMissing(options.progressPath) else { throw foreign }
         guard Files.isRegularOrMissing(options.destination) else {
             throw .notPossible("\(options.destination) is no file that could be written again")
         }
-        (ledger, source, progress) = try running {
+        (ledger, isDestinationOurs, source, progress) = try running {
             let ledger = try MigrationLedger(path: options.progressPath)
+            // A start that failed leaves a ledger with nothing kept in it.
+            let isOurs = try MigrationProgress.isKept(in: ledger)
+            guard isOurs || !isTaken else { throw foreign }
             if options.isFresh {
-                try ledger.removeAll()
+                // In this order: without what is kept, nobody would know whose the destination is.
                 try Files.remove(options.destination)
+                try ledger.removeAll()
             }
             if let progress = try MigrationProgress(in: ledger) {
                 let differences = options.lasting.differences(from: progress.options)
@@ -107,11 +116,11 @@ package struct Migration {
                 let source = try Sources.open(
                     options.source, options: options.lasting.source, limits: options.sourceLimits,
                     at: progress.checkpoint.source)
-                return (ledger, source, progress)
+                return (ledger, isOurs, source, progress)
             }
             let source = try Sources.open(
                 options.source, options: options.lasting.source, limits: options.sourceLimits, at: nil)
-            return (ledger, source, MigrationProgress(options: options.lasting, identity: source.identity))
+            return (ledger, isOurs, source, MigrationProgress(options: options.lasting, identity: source.identity))
         }
         earlierCalls = progress.history.calls
     }
@@ -135,6 +144,8 @@ package struct Migration {
             if progress.isFinished, !options.isRefresh, options.accountTokens == .dryRun {
                 return ending(stop: nil, wasFinished: true)
             }
+            // Of a source without an end to see nobody can tell whether it has grown.
+            if options.isRefresh, !source.identity.hasEnd { progress.whole = nil }
         case .grown:
             if progress.whole != nil {
                 say("the source has grown since: going on behind row \(progress.checkpoint.counts.rows)")

@@ -22,7 +22,7 @@ package struct MigrationCounts: Sendable, Hashable, Codable {
 
     package func count(of outcome: Outcome) -> Int64 { outcomes[outcome.rawValue] ?? 0 }
 
-    /// Whether a run that did everything ends with exit code 1.
+    /// Whether a row was refused, not found or failed.
     package var hasFailures: Bool { [.refused, .notFound, .failed].contains { count(of: $0) > 0 } }
 
     package mutating func add(_ row: ResultRow, year: Int?) {

@@ -54,10 +54,11 @@ package struct MigrationOptions: Sendable {
     /// Beside the destination.
     package var progressPath: String { destination + ".progress" }
 
-    /// Without what the run itself writes.
+    /// Without what the run itself writes, drafts that a run which died left behind among it.
     var sourceLimits: SourceLimits {
         var limits = SourceLimits()
-        limits.leftOut = Files.companions(of: destination) + Files.companions(of: progressPath) + reports
+        let databases = [destination, Files.draft(of: destination), progressPath]
+        limits.leftOut = databases.flatMap { Files.companions(of: $0) } + reports + reports.map { Files.draft(of: $0) }
         return limits
     }
 }

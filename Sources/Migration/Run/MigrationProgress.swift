@@ -20,6 +20,8 @@ struct MigrationProgress: Sendable, Codable {
     var whole: MigrationCounts?
     /// Everything is done, and nothing failed for a while only.
     var isFinished = false
+    /// Everybody is being asked about again, and the end of that is not reached.
+    var isRefreshing = false
     var history = MigrationHistory()
 
     private static let key = "progress"
@@ -28,6 +30,9 @@ struct MigrationProgress: Sendable, Codable {
         self.options = options
         self.identity = identity
     }
+
+    /// Whether a run ever began to write; false in the ledger of one that could not begin.
+    static func isKept(in ledger: MigrationLedger) throws(LedgerError) -> Bool { try ledger.state(key) != nil }
 
     /// Nil where the ledger is new.
     init?(in ledger: MigrationLedger) throws {

@@ -2,7 +2,7 @@
 package struct ConversionError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong, for programs.
     package enum Code: String, Sendable, Hashable {
-        /// Over ``DocumentConverter/maximumSize``.
+        /// Over ``DocumentConverter/maximumSize`` or ``DocumentConverter/maximumValues``.
         case tooLarge
         /// Not JSON, nested too deeply, or not an object.
         case malformed

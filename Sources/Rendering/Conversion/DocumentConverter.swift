@@ -1,4 +1,4 @@
-import Foundation
+import JSONReading
 
 /// Converts whole documents between verifyReceipt's words and those of the App Store Server API, by the field tables.
 ///
@@ -16,6 +16,8 @@ import Foundation
 package struct DocumentConverter: Sendable {
     /// Bytes of a document.
     package static let maximumSize = 32 << 20
+    /// Values in it, at all depths.
+    package static let maximumValues = 1 << 21
 
     let tables: FieldTables
 
@@ -28,14 +30,20 @@ package struct DocumentConverter: Sendable {
     ///
     /// - Parameter keys: at least one of them must be there, else it is another kind of document.
     func read(_ json: [UInt8], expecting keys: [String]) throws(ConversionError) -> [String: JSONTree] {
-        guard json.count <= Self.maximumSize else {
-            throw ConversionError(
-                code: .tooLarge, place: "", reason: "over \(Self.maximumSize) bytes, which no answer has")
+        func tooLarge(_ limit: String) -> ConversionError {
+            ConversionError(code: .tooLarge, place: "", reason: "over \(limit), which no answer has")
         }
-        // Foundation refuses more than 512 levels.
-        guard let tree = try? JSONDecoder().decode(JSONTree.self, from: Data(json)), let members = tree.members else {
-            throw ConversionError(code: .malformed, place: "", reason: "not a JSON object")
+        let malformed = ConversionError(code: .malformed, place: "", reason: "not a JSON object")
+        guard json.count <= Self.maximumSize else { throw tooLarge("\(Self.maximumSize) bytes") }
+        // Some programs put a byte order mark before UTF-8.
+        let text = json.starts(with: [0xEF, 0xBB, 0xBF]) ? Array(json.dropFirst(3)) : json
+        let outline: JSONOutline
+        do throws(JSONStructureError) {
+            outline = try JSONOutline(text, maximumNodes: Self.maximumValues)
+        } catch {
+            throw error.expected == "fewer values" ? tooLarge("\(Self.maximumValues) values") : malformed
         }
+        guard let members = JSONTree(outline)?.members else { throw malformed }
         guard keys.contains(where: { members[$0] != nil }) else {
             throw ConversionError(
                 code: .notADocument, place: "", reason: "there is none of \(keys.joined(separator: ", "))")

@@ -1,35 +1,55 @@
-import Foundation
+import JSONReading
 
 /// A JSON document as values, for conversions: not on the way of a request.
-enum JSONTree: Decodable, Sendable, Hashable {
+enum JSONTree: Sendable, Hashable {
     case text(String)
     /// A whole number of 64 bits, exactly.
     case integer(Int64)
-    /// Any other number.
-    case decimal(Decimal)
+    /// Any other number, as it is spelled.
+    case number(String)
     case flag(Bool)
     case null
     case array([JSONTree])
     case object([String: JSONTree])
 
-    /// What is common in answers is tried first.
-    init(from decoder: any Decoder) throws {
-        let value = try decoder.singleValueContainer()
-        if let text = try? value.decode(String.self) {
+    /// A value of a document; of repeated names the last one counts. Nil where a text or a name in it is not UTF-8.
+    init?(_ outline: JSONOutline, at index: Int = 0) {
+        switch outline.nodes[index].value {
+        case .string(let string):
+            guard let text = string.text(in: outline.bytes.span) else { return nil }
             self = .text(text)
-        } else if let members = try? value.decode([String: JSONTree].self) {
+        case .scalar(let range):
+            self = Self.scalar(String(decoding: outline.bytes[range], as: UTF8.self))
+        case .container where outline.isObject(index):
+            var members: [String: JSONTree] = [:]
+            for child in outline.children(of: index) {
+                guard let name = outline.name(child), let value = JSONTree(outline, at: child) else { return nil }
+                members[name] = value
+            }
             self = .object(members)
-        } else if let elements = try? value.decode([JSONTree].self) {
+        case .container:
+            var elements: [JSONTree] = []
+            for child in outline.children(of: index) {
+                guard let value = JSONTree(outline, at: child) else { return nil }
+                elements.append(value)
+            }
             self = .array(elements)
-        } else if let flag = try? value.decode(Bool.self) {
-            self = .flag(flag)
-        } else if let number = try? value.decode(Int64.self) {
-            self = .integer(number)
-        } else if value.decodeNil() {
-            self = .null
-        } else {
-            self = .decimal(try value.decode(Decimal.self))
         }
+    }
+
+    private static func scalar(_ spelling: String) -> JSONTree {
+        switch spelling {
+        case "true": .flag(true)
+        case "false": .flag(false)
+        case "null": .null
+        default: wholeNumber(spelling).map(JSONTree.integer) ?? .number(spelling)
+        }
+    }
+
+    /// `4990.0` and `5e3` are whole numbers, too. Nothing but digits is not read as a `Double`, which would round it.
+    private static func wholeNumber(_ spelling: String) -> Int64? {
+        Int64(spelling)
+            ?? (spelling.contains { ".eE".contains($0) } ? Double(spelling).flatMap { Int64(exactly: $0) } : nil)
     }
 
     /// Nil for `null`, which is the same as absent.
@@ -41,12 +61,12 @@ enum JSONTree: Decodable, Sendable, Hashable {
 }
 
 extension JSONTree {
-    /// A text; a number as its digits.
+    /// A text; a number as it is spelled, a whole one as its digits.
     var asText: String? {
         switch self {
         case .text(let text): text
         case .integer(let number): String(number)
-        case .decimal(let number): number.description
+        case .number(let spelling): spelling
         case .flag(let flag): String(flag)
         case .null, .array, .object: nil
         }
@@ -58,14 +78,14 @@ extension JSONTree {
         case .text(let text): Int64(text)
         case .integer(let number): number
         case .flag(let flag): flag ? 1 : 0
-        case .decimal, .null, .array, .object: nil
+        case .number, .null, .array, .object: nil
         }
     }
 
     /// An instant; fractions of a millisecond, which Xcode writes, are cut off.
     var asMilliseconds: Int64? {
-        guard case .decimal(let number) = self else { return asInteger }
-        return Int64(exactly: NSDecimalNumber(decimal: number).doubleValue.rounded(.down))
+        guard case .number(let spelling) = self else { return asInteger }
+        return Double(spelling).flatMap { Int64(exactly: $0.rounded(.down)) }
     }
 
     /// `true`, `1`, `"true"` or `"1"`, and their opposites.
@@ -84,7 +104,7 @@ extension JSONWriter {
         switch tree {
         case .text(let text): value(text)
         case .integer(let number): value(number)
-        case .decimal(let number): values(json: Array(number.description.utf8))
+        case .number(let spelling): values(json: Array(spelling.utf8))
         case .flag(let flag): value(flag)
         case .null: null()
         case .array(let elements):

@@ -79,15 +79,30 @@ struct CSVHeader: Sendable {
 
     private static func place(of name: String, in names: [String], at place: String) throws(SourceError) -> Int {
         guard let index = names.firstIndex(of: name) else {
-            throw SourceError(
-                .missingColumn, at: place, "no column \(name); there are: \(names.joined(separator: ", "))")
+            throw SourceError(.missingColumn, at: place, "no column \(name); \(inventory(of: names))")
         }
         return index
+    }
+
+    /// A longer name, or one with a control character, is none: the first line may be a row, with a receipt in it.
+    private static let longestName = 64
+    private static let shownNames = 20
+
+    private static func inventory(of names: [String]) -> String {
+        guard names.allSatisfy({ $0.utf8.count <= longestName && !$0.hasControlCharacters }) else {
+            return "the first line does not look like a header"
+        }
+        let others = names.count > shownNames ? " and \(names.count - shownNames) more" : ""
+        return "there are: \(names.prefix(shownNames).joined(separator: ", "))\(others)"
     }
 }
 
 extension String {
     fileprivate var trimmingSpaces: String {
         String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
+    }
+
+    fileprivate var hasControlCharacters: Bool {
+        unicodeScalars.contains { $0.properties.generalCategory == .control }
     }
 }

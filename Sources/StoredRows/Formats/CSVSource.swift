@@ -12,7 +12,7 @@ struct CSVSource: RowSource {
     private var scanner: CSVScanner
     private var nextRowNumber: Int64
     /// Of a record that is too long for the window: where it begins, and what stands before the limit.
-    private var longRecord: (start: SourcePosition, id: String?, accountToken: String?)?
+    private var longRecord: (start: SourcePosition, id: SourceText, accountToken: SourceText)?
     private var failure: SourceError?
     private var isFinished = false
 
@@ -159,13 +159,12 @@ struct CSVSource: RowSource {
             accountToken: text(at: header.accountToken, in: record))
     }
 
-    /// Nil where the record has no such field before the limit, and for the empty text.
-    private func text(at place: Int?, in record: Span<UInt8>) -> String? {
+    /// Missing where the record has no such field before the limit.
+    private func text(at place: Int?, in record: Span<UInt8>) -> SourceText {
         guard let place, place < scanner.fields.count, scanner.fields[place].range.upperBound < limits.row else {
-            return nil
+            return .missing
         }
-        let text = scanner.fields[place].text(in: record)
-        return text.isEmpty ? nil : String(decoding: text, as: UTF8.self)
+        return SourceText(scanner.fields[place].text(in: record))
     }
 }
 

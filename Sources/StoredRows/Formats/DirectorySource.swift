@@ -1,7 +1,8 @@
 import Cryptography
 import Foundation
 
-/// One row a file, however deep; its id is the path from the folder on, its value what is in it.
+/// One row a file, however deep; its id is the path from the folder on, its value what is in it. One whose path is not
+/// UTF-8 cannot be read; its id is as ``PathText`` writes it, so that the file can be found.
 ///
 /// Folder by folder, names in the order of their bytes; what begins with a dot is left out. A symbolic link is not
 /// followed but is a row that cannot be read, and so is a file or folder that may not be opened: nothing disappears
@@ -120,7 +121,9 @@ struct DirectorySource: RowSource {
     }
 
     private mutating func row(_ value: StoredValue, at path: [UInt8]) -> SourceRow {
-        let row = SourceRow(number: nextRowNumber, id: String(decoding: path, as: UTF8.self), value: value)
+        // A name that is no UTF-8 is spelled so that the file can be found.
+        let id = String(validating: path, as: UTF8.self) ?? PathText.text(of: path)
+        let row = SourceRow(number: nextRowNumber, id: id, value: value)
         nextRowNumber += 1
         lastPath = path
         return row

@@ -47,8 +47,8 @@ struct JSONLine: Sendable {
         var receipt = isWhole ? StoredValue.bytes(line.array(0..<line.count)) : .missing
         for case let value? in receipts where receipt == .missing { receipt = Self.stored(value, in: line) }
         return SourceRow(
-            number: number, id: id.flatMap { Self.text($0, in: line) }, value: receipt,
-            accountToken: accountToken.flatMap { Self.text($0, in: line) })
+            number: number, id: Self.text(id, in: line), value: receipt,
+            accountToken: Self.text(accountToken, in: line))
     }
 
     private static func stored(_ value: JSONScanner.Value, in line: Span<UInt8>) -> StoredValue {
@@ -62,15 +62,15 @@ struct JSONLine: Sendable {
         }
     }
 
-    /// A string, or a number as it is spelled; nil for everything else, and for the empty text.
-    private static func text(_ value: JSONScanner.Value, in line: Span<UInt8>) -> String? {
-        let bytes: [UInt8]
+    /// A string, or a number as it is spelled; missing for everything else.
+    private static func text(_ value: JSONScanner.Value?, in line: Span<UInt8>) -> SourceText {
         switch value {
-        case .string(let string): bytes = string.unescaped(in: line)
-        case .scalar(let range) where line[range.lowerBound] < UInt8(ascii: "A"): bytes = line.array(range)
-        case .scalar, .container: return nil
+        case .string(let string):
+            guard !string.range.isEmpty else { return .missing }
+            return string.text(in: line).map(SourceText.text) ?? .malformed
+        case .scalar(let range) where line[range.lowerBound] < UInt8(ascii: "A"): return SourceText(line.array(range))
+        case .scalar, .container, nil: return .missing
         }
-        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 }
 

@@ -65,8 +65,8 @@ struct TableSource: RowSource {
         guard let last = found.last else { return nil }
         let rows = zip(nextRowNumber..., found).map { number, row in
             SourceRow(
-                number: number, id: row.id, value: StoredValue(row.value, limit: maximumValueBytes),
-                accountToken: row.accountToken)
+                number: number, id: SourceText(row.id), value: StoredValue(row.value, limit: maximumValueBytes),
+                accountToken: SourceText(row.accountToken))
         }
         nextRowNumber += Int64(rows.count)
         lastKey = last.key

@@ -10,6 +10,9 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
     /// SHA-256 in hexadecimal digits of what a source of this kind begins with, see its `identity`.
     let digest: String
 
+    /// Whether it would tell that the source has grown.
+    package var hasEnd: Bool { size != nil }
+
     init(kind: Kind, size: Int64?, digest: String) {
         self.kind = kind
         self.size = size

@@ -2,10 +2,10 @@
 package struct SourceRow: Sendable, Hashable {
     /// From 1, without gaps, whatever lies between the rows.
     package let number: Int64
-    /// Nil where it is missing or empty.
+    /// Nil where it is missing, empty or not UTF-8.
     package let id: String?
     package let value: StoredValue
-    /// The user's UUID, where a column with it was named; nil where it is missing or empty.
+    /// The user's UUID, where a column with it was named; nil where it is missing, empty or not UTF-8.
     package let accountToken: String?
 
     package init(number: Int64, id: String?, value: StoredValue, accountToken: String? = nil) {

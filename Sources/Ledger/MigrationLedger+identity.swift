@@ -1,0 +1,131 @@
+import Foundation
+import GRDB
+
+/// Who is who: rows that name the same identifiers tell of the same customer, if they are to be believed.
+extension MigrationLedger {
+    /// So many identifiers of a customer are told to whoever asks about them.
+    static let toldIdentifiers = 200
+
+    /// The customer whom these identifiers belong to: those who were thought to be several are one from now on.
+    ///
+    /// - Parameter identifiers: of a row that is authentic; not empty.
+    package func customer(
+        of identifiers: [String], bundleId: String, environment: String, accountToken: String?
+    ) throws(LedgerError) -> Int64 {
+        try write { db in
+            let scope = try self.scope(bundleId, environment, in: db)
+            let select = try db.cachedStatement(
+                sql: "SELECT customer FROM identifier WHERE scope = ? AND identifier = ?")
+            var found: Set<Int64> = []
+            var gained: [String] = []
+            for identifier in identifiers {
+                if let key = try Int64.fetchOne(select, arguments: [scope, identifier]) {
+                    found.insert(key)
+                } else {
+                    gained.append(identifier)
+                }
+            }
+            let key: Int64
+            if let survivor = try self.survivor(of: found, in: db) {
+                key = survivor
+            } else {
+                try db.cachedStatement(sql: "INSERT INTO customer (scope) VALUES (?)").execute(arguments: [scope])
+                key = db.lastInsertedRowID
+            }
+            let insert = try db.cachedStatement(sql: "INSERT OR IGNORE INTO identifier VALUES (?, ?, ?)")
+            for identifier in gained { try insert.execute(arguments: [scope, identifier, key]) }
+            let all = try db.cachedStatement(sql: "SELECT identifier FROM identifier WHERE customer = ?")
+            for other in found where other != key {
+                gained += try String.fetchAll(all, arguments: [other])
+                try self.merge(other, into: key, in: db)
+            }
+            if !found.isEmpty { try self.askAgain(about: key, with: gained, in: db) }
+            if let accountToken { try self.note(accountToken, tokens: 1, of: key, in: db) }
+            return key
+        }
+    }
+
+    /// The customer whom a row names that is not authentic: its identifiers are only what somebody wrote. They make no two
+    /// customers one, nobody else gets them, and no account is tied to them. Another such row is this customer's where it
+    /// names exactly the same.
+    ///
+    /// - Parameter identifiers: not empty, and without blanks.
+    package func claimedCustomer(
+        of identifiers: [String], bundleId: String, environment: String
+    ) throws(LedgerError) -> Int64 {
+        let claims = Set(identifiers).sorted().prefix(Self.toldIdentifiers).joined(separator: " ")
+        return try write { db in
+            let scope = try self.scope(bundleId, environment, in: db)
+            let select = try db.cachedStatement(sql: "SELECT key FROM customer WHERE scope = ? AND claims = ?")
+            if let key = try Int64.fetchOne(select, arguments: [scope, claims]) { return key }
+            try db.cachedStatement(sql: "INSERT INTO customer (scope, claims) VALUES (?, ?)").execute(
+                arguments: [scope, claims])
+            return db.lastInsertedRowID
+        }
+    }
+
+    private func scope(_ bundleId: String, _ environment: String, in db: Database) throws -> Int64 {
+        let select = try db.cachedStatement(sql: "SELECT key FROM scope WHERE bundleId = ? AND environment = ?")
+        if let key = try Int64.fetchOne(select, arguments: [bundleId, environment]) { return key }
+        try db.execute(
+            sql: "INSERT INTO scope (bundleId, environment) VALUES (?, ?)", arguments: [bundleId, environment])
+        return db.lastInsertedRowID
+    }
+
+    /// Of those who are one from now on, the one whose state and records stay: the first with records, else the first; nil
+    /// of nobody.
+    private func survivor(of keys: Set<Int64>, in db: Database) throws -> Int64? {
+        guard keys.count > 1 else { return keys.first }
+        let select = try db.cachedStatement(sql: "SELECT transactions IS NOT NULL FROM customer WHERE key = ?")
+        let known = try keys.filter { try Bool.fetchOne(select, arguments: [$0]) ?? false }
+        return known.min() ?? keys.min()
+    }
+
+    /// Whoever gains an identifier that their history does not mention is asked about again. Their records stay.
+    private func askAgain(about key: Int64, with gained: [String], in db: Database) throws {
+        // A history is JSON, and the ids in it are texts.
+        let ask = try db.cachedStatement(
+            sql: """
+                UPDATE customer SET state = 0, reason = NULL
+                WHERE key = ? AND (state <> 0 OR reason IS NOT NULL) AND ifnull(instr(transactions, ?), 0) = 0
+                """)
+        for identifier in gained { try ask.execute(arguments: [key, Data("\"\(identifier)\"".utf8)]) }
+    }
+
+    private func merge(_ other: Int64, into key: Int64, in db: Database) throws {
+        for table in ["identifier", "staged"] {
+            try db.cachedStatement(sql: "UPDATE \(table) SET customer = ? WHERE customer = ?").execute(
+                arguments: [key, other])
+        }
+        let token = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT accountToken, tokens FROM customer WHERE key = ?"), arguments: [other])
+        if let token, let text = token[0] as String? { try note(text, tokens: token[1], of: key, in: db) }
+        try db.cachedStatement(sql: "DELETE FROM customer WHERE key = ?").execute(arguments: [other])
+    }
+
+    /// Tokens are compared without regard to case, as UUIDs are; two different ones are none.
+    private func note(_ accountToken: String, tokens: Int64, of key: Int64, in db: Database) throws {
+        try db.cachedStatement(
+            sql: """
+                UPDATE customer SET tokens = CASE
+                    WHEN tokens = 0 THEN ?2 WHEN lower(accountToken) = lower(?1) THEN max(tokens, ?2) ELSE 2 END,
+                    accountToken = coalesce(accountToken, ?1) WHERE key = ?3
+                """
+        ).execute(arguments: [accountToken, tokens, key])
+    }
+
+    /// Whoever waits and has one of these identifiers is this customer; nobody is, where the customer is only claimed.
+    func join(_ identifiers: [String], to key: Int64, in db: Database) throws {
+        let waiting = try db.cachedStatement(
+            sql: """
+                SELECT customer.key FROM identifier JOIN customer ON customer.key = identifier.customer
+                WHERE identifier.scope = (SELECT scope FROM customer WHERE key = ?1 AND claims IS NULL)
+                AND identifier.identifier = ?2 AND customer.state = 0 AND customer.key <> ?1
+                """)
+        for identifier in identifiers {
+            if let other = try Int64.fetchOne(waiting, arguments: [key, identifier]) {
+                try merge(other, into: key, in: db)
+            }
+        }
+    }
+}

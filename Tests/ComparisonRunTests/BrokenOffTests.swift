@@ -1,0 +1,148 @@
+import AppStore
+import ComparisonRun
+import Foundation
+import Pipeline
+import Simulator
+import StoredRows
+import StoreTypes
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+
+@Suite("A comparison that is broken off, or cannot begin")
+struct BrokenOffTests {
+    /// Apple, who answers nobody, or refuses everybody.
+    private final class Apple: HTTPTransport {
+        private let isSilent: Bool
+        private let count = Mutex(0)
+
+        init(isSilent: Bool) {
+            self.isSilent = isSilent
+        }
+
+        var asked: Int { count.withLock { $0 } }
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            count.withLock { $0 += 1 }
+            guard isSilent else {
+                let isOld = request.url.text.hasSuffix("verifyReceipt")
+                let body = isOld ? #"{"status":21004}"# : #"{"errorCode":4000000,"errorMessage":"no"}"#
+                return HTTPResponse(status: isOld ? 200 : 400, body: Array(body.utf8))
+            }
+            while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
+            throw TransportError(.cancelled, at: request.url.host, "the waiting task was cancelled")
+        }
+
+        func shutDown(grace: Duration) async {}
+    }
+
+    private static let count = 3
+
+    /// So many recorded pairs, and behind them as many receipts that Apple is asked about.
+    private func source(in folder: TemporaryFolder) async throws -> String {
+        let recordings = try await Recordings.world
+        var bytes: [UInt8] = []
+        for pair in recordings.pairs.prefix(Self.count) { bytes += try pair.line }
+        for pair in recordings.pairs.prefix(Self.count) {
+            let receipt = try #require(recordings.store.receipts.first { $0.id == pair.id })
+            bytes += Array("{\"id\":\"live \(receipt.id)\",\"receipt\":\"\(receipt.base64)\"}\n".utf8)
+        }
+        return try folder.write("in.jsonl", bytes)
+    }
+
+    private func options(in folder: TemporaryFolder) async throws -> ComparisonRunOptions {
+        var options = ComparisonRunOptions(source: try await source(in: folder), workers: 2)
+        options.destination = folder.path("out.jsonl")
+        return options
+    }
+
+    /// - Parameter apple: nil where nobody is to be asked.
+    private func run(
+        _ options: ComparisonRunOptions, asking apple: Apple? = nil, watch: ComparisonWatch = ComparisonWatch()
+    ) async throws -> ComparisonRun.Ending {
+        let recordings = try await Recordings.world
+        var live: LiveSides?
+        if let apple {
+            let settings = Recordings.settings(recordings.store, port: 9)
+            live = LiveSides(
+                verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: apple),
+                serverAPI: try BatchLookups(
+                    settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { StandIn.noon }))
+        }
+        let comparer = RowComparer(
+            reader: StoredReceiptReader(trust: recordings.trust),
+            verifier: SignedPayloadVerifier(trust: recordings.trust), live: live, now: { StandIn.noon })
+        return try await ComparisonRun(options, comparer: comparer, watch: watch) { _ in }.run()
+    }
+
+    /// The same, stopped as soon as somebody is asked, unless it ends by itself.
+    private func run(_ options: ComparisonRunOptions, stoppedAtFirst apple: Apple) async throws -> ComparisonRun.Ending
+    {
+        let watch = ComparisonWatch()
+        let stopping = Task {
+            if await eventually({ apple.asked > 0 }) { watch.stop() }
+        }
+        let ending = try await run(options, asking: apple, watch: watch)
+        await stopping.value
+        return ending
+    }
+
+    @Test(
+        "ends while Apple is silent, and the next run does what was given up, each row once",
+        .timeLimit(.minutes(2)), arguments: [nil, .milliseconds(400)] as [Duration?])
+    func stopped(timeLimit: Duration?) async throws {
+        let folder = try TemporaryFolder()
+        var options = try await options(in: folder)
+        options.timeLimit = timeLimit
+        let silent = Apple(isSilent: true)
+        let first =
+            try await timeLimit == nil
+            ? run(options, stoppedAtFirst: silent) : run(options, asking: silent)
+        #expect(first.stop == (timeLimit == nil ? .asked : .timeLimit))
+        #expect(first.rows == 0 && first.failed == 0)
+        #expect(try folder.read("out.jsonl").isEmpty)
+
+        options.timeLimit = nil
+        let second = try await run(options)
+        let count = Int64(Self.count)
+        #expect(second.stop == nil && second.rows == 2 * count && second.compared == count && second.failed == count)
+        options.destination = folder.path("whole.jsonl")
+        _ = try await run(options)
+        #expect(try folder.read("out.jsonl") == folder.read("whole.jsonl"))
+    }
+
+    @Test("keeps what failed for a while where it ends while that is tried again", .timeLimit(.minutes(2)))
+    func stoppedRetry() async throws {
+        let folder = try TemporaryFolder()
+        let options = try await options(in: folder)
+        let count = Int64(Self.count)
+        let first = try await run(options, asking: Apple(isSilent: false))
+        #expect(first.stop == nil && first.rows == 2 * count && first.failed == count)
+        let second = try await run(options, stoppedAtFirst: Apple(isSilent: true))
+        #expect(second.stop == .asked && second.rows == 2 * count && second.failed == count)
+        let refusing = Apple(isSilent: false)
+        let third = try await run(options, asking: refusing)
+        #expect(third.stop == nil && third.rows == 2 * count && third.failed == count && refusing.asked > 0)
+    }
+
+    @Test("refuses somebody else's file also beside the progress file of a start that failed")
+    func failedStart() async throws {
+        let folder = try TemporaryFolder()
+        var options = try await options(in: folder)
+        let source = options.source
+        options.source = folder.path("nowhere.jsonl")
+        await #expect(throws: RunError.self) { try await run(options) }
+        #expect(FileManager.default.fileExists(atPath: folder.path("out.jsonl.progress")))
+        try folder.write("out.jsonl", "mine")
+        options.source = source
+        for isFresh in [false, true] {
+            options.isFresh = isFresh
+            let refusal = await #expect(throws: RunError.self) { try await run(options) }
+            #expect(refusal?.description.contains("is not this comparison's") == true)
+        }
+        #expect(try folder.text("out.jsonl") == "mine")
+        try FileManager.default.removeItem(atPath: folder.path("out.jsonl"))
+        #expect(try await run(options).rows == 2 * Int64(Self.count))
+    }
+}

@@ -1,0 +1,116 @@
+import Ledger
+import Migration
+import Simulator
+import StoreTypes
+import StoredRows
+import TestSupport
+import Testing
+
+@Suite("A migration that asks again")
+struct MigrationRefreshTests {
+    private typealias Book = MigrationCustomerTests.Book
+
+    /// The ids of all customers of the world.
+    private func histories() throws -> [[String]] {
+        try StandIn.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter { !$0.isEmpty }
+    }
+
+    private func api(_ options: inout MigrationOptions) { options.lasting.withAPI = true }
+
+    private func refresh(_ options: inout MigrationOptions) {
+        options.lasting.withAPI = true
+        options.isRefresh = true
+    }
+
+    /// Rows of customers who are known, and of one who is not.
+    private func stage() throws -> (world: MigrationWorld, book: Book) {
+        let world = try MigrationWorld()
+        // A line that nobody signed says another environment: such a customer is asked about in both.
+        try world.write(world.rows.filter { !$0.id.contains("environmentLine") })
+        let unknown = try StandIn.receipt(.nonConsumable).originalTransactionIds
+        return (world, Book(try histories().filter { Set($0).isDisjoint(with: unknown) }))
+    }
+
+    @Test("and is stopped before anybody answers has all that was told before in its result")
+    func stopped() async throws {
+        let (world, book) = try stage()
+        let first = try await world.run(directory: book, api)
+        #expect(first.counts.count(of: .migrated) > 0 && first.counts.count(of: .notFound) > 0)
+        let result = try world.result
+        let ending = try await world.run(directory: book) {
+            refresh(&$0)
+            $0.timeLimit = .zero
+        }
+        #expect(ending.stop == .timeLimit && ending.counts.outcomes == first.counts.outcomes)
+        #expect(try world.result == result)
+    }
+
+    @Test("and is told nothing for a while keeps what it was told before, says so, and tries again")
+    func failing() async throws {
+        let (world, book) = try stage()
+        let receipt = try StandIn.receipt(.activeSubscription)
+        let first = try await world.run(directory: book, api)
+        let result = try world.result
+        book.fail(Set(receipt.originalTransactionIds))
+        let ending = try await world.run(directory: book, refresh)
+        #expect(ending.stop == nil && ending.customers?.failed == 1 && ending.hasFailures)
+        #expect(ending.counts.outcomes == first.counts.outcomes)
+        #expect(try world.result == result)
+        #expect(world.said.contains { $0.hasPrefix("1 customers could not be asked about again") }, "\(world.said)")
+        var ofKnown = Migration.Ending(counts: MigrationCounts())
+        ofKnown.customers = ending.customers
+        #expect(ofKnown.hasFailures && !ofKnown.counts.hasFailures)
+        book.fail([])
+        let asked = book.asked.count
+        let next = try await world.run(directory: book, api)
+        #expect(next.customers?.failed == 0 && book.asked.count == asked + 1)
+        #expect(try world.result == result)
+    }
+
+    @Test("and is stopped goes on where it stopped, asks nobody twice, and begins anew after its end")
+    func goingOn() async throws {
+        let (world, book) = try stage()
+        let first = try await world.run(directory: book, api)
+        let customers = Int(try #require(first.customers).all)
+        let result = try world.result
+        for _ in 0..<2 {
+            let before = book.answered.count
+            var runs = 0
+            var isStopped = true
+            while isStopped {
+                book.refuse(after: 5)
+                let ending = try await world.run(directory: book, refresh)
+                #expect(ending.stop == nil || ending.stop == .refusedByAppStore)
+                #expect(try world.result == result)
+                isStopped = ending.stop != nil
+                runs += 1
+                try #require(runs <= customers)
+            }
+            let answered = book.answered[before...].flatMap { $0 }
+            #expect(book.answered.count - before == customers && runs > 1)
+            #expect(Set(answered).count == answered.count, "somebody was asked about twice")
+        }
+    }
+
+    @Test("takes in files that were added to a folder behind the last one, and no others")
+    func addedFiles() async throws {
+        let world = try MigrationWorld()
+        let folder = try TemporaryFolder()
+        let receipt = try StandIn.receipt(.activeSubscription)
+        for name in ["in/b", "in/c/1"] { try folder.write(name, receipt.base64) }
+        let book = Book(try histories())
+        func rows(_ change: (inout MigrationOptions) -> Void) async throws -> Int64 {
+            let ending = try await world.run(directory: book) {
+                change(&$0)
+                $0.source = folder.path("in")
+            }
+            return ending.counts.rows
+        }
+        #expect(try await rows(api) == 2)
+        for name in ["in/a", "in/c/2", "in/d"] { try folder.write(name, receipt.base64) }
+        #expect(try await rows(api) == 2)
+        #expect(try await rows(refresh) == 4)
+        #expect(try world.results().map { $0["id"]?.text } == ["b", "c/1", "c/2", "d"])
+        #expect(try await rows(refresh) == 4)
+    }
+}
