@@ -79,6 +79,10 @@ package struct ComparisonRun {
         rows.wholeLineKeys = RecordedPair.keys
         (ledger, source, progress, output) = try running {
             for report in options.reports { try ReportFile.check(report, kinds: Self.kinds) }
+            // Nothing goes where nothing can come.
+            let fresh =
+                options.isFresh
+                ? try Sources.open(options.source, options: rows, limits: Self.limits(options)) : nil
             let ledger = try Self.ledger(options)
             if let ledger, let progress = try ComparisonProgress(in: ledger) {
                 guard progress.options == rows else {
@@ -91,7 +95,8 @@ package struct ComparisonRun {
                     path: options.destination, keeping: progress.findings.bytes, write: write)
                 return (ledger, source, progress, output)
             }
-            let source = try Sources.open(options.source, options: rows, limits: Self.limits(options))
+            let source =
+                try fresh ?? Sources.open(options.source, options: rows, limits: Self.limits(options))
             let progress = ComparisonProgress(options: rows, identity: source.identity)
             let output = try DifferenceOutput(path: options.destination, keeping: 0, write: write)
             return (ledger, source, progress, output)

@@ -17,15 +17,12 @@ extension BridgeStore {
         opening path: String, pauses: [Duration]? = nil, _ told: @escaping @Sendable (LedgerError?) -> Void
     ) {
         self.init(unopened: path)
-        let reopen = { @Sendable [weak self] (error: LedgerError) in
-            told(error)
-            self?.keepTrying(pauses ?? Self.pauses, after: error, told)
-        }
-        state.withLock { $0.reopen = reopen }
+        state.withLock { $0.whenLost = told }
         do throws(LedgerError) {
             try open()
         } catch {
-            reopen(error)
+            told(error)
+            keepTrying(pauses ?? Self.pauses, after: error, told)
         }
     }
 
@@ -57,22 +54,18 @@ extension BridgeStore {
         for body in waiting { body() }
     }
 
-    /// What is written to a file without a name is gone with it: the one that has the name now is opened.
+    /// The end of it until the next start: what is in memory of the old file is not to get into another one, and what
+    /// SQLite left beside the one not into the other.
     func lost(_ opened: Opened) -> LedgerError {
-        let error = LedgerError(.changed, at: path, "the file was taken away, or replaced, while it was open")
-        let reopen = state.withLock { state -> (@Sendable (LedgerError) -> Void)? in
+        let error = LedgerError(
+            .changed, at: path,
+            "the file was taken away, or replaced, while it was open. Stop, put it back as a whole, and start again")
+        let whenLost = state.withLock { state -> (@Sendable (LedgerError) -> Void)? in
             guard state.opened?.pool === opened.pool else { return nil }
-            guard let reopen = state.reopen else { return nil }
-            state.opened = nil
-            return reopen
+            (state.opened, state.lost) = (nil, opened)
+            return state.whenLost
         }
-        if let reopen {
-            reopen(error)
-            Task {
-                await opened.queue.finish()
-                try? opened.pool.close()
-            }
-        }
+        whenLost?(error)
         return error
     }
 

@@ -27,11 +27,13 @@ package final class BridgeStore: Sendable {
 
     struct State {
         var opened: Opened?
+        /// Open, and of no use: the file was taken away.
+        var lost: Opened?
         var isClosed = false
         /// What waits for it to be open.
         var waiting: [@Sendable () -> Void] = []
-        /// Opens it again when it was lost; nil where nobody does.
-        var reopen: (@Sendable (LedgerError) -> Void)?
+        /// Told when the file was taken away.
+        var whenLost: (@Sendable (LedgerError) -> Void)?
     }
 
     /// Seconds to wait for another process.
@@ -81,17 +83,25 @@ package final class BridgeStore: Sendable {
                 throw LedgerError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
             }
             try layout.migrate(pool)
-            // Of a file that can only be read nothing has been noticed yet.
-            try pool.writeWithoutTransaction { db in try db.inTransaction(.immediate) { .commit } }
+            try Self.checkWriting(to: pool)
             return pool
         }
         return Opened(
             pool: pool, queue: WriteQueue(pool: pool, path: path), identity: FileIdentity(path: path))
     }
 
-    /// - Throws: `notOpen` before it was opened, and after it was closed.
+    /// Of a file that can only be read nothing is noticed until then; one that somebody else writes to now can be written.
+    private static func checkWriting(to pool: DatabasePool) throws {
+        do {
+            try pool.writeWithoutTransaction { db in try db.inTransaction(.immediate) { .commit } }
+        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {}
+    }
+
+    /// - Throws: `notOpen` before it was opened, and after it was closed; `changed` where the file is not the one that has
+    ///   its name now: what is written to it would be gone with it.
     private func opened() throws(LedgerError) -> Opened {
         guard let opened = state.withLock(\.opened) else { throw LedgerError(.notOpen, at: path, "not open") }
+        guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
         return opened
     }
 
@@ -116,9 +126,7 @@ package final class BridgeStore: Sendable {
         _ body: @escaping @Sendable (Database) throws -> Result
     ) async throws(LedgerError) -> Result {
         do throws(LedgerError) {
-            let opened = try opened()
-            guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
-            let result = try await opened.queue.run(body)
+            let result = try await opened().queue.run(body)
             counts.writes.add()
             return result
         } catch {
@@ -176,7 +184,7 @@ package final class BridgeStore: Sendable {
     package func close() async {
         let opened = state.withLock { state in
             state.isClosed = true
-            return state.opened
+            return state.opened ?? state.lost
         }
         await opened?.queue.finish()
         try? opened?.pool.close()

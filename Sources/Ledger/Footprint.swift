@@ -33,8 +33,8 @@ struct Footprint: Sendable {
             try followCompanions(in: db)
             try followRecords(in: db)
             try followLearntIdentifiers(in: db)
+            try addCompanions(in: db)
         } while try followAnswers(in: db)
-        try addCompanions(in: db)
         try readTexts(in: db)
         try findNotifications(in: db)
         try findExamples(in: db)
@@ -113,7 +113,8 @@ struct Footprint: Sendable {
             let words = IdentifyingWords.all(in: row[2] as DatabaseValue)
             guard !words.isDisjoint(with: identifiers) else { continue }
             answers.insert(row[0])
-            tokens.formUnion(words.filter { UUID(uuidString: $0) != nil })
+            // A known customer's tokens are in the records; here may be somebody else's, too.
+            if customers.isEmpty { tokens.formUnion(words.filter { UUID(uuidString: $0) != nil }) }
             named.formUnion((row[1] as String).split(separator: " ").map(String.init))
         }
         identifiers.formUnion(

@@ -109,7 +109,7 @@ final class RevocationMemory: Sendable {
         }
     }
 
-    /// - Returns: ids of which something else was known.
+    /// - Returns: ids, first transactions' too, of which something else was known.
     func remember(
         _ rows: [AnsweredPurchase], of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
     ) -> [String] {
@@ -130,7 +130,7 @@ final class RevocationMemory: Sendable {
             revoked: news.compactMap(RevocationRow.init),
             valid: news.compactMap { $0.revocation == nil ? $0.transactionId : nil },
             of: LedgerScope(bundleId: bundleId, environment: environment))
-        return news.compactMap(\.transactionId)
+        return news.flatMap { [$0.originalTransactionId, $0.transactionId].compactMap(\.self) }
     }
 
     private func change(

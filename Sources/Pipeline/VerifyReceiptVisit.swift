@@ -68,8 +68,8 @@ extension VerifyReceiptPipeline {
                 case .verdict(let reply): return reply
                 // That a receipt may be stale is told in our words, whatever Apple's number for its trouble was.
                 case .pass(let reply):
-                    let isTrouble = spare?.answer.status.isTemporary ?? true
-                    spare = source == .receipt && isTrouble ? reply : spare ?? reply
+                    let isOurs = source == .receipt && authenticReceipt != nil
+                    spare = isOurs && spare?.answer.status.isTemporary ?? true ? reply : spare ?? reply
                 case .passSilently: continue
                 case .passToApple(let reply):
                     spare = spare ?? reply

@@ -81,7 +81,8 @@ package struct BridgeServer: Service {
         var services: [any Service] = [publicListener(after: operations)]
         let isShared = settings.operationsListen == settings.listen && settings.listen.port != 0
         if !isShared, AddressProbe.bind(settings.operationsListen) == .free {
-            services.append(operationsListener { operationsAreSettled.finish() })
+            // Stopped after the public one: who does not get on here is not to keep that one open.
+            services.insert(operationsListener { operationsAreSettled.finish() }, at: 0)
         } else {
             logger.warning(
                 "the operations listener's default address is taken; it stays closed",
@@ -96,10 +97,25 @@ package struct BridgeServer: Service {
             services.append(
                 Housekeeping(store: store, retention: { [live] in live.now.settings.retention }, logger: logger))
         }
+        let (drained, isDrained) = AsyncStream.makeStream(of: Never.self)
         // Stopped first.
-        services.append(Drain(state: state, time: { [live] in live.now.settings.drainTime }))
-        try await ServiceGroup(configuration: .init(services: services, logger: logger)).run()
+        services.append(
+            Drain(state: state, time: { [live] in live.now.settings.drainTime }, onEnd: { isDrained.finish() }))
+        let group = ServiceGroup(configuration: .init(services: services, logger: logger))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            tasks.addTask { [live] in
+                for await _ in drained {}
+                try? await Task.sleep(for: live.now.settings.deadline + Self.patience)
+            }
+            try await tasks.next()
+            // Either all have ended, or it is time that they do.
+            tasks.cancelAll()
+        }
     }
+
+    /// Beyond the answers that are under way when the listeners close, until who does not get on is cut off.
+    private static let patience = Duration.seconds(5)
 
     /// One that is not valid is presented all the same: some clients do not look.
     private func checkCertificate() {
@@ -116,7 +132,7 @@ package struct BridgeServer: Service {
     private func checkKeys() {
         for key in live.now.settings.unusableKeys {
             logger.warning(
-                "the App Store Server API is not asked: the app's private key signs nothing",
+                "the app's private key signs nothing: the App Store Server API is asked only if there was another before",
                 metadata: ["bundleId": "\(key.bundleId)", "keyId": "\(key.keyId)", "reason": "\(key.reason)"])
         }
     }

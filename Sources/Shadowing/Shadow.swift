@@ -74,7 +74,8 @@ package final class Shadow: Service {
     /// Remembers an answer that was given, where its app wants that, and returns at once.
     package func saw(_ body: [UInt8], route: AppleWalk.Route, reply: PipelineReply) {
         guard let bundleId = reply.authenticApp, let app = app(bundleId), let shadow = app.shadow,
-            reply.source != shadow, reply.source != .receipt, reply.answer.status.canBeCompared,
+            reply.source != shadow, reply.source != .receipt || app.answer.first == .receipt,
+            reply.answer.status.canBeCompared,
             app.shadowSampling >= 1 || Double.random(in: 0..<1) < app.shadowSampling
         else { return }
         let job = ShadowJob(

@@ -75,11 +75,10 @@ struct ServeCommand: AsyncParsableCommand {
             throw ConfigurationOptions.report(error)
         }
         do {
-            var configuration = ServiceGroupConfiguration(
-                services: [reload, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
-            let settings = server.live.now.settings
-            configuration.maximumGracefulShutdownDuration = settings.drainTime + settings.deadline + Self.patience
-            try await ServiceGroup(configuration: configuration).run()
+            try await ServiceGroup(
+                configuration: .init(
+                    services: [reload, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+            ).run()
         } catch let error as SettingsError {
             throw ConfigurationOptions.report(error)
         } catch {
@@ -90,9 +89,6 @@ struct ServeCommand: AsyncParsableCommand {
         await transport.shutDown()
         await store?.close()
     }
-
-    /// At the end, beyond draining and the answers that are under way, until who does not get on is cut off.
-    private static let patience = Duration.seconds(5)
 
     /// Flags before environment before file.
     private func read() throws(SettingsError) -> Settings {

@@ -52,10 +52,9 @@ struct VerifyCommand: AsyncParsableCommand {
             var settings = try configuration.settingsWithRoots()
             try mappings.apply(to: &settings)
             if sources == [.api], !settings.apps.contains(where: { $0.serverAPI != nil }) {
-                Terminal.say(
-                    "--answer api needs an app with serverAPI in the configuration",
-                    hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
-                throw ExitCode.usage
+                throw SettingsError([
+                    "--answer api needs an app with serverAPI in the configuration (--config or RECEIPT_BRIDGE_CONFIG)"
+                ])
             }
             transport = try CurlTransport(settings: settings)
             pipeline = try VerifyReceiptPipeline(

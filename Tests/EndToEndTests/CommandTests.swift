@@ -30,7 +30,7 @@ struct CommandTests {
         ["verify", "--environment", "moon", "-"], ["serve", "--listen", "8080"], ["serve", "--config", "nowhere.yaml"],
         ["serve", "extra"], ["decode", "--roots", "nowhere", "-"], ["simulate", "--customers", "0"],
         ["simulate", "--clock", "noon"], ["simulate", "--listen", "x"], ["serve", "--config", "bad.yaml"],
-        ["verify", "--config", "bad.yaml", "-"], ["migrate", "nowhere.jsonl"],
+        ["verify", "--config", "bad.yaml", "-"], ["verify", "--answer", "api", "-"], ["migrate", "nowhere.jsonl"],
         ["migrate", "nowhere.jsonl", "--to", "out.jsonl"],
         ["migrate", "nowhere.jsonl", "--to", "out.txt"],
         ["migrate", "nowhere.jsonl", "--to", "out.jsonl", "--max-hours", "1e300"],

@@ -98,6 +98,42 @@ struct AppleLessonsTests {
         }
     }
 
+    @Test("a refund ends what the Server API told before, and stays known when nobody answers any more")
+    func refundAfterLookup() async throws {
+        try await ServerAPIWorld.asking { store, port, transport in
+            let clock = MovableClock()
+            let pipeline = try ServerAPIWorld.pipeline(
+                store, port: port, transport: transport, answer: [.apple, .api, .receipt], now: { clock.now })
+            // The refund of a renewal: its own id is not its first one's.
+            let customer = try #require(
+                store.world.customers.first { $0.kind == .activeSubscription && $0.environment == .production })
+            let receipt = try #require(store.receipts(of: customer).first)
+            let bought = try #require(
+                receipt.transactions.last { $0.isAutoRenewable && $0.transactionId != $0.originalTransactionId })
+            let body = Array(Question.body(receipt.base64, password: nil, [:]))
+            func ask() async throws -> (source: AnswerSource, isRefunded: Bool) {
+                let reply = await pipeline.answer(body: body, route: .auto)
+                let rows = try JSONValue(reading: reply.answer.body)["receipt"]?["in_app"]?.elements ?? []
+                let row = rows.first { $0["transaction_id"]?.text == bought.receiptId }
+                return (reply.source, row?["cancellation_date_ms"] != nil)
+            }
+            func fail(_ endpoints: String...) {
+                store.faults.removeAll()
+                for endpoint in endpoints { store.faults.add(SimulatedFault(.status(503), endpoint: endpoint)) }
+            }
+            fail("verifyReceipt")
+            #expect(try await ask() == (.api, false))
+            try store.happen(EventWish(.refund, transactionId: bought.transactionId))
+            fail()
+            #expect(try await ask() == (.apple, true))
+            fail("verifyReceipt")
+            #expect(try await ask() == (.api, true))
+            fail("verifyReceipt", "serverAPI")
+            clock.now = StandIn.noon.advanced(byMilliseconds: 61_000)
+            #expect(try await ask() == (.receipt, true))
+        }
+    }
+
     @Test("with a store, refunds are known after a restart, and whom a receipt without purchases is of")
     func restart() async throws {
         let folder = try TemporaryFolder()

@@ -108,6 +108,18 @@ struct ShadowTests {
         }
     }
 
+    @Test("asks about the receipt's own word where that is what an app answers with")
+    func ownWord() async throws {
+        try await Proxy.serving({ _, app in
+            app.answer = [.receipt]
+            app.shadow = .apple
+        }) { proxy in
+            let posted = try await postAll(proxy)
+            let report = try await report(proxy, of: posted)
+            #expect(sum(report, "compared") == posted, "\(report)")
+        }
+    }
+
     @Test("names the receipt of a form, too")
     func form() async throws {
         try await Proxy.serving({ settings, app in

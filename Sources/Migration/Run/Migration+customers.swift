@@ -7,7 +7,7 @@ extension Migration {
         guard let directory else { throw .notPossible("--with-api needs a configuration with an app that has a key") }
         let ledger = ledger
         try running {
-            if options.isRefresh, !progress.isRefreshing {
+            if options.isRefresh, !options.isPlan, !progress.isRefreshing {
                 try ledger.refreshCustomers()
                 progress.isRefreshing = true
                 progress.isFinished = false

@@ -1,3 +1,4 @@
+import Foundation
 package import Ledger
 package import Pipeline
 import StoreTypes
@@ -102,8 +103,12 @@ package struct Migration {
             // A start that failed leaves a ledger with nothing kept in it.
             let isOurs = try MigrationProgress.isKept(in: ledger)
             guard isOurs || !isTaken else { throw foreign }
+            var fresh: (any RowSource)?
             if options.isFresh {
-                // In this order: without what is kept, nobody would know whose the destination is.
+                // Nothing goes where nothing can come. And in this order: without what is kept, nobody would know whose the
+                // destination is.
+                fresh = try Sources.open(
+                    options.source, options: options.lasting.source, limits: options.sourceLimits, at: nil)
                 try Files.remove(options.destination)
                 try ledger.removeAll()
             }
@@ -118,8 +123,10 @@ package struct Migration {
                     at: progress.checkpoint.source)
                 return (ledger, isOurs, source, progress)
             }
-            let source = try Sources.open(
-                options.source, options: options.lasting.source, limits: options.sourceLimits, at: nil)
+            let source =
+                try fresh
+                ?? Sources.open(
+                    options.source, options: options.lasting.source, limits: options.sourceLimits, at: nil)
             return (ledger, isOurs, source, MigrationProgress(options: options.lasting, identity: source.identity))
         }
         earlierCalls = progress.history.calls
@@ -141,7 +148,9 @@ package struct Migration {
         let comparison = try running { try source.comparison(with: progress.identity) }
         switch comparison {
         case .same:
-            if progress.isFinished, !options.isRefresh, options.accountTokens == .dryRun {
+            if progress.isFinished, !options.isRefresh, options.accountTokens == .dryRun,
+                FileManager.default.fileExists(atPath: options.destination)
+            {
                 return ending(stop: nil, wasFinished: true)
             }
             // Of a source without an end to see nobody can tell whether it has grown.

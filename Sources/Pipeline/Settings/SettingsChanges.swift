@@ -40,6 +40,7 @@ package struct SettingsChanges: Sendable, Hashable {
             ("sharedSecret", { $0.sharedSecret }),
             ("unknownApps", { $0.unknownApps }),
             ("deadlineSeconds", { $0.deadline }),
+            ("operations.drainSeconds", { $0.drainTime }),
             ("lastGood", { $0.lastGood }),
             ("mappings", { $0.mappings }),
             ("tokens", { $0.tokens }),

@@ -39,7 +39,7 @@ extension SettingsFile {
 
     /// `sandbox: allow`, `sandbox: deny` or `sandbox: {testers: [id or appAccountToken …]}`
     static func readSandbox(_ node: SettingsNode, into app: inout AppSettings) {
-        guard node.isObject("sandbox") else {
+        guard node.isObject("sandbox", with: "testers") else {
             if let choice = node.choice("sandbox", of: AppSettings.SandboxPolicy.self) { app.sandbox = choice }
             return
         }

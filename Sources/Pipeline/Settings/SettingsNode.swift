@@ -70,10 +70,11 @@ final class SettingsNode {
         return file.variable(name) != nil || file.hasVariable(below: name)
     }
 
-    /// Whether there are keys and values there, in the file or in the environment.
-    func isObject(_ key: String) -> Bool {
+    /// Whether there are keys and values there, or the environment has that one of them.
+    func isObject(_ key: String, with member: String) -> Bool {
         guard overriding(key) == nil else { return false }
-        return mapping[Node(key)]?.mapping != nil || variable(key).map(file.hasVariable(below:)) ?? false
+        let variable = variable(key).flatMap { file.variable("\($0)_\(member.uppercased())") }
+        return mapping[Node(key)]?.mapping != nil || variable != nil
     }
 
     func child(_ key: String) -> SettingsNode? {

@@ -33,11 +33,14 @@ package final class ServingState: Sendable {
 struct Drain: Service {
     let state: ServingState
     let time: @Sendable () -> Duration
+    /// From then on the listeners close.
+    let onEnd: @Sendable () -> Void
 
     func run() async throws {
         try? await gracefulShutdown()
         state.drains()
         let time = time()
         if time > .zero { try? await Task.sleep(for: time) }
+        onEnd()
     }
 }

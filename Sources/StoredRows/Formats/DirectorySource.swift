@@ -1,8 +1,8 @@
 import Cryptography
 import Foundation
 
-/// One row a file, however deep; its id is the path from the folder on, its value what is in it. One whose path is not
-/// UTF-8 cannot be read; its id is as ``PathText`` writes it, so that the file can be found.
+/// One row a file, however deep; its id is the path from the folder on (one that is not UTF-8 as ``PathText`` writes it, so
+/// that the file can be found), its value what is in it.
 ///
 /// Folder by folder, names in the order of their bytes; what begins with a dot is left out. A symbolic link is not
 /// followed but is a row that cannot be read, and so is a file or folder that may not be opened: nothing disappears
