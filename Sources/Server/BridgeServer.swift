@@ -13,6 +13,13 @@ import StoreTypes
 import Telemetry
 package import Transport
 
+/// Where connections are taken: what the system chose, where port 0 was asked for.
+package struct ListeningPorts: Sendable, Hashable {
+    package var `public`: Int
+    /// Nil where that listener stays closed.
+    package var operations: Int?
+}
+
 /// The HTTP door: two listeners in front of the pipelines. This is the only place that wires them.
 package struct BridgeServer: Service {
     /// What answers now.
@@ -30,7 +37,7 @@ package struct BridgeServer: Service {
     /// Of each listener.
     let presence = (public: ClientPresence(), operations: ClientPresence())
     let logger: Logger
-    private let onListening: @Sendable (_ port: Int) async -> Void
+    private let onListening: @Sendable (ListeningPorts) async -> Void
 
     /// - Parameters:
     ///   - store: nil where nothing is remembered; everything is answered all the same.
@@ -40,13 +47,13 @@ package struct BridgeServer: Service {
     ///   - version: of the program.
     ///   - requests: go on counting where they are.
     ///   - state: told when all listeners take connections, and when the end is near.
-    ///   - onListening: called with the public listener's port once all listeners take connections.
+    ///   - onListening: called once all listeners take connections.
     package init(
         settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, shadow: Shadow? = nil,
         forwarder: Forwarder? = nil, upstream: GuardedTransport? = nil, version: String,
         requests: RequestCounts = RequestCounts(),
         state: ServingState = ServingState(), logger: Logger,
-        onListening: @escaping @Sendable (_ port: Int) async -> Void
+        onListening: @escaping @Sendable (ListeningPorts) async -> Void
     ) {
         live = LiveParts(settings: settings, pipelines: pipelines)
         self.store = store
@@ -76,13 +83,17 @@ package struct BridgeServer: Service {
         if settings.operationsListenIsExplicit { try check("operations.listen", settings.operationsListen) }
         checkCertificate()
         checkKeys()
-        // Finished when the operations listener takes connections, or will not be there.
-        let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Never.self)
+        // Finished when the operations listener takes connections, with its port, or will not be there.
+        let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Int.self)
         var services: [any Service] = [publicListener(after: operations)]
         let isShared = settings.operationsListen == settings.listen && settings.listen.port != 0
         if !isShared, AddressProbe.bind(settings.operationsListen) == .free {
             // Stopped after the public one: who does not get on here is not to keep that one open.
-            services.insert(operationsListener { operationsAreSettled.finish() }, at: 0)
+            let listener = operationsListener { port in
+                operationsAreSettled.yield(port)
+                operationsAreSettled.finish()
+            }
+            services.insert(listener, at: 0)
         } else {
             logger.warning(
                 "the operations listener's default address is taken; it stays closed",
@@ -146,7 +157,7 @@ package struct BridgeServer: Service {
         }
     }
 
-    private func publicListener(after operations: AsyncStream<Never>) -> some Service {
+    private func publicListener(after operations: AsyncStream<Int>) -> some Service {
         let settings = live.now.settings
         return Application(
             router: publicRouter(),
@@ -154,20 +165,22 @@ package struct BridgeServer: Service {
             configuration: configuration(
                 settings.listen, MaximumAvailableConnections(Int(settings.limits.connections))),
             onServerRunning: { channel in
-                for await _ in operations {}
+                var ports = ListeningPorts(public: channel.localAddress?.port ?? settings.listen.port, operations: nil)
+                for await port in operations { ports.operations = port }
                 guard !Task.isCancelled else { return }
                 state.listens()
-                await onListening(channel.localAddress?.port ?? settings.listen.port)
+                await onListening(ports)
             },
             logger: logger)
     }
 
-    private func operationsListener(onListening: @escaping @Sendable () -> Void) -> some Service {
-        Application(
+    private func operationsListener(onListening: @escaping @Sendable (_ port: Int) -> Void) -> some Service {
+        let address = live.now.settings.operationsListen
+        return Application(
             router: operationsRouter(),
             server: server(presence.operations, nil),
-            configuration: configuration(live.now.settings.operationsListen),
-            onServerRunning: { _ in onListening() },
+            configuration: configuration(address),
+            onServerRunning: { onListening($0.localAddress?.port ?? address.port) },
             logger: logger)
     }
 

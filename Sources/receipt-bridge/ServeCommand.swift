@@ -58,9 +58,9 @@ struct ServeCommand: AsyncParsableCommand {
             server = BridgeServer(
                 settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
                 upstream: upstream, version: Tool.version, logger: logger
-            ) { port in
+            ) { ports in
                 var address = settings.listen
-                address.port = port
+                address.port = ports.public
                 Terminal.say("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
             }
             let memory = store

@@ -109,7 +109,7 @@ struct DescriptionTests {
         try await Proxy.serving { settings, _ in
             settings.tokens = [Redacted("token")]
         } _: { proxy in
-            for port in [proxy.port, proxy.operationsPort] {
+            for port in [proxy.port, try proxy.operationsPort] {
                 let answer = try await proxy.get("/openapi.json", from: port, ["X-Forwarded-For: 203.0.113.7"])
                 #expect(answer?.status == 200 && answer?.text.contains(#""openapi""#) == true)
             }

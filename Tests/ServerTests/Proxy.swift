@@ -17,7 +17,7 @@ import Transport
 final class Proxy: Sendable {
     let store: SimulatedStore
     let port: Int
-    let operationsPort: Int
+    private let openedOperationsPort: Int?
     /// Every log line, as text.
     let log: LogBook
     private let group: ServiceGroup
@@ -27,12 +27,12 @@ final class Proxy: Sendable {
     static let secret = SimulatedApp.first.sharedSecret
 
     private init(
-        store: SimulatedStore, port: Int, operationsPort: Int, log: LogBook, group: ServiceGroup,
+        store: SimulatedStore, port: Int, operationsPort: Int?, log: LogBook, group: ServiceGroup,
         running: Task<Void, any Error>, transport: CurlTransport
     ) {
         self.store = store
         self.port = port
-        self.operationsPort = operationsPort
+        openedOperationsPort = operationsPort
         self.log = log
         self.group = group
         self.running = running
@@ -71,7 +71,7 @@ final class Proxy: Sendable {
         let upstream = try await store.start()
         var settings = Settings(of: store, port: upstream)
         settings.listen.port = 0
-        settings.operationsListen.port = try FreePort.take()
+        settings.operationsListen.port = 0
         settings.operationsListenIsExplicit = true
         var app = AppSettings(of: store)
         change(&settings, &app)
@@ -96,7 +96,7 @@ final class Proxy: Sendable {
         let forwarder = Forwarder(
             settings: settings, pipelines: pipelines, transport: transport, tables: .bundled, logger: logger,
             options: options, now: { StandIn.noon })
-        let (ports, bound) = AsyncStream.makeStream(of: Int.self)
+        let (ports, bound) = AsyncStream.makeStream(of: ListeningPorts.self)
         let server = BridgeServer(
             settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, forwarder: forwarder,
             upstream: guarded, version: "1.2.3", logger: logger
@@ -108,9 +108,9 @@ final class Proxy: Sendable {
             defer { bound.finish() }
             try await group.run()
         }
-        for await port in ports {
+        for await ports in ports {
             return Proxy(
-                store: store, port: port, operationsPort: settings.operationsListen.port, log: log, group: group,
+                store: store, port: ports.public, operationsPort: ports.operations, log: log, group: group,
                 running: running, transport: transport)
         }
         await transport.shutDown()
@@ -126,6 +126,14 @@ final class Proxy: Sendable {
         await group.triggerGracefulShutdown()
         try await running.value
         await transport.shutDown()
+    }
+
+    /// Where the operations listener is; there is none where its default address was taken.
+    var operationsPort: Int {
+        get throws {
+            guard let openedOperationsPort else { throw StandIn.Missing(what: "the operations listener") }
+            return openedOperationsPort
+        }
     }
 
     func connect() throws -> RawConnection { try RawConnection(port: port) }
@@ -152,41 +160,33 @@ final class Proxy: Sendable {
     }
 }
 
-/// A port that was free a moment ago.
-enum FreePort {
-    static func take() throws -> Int {
-        let holder = try Holder()
-        return holder.port
-    }
+/// Keeps a port taken.
+final class TakenPort {
+    let port: Int
+    private let descriptor: Int32
 
-    /// Keeps a port taken.
-    final class Holder {
-        let port: Int
-        private let descriptor: Int32
-
-        init() throws {
-            #if canImport(Glibc)
-                let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            #else
-                let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-            #endif
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = inet_addr("127.0.0.1")
-            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let result = withUnsafeMutablePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, length) == 0 && listen(descriptor, 1) == 0
-                        ? getsockname(descriptor, $0, &length) : -1
-                }
+    init() throws {
+        #if canImport(Glibc)
+            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+            let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, length) == 0 && listen(descriptor, 1) == 0
+                    ? getsockname(descriptor, $0, &length) : -1
             }
-            guard result == 0 else { throw RawConnection.Failure(description: "bind: \(errno)") }
-            self.descriptor = descriptor
-            port = Int(UInt16(bigEndian: address.sin_port))
         }
-
-        deinit { close(descriptor) }
+        guard result == 0 else { throw RawConnection.Failure(description: "bind: \(errno)") }
+        self.descriptor = descriptor
+        port = Int(UInt16(bigEndian: address.sin_port))
     }
+
+    deinit { close(descriptor) }
 }
 
 /// Collects what is logged, in the form in which it would be written.

@@ -122,7 +122,7 @@ struct ServerTests {
     @Test("is healthy and ready on both listeners, and says nothing else in public")
     func health() async throws {
         try await Proxy.serving { proxy in
-            for port in [proxy.port, proxy.operationsPort] {
+            for port in [proxy.port, try proxy.operationsPort] {
                 for path in ["/healthz", "/readyz"] {
                     let connection = try RawConnection(port: port)
                     try await connection.send("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -517,7 +517,7 @@ struct ServerTests {
 
     @Test("starts without its operations listener where the default address is taken, and not where a named one is")
     func operationsTaken() async throws {
-        let holder = try FreePort.Holder()
+        let holder = try TakenPort()
         try await Proxy.serving(
             { settings, _ in
                 settings.operationsListen.port = holder.port
