@@ -20,6 +20,7 @@ warnings=$(man --warnings -l docs/receipt-bridge.1 2>&1 >"$folder/manual.txt")
 [ -z "$warnings" ] || fail "the manual page: $warnings"
 grep -q -e '--original-transaction-id' "$folder/manual.txt" || fail "the manual page does not know forget"
 ! command -v mandoc >/dev/null || mandoc -T lint -W warning docs/receipt-bridge.1 >&2 || fail "mandoc complains"
+grep -q -e '--rewrite/--no-rewrite$' "$folder/manual.txt" || fail "the manual page tells a flag and its opposite apart"
 echo "manual page: $(wc -l <"$folder/manual.txt") lines"
 
 make --no-print-directory install TOOL="$tool" DESTDIR="$folder/root" PREFIX=/usr >/dev/null

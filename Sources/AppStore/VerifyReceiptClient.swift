@@ -67,9 +67,7 @@ package struct VerifyReceiptClient: Sendable {
     /// What a response means: 200 with a status is a verdict, all else is an outage.
     static func reply(to response: HTTPResponse, from host: String) -> VerifyReceiptReply {
         func outage(_ code: UpstreamFailure.Code, _ reason: String) -> VerifyReceiptReply {
-            let retryAfter = response.headers["Retry-After"].flatMap(RetryAfter.init)
-            return .outage(
-                UpstreamFailure(code, at: host, reason, httpStatus: response.status, retryAfter: retryAfter))
+            .outage(UpstreamFailure(code, at: host, reason, httpStatus: response.status))
         }
         guard response.status == 200 else { return outage(.httpStatus, "HTTP status \(response.status)") }
         guard !response.body.isEmpty else { return outage(.emptyBody, "200 without a body") }
@@ -78,8 +76,7 @@ package struct VerifyReceiptClient: Sendable {
             guard let status = scan.status else { return outage(.noStatus, "JSON without a number as status") }
             return .answer(
                 AppleAnswer(
-                    body: response.body, status: VerifyReceiptStatus(rawValue: status), isRetryable: scan.isRetryable,
-                    contentType: response.headers["Content-Type"]))
+                    body: response.body, status: VerifyReceiptStatus(rawValue: status), isRetryable: scan.isRetryable))
         } catch {
             return outage(.notJSON, error.description)
         }

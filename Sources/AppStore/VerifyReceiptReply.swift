@@ -17,15 +17,12 @@ package struct AppleAnswer: Sendable, Hashable {
     package let status: VerifyReceiptStatus
     /// Its `is_retryable`; nil when absent or unreadable.
     package let isRetryable: Bool?
-    /// The Content-Type it came with; older servers of Apple's say text/plain.
-    package let contentType: String?
 
     /// An answer.
-    package init(body: [UInt8], status: VerifyReceiptStatus, isRetryable: Bool?, contentType: String?) {
+    package init(body: [UInt8], status: VerifyReceiptStatus, isRetryable: Bool?) {
         self.body = body
         self.status = status
         self.isRetryable = isRetryable
-        self.contentType = contentType
     }
 }
 
@@ -39,18 +36,13 @@ package struct UpstreamFailure: Error, Sendable, Hashable, CustomStringConvertib
     package let reason: String
     /// The status, when there was a response.
     package let httpStatus: Int?
-    /// When the service wants to be asked again.
-    package let retryAfter: RetryAfter?
 
     /// A failure of the given kind at the given host.
-    package init(
-        _ code: Code, at place: String, _ reason: String, httpStatus: Int? = nil, retryAfter: RetryAfter? = nil
-    ) {
+    package init(_ code: Code, at place: String, _ reason: String, httpStatus: Int? = nil) {
         self.code = code
         self.place = place
         self.reason = reason
         self.httpStatus = httpStatus
-        self.retryAfter = retryAfter
     }
 
     /// `notJSON: buy.itunes.apple.com: an HTML page`.

@@ -32,9 +32,6 @@ package struct Comparison {
         compareEntitlements()
     }
 
-    /// Whether anything is a reason to worry.
-    package var hasUnexpected: Bool { differences.contains { $0.verdict == .unexpected } }
-
     /// Whether all of verifyReceipt's answer had something to be compared with: of the App Store Server API's side a part
     /// may not have been recorded.
     package var isWhole: Bool {

@@ -70,7 +70,6 @@ public struct BERElement: Sendable, Hashable {
     @inlinable @inline(__always) public var content: Range<Int> { contentStart..<contentEnd }
     /// Tag and length included.
     @inlinable @inline(__always) public var whole: Range<Int> { start..<end }
-    @inlinable public var isConstructed: Bool { tag & 0x20 != 0 }
     /// A cursor over the elements inside.
     @inlinable @inline(__always) public var inside: BERCursor { BERCursor(contentStart..<contentEnd) }
 }

@@ -13,7 +13,8 @@ struct DeliveryBodies: Sendable {
     func bodies(of delivery: StoredDelivery, for target: ForwardTarget) async throws(ForwardingFailure) -> [[UInt8]] {
         switch target.form {
         case .raw:
-            return [delivery.unusualBody ?? UsualBody.version2(delivery.text)]
+            if let body = delivery.unusualBody { return [body] }
+            return [UsualBody.version2(try source.text(of: delivery))]
         case .camel:
             return [CamelNotificationRenderer().render(try source.verified(delivery), uuid: delivery.uuid)]
         case .v1:

@@ -52,8 +52,8 @@ package struct StoredDelivery: Sendable {
     /// The notification's place in the order of arrival.
     package let notification: Int64
     package let uuid: String
-    /// The compact JWS.
-    package let text: String
+    /// The compact JWS; nil where the store's is not as it was left.
+    package let text: String?
     /// As it came, where that is not `{"signedPayload":"<text>"}`.
     package let unusualBody: [UInt8]?
     /// Attempts that failed, since it was queued last.

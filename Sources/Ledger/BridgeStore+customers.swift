@@ -103,6 +103,15 @@ extension BridgeStore {
         for other in held.dropFirst() {
             try db.execute(
                 sql: "UPDATE transactionRecord SET customer = ? WHERE customer = ?", arguments: [id, other])
+            try db.execute(
+                sql: "UPDATE OR IGNORE companion SET customer = ? WHERE customer = ?", arguments: [id, other])
+            // What happened to one of them since is news of the one that they are now.
+            try db.execute(
+                sql: """
+                    UPDATE customer SET needsLookupSince = max(coalesce(needsLookupSince, since), since)
+                    FROM (SELECT needsLookupSince AS since FROM customer WHERE id = ?2)
+                    WHERE id = ?1 AND since IS NOT NULL
+                    """, arguments: [id, other])
             try db.execute(sql: "DELETE FROM customer WHERE id = ?", arguments: [other])
         }
         try db.execute(

@@ -89,9 +89,15 @@ extension BridgeStore {
                 let bundleId = BundleIdentifier(rawValue: row[1]),
                 let environment = AppStoreEnvironment(rawValue: row[2])
             else { return nil }
+            let text: String?
+            do {
+                text = try self.text(row[5], in: db)
+            } catch let error as LedgerError where error.code == .changed {
+                text = nil
+            }
             return StoredDelivery(
                 id: row[0], scope: LedgerScope(bundleId: bundleId, environment: environment), notification: row[3],
-                uuid: row[4], text: try self.text(row[5], in: db),
+                uuid: row[4], text: text,
                 unusualBody: (row[6] as Data?).map { [UInt8]($0) }, attempts: row[7],
                 bodiesSent: row[8], queuedAt: Timestamp(milliseconds: row[9]))
         }

@@ -29,6 +29,9 @@ extension BridgeStore {
     /// Whether it can be read and written.
     package var isOpen: Bool { state.withLock { $0.opened != nil && !$0.isClosed } }
 
+    /// Its file was taken away, or replaced, while it was open: it opens no more before the next start.
+    package var isLost: Bool { state.withLock { $0.lost != nil } }
+
     /// Runs the body when the store is open: now, or when it has been opened.
     package func whenOpen(_ body: @escaping @Sendable () -> Void) {
         let isOpen = state.withLock { state in

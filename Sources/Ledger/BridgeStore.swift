@@ -58,10 +58,11 @@ package final class BridgeStore: Sendable {
     func openFile() throws(LedgerError) -> Opened {
         let maximumPages = maximumPages
         // SQLite would make it readable by others.
-        if !FileManager.default.fileExists(atPath: path) {
-            guard
-                FileManager.default.createFile(atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-            else { throw LedgerError(.notPermitted, at: path, "the file cannot be made") }
+        let file = Foundation.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        if file >= 0 {
+            Foundation.close(file)
+        } else if !FileManager.default.fileExists(atPath: path) {
+            throw LedgerError(.notPermitted, at: path, "the file cannot be made")
         }
         var configuration = Configuration()
         configuration.busyMode = .timeout(Self.patience)

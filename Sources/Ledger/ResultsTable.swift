@@ -58,6 +58,25 @@ package final class ResultsTable {
         rows = rowsToKeep
     }
 
+    /// Looks whether there are as many rows as were written; changes nothing.
+    package static func check(path: String, holds rows: Int64) throws(LedgerError) {
+        var configuration = Configuration()
+        configuration.readonly = true
+        configuration.busyMode = .timeout(patience)
+        let last = try asLedgerError(at: path) {
+            try DatabaseQueue(path: path, configuration: configuration).read { db in
+                try db.tableExists("results") ? Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") : nil
+            }
+        }
+        try check(path, has: last ?? 0, of: rows)
+    }
+
+    private static func check(_ path: String, has found: Int64, of rows: Int64) throws(LedgerError) {
+        guard found >= rows else {
+            throw LedgerError(.changed, at: path, "the table results has \(found) rows where \(rows) were written")
+        }
+    }
+
     /// A statement that outlives its connection keeps SQLite's half of it open, and GRDB's hooks are gone by then.
     deinit {
         insertion = nil
@@ -179,9 +198,7 @@ package final class ResultsTable {
                 .changed, at: path, "the table results has other columns: \(names.joined(separator: ", "))")
         }
         let last = try Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") ?? 0
-        guard last >= wanted else {
-            throw LedgerError(.changed, at: path, "the table results has \(last) rows where \(wanted) were written")
-        }
+        try Self.check(path, has: last, of: wanted)
         if last > wanted { try db.execute(sql: "DELETE FROM results WHERE rowid > ?", arguments: [wanted]) }
     }
 }

@@ -31,11 +31,12 @@ struct AppleLessons: Sendable {
         for (receipt, keys) in try store.learntIdentifiers(limit: Self.loaded) { keep(keys, of: receipt) }
     }
 
-    /// Knows what the store holds, and nothing else.
+    /// Knows what the store holds, and nothing else; where it cannot be read, what it knew before.
     func reload(from store: BridgeStore) throws(LedgerError) {
+        let learnt = try store.learntIdentifiers(limit: Self.loaded)
+        try revocations.reload(from: store)
         identifiers.forgetAll()
-        revocations.forgetAll()
-        try load(from: store)
+        for (receipt, keys) in learnt { keep(keys, of: receipt) }
     }
 
     /// - Returns: purchases that are taken back now and were not, or the other way round: what was told of them before counts

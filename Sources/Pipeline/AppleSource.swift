@@ -33,13 +33,17 @@ package struct AppleSource: Sendable {
                 return .unavailable(last: last, from: environment, reason: reason, wasAsked: wasAsked)
             case .ask(let environment, let pause):
                 var remaining = end - ContinuousClock.now
-                if pause > 0, remaining > .milliseconds(pause) {
+                if pause > 0 {
+                    guard remaining > .milliseconds(pause) else {
+                        instruction = walk.outOfTime
+                        continue
+                    }
                     await sleep(.milliseconds(pause))
                     remaining = end - ContinuousClock.now
                 }
-                guard remaining > .milliseconds(pause), !Task.isCancelled else {
-                    return .unavailable(
-                        last: nil, from: environment, reason: "no time left to ask", wasAsked: wasAsked)
+                guard remaining > .zero, !Task.isCancelled else {
+                    instruction = walk.outOfTime
+                    continue
                 }
                 let reply = await client.send(
                     body: body, to: environment, timeout: remaining, isRepetition: pause > 0)

@@ -32,7 +32,9 @@ package struct AppleWalk: Sendable {
     private var repetitions = 0
     private var malformedAnswers = 0
     /// Why there was no answer the last time.
-    private var failure: (last: AppleAnswer?, reason: String)?
+    private var failure: String?
+    /// What Apple said last that was no verdict; a later outage does not take it back.
+    private var last: AppleAnswer?
 
     /// - Parameter isVerifiedHere: the receipt is authentic by our own check, so that Apple's 21002 cannot be meant.
     package init(route: Route, isVerifiedHere: Bool) {
@@ -51,7 +53,7 @@ package struct AppleWalk: Sendable {
         switch reply {
         case .answer(let answer): received(answer)
         case .outage(let failure) where failure.isRefusal: refused(failure)
-        case .outage(let failure): again(unless: !failure.isTemporary, last: nil, reason: "\(failure)")
+        case .outage(let failure): again(unless: !failure.isTemporary, reason: "\(failure)")
         }
     }
 
@@ -60,8 +62,7 @@ package struct AppleWalk: Sendable {
         case .sandboxReceipt: elsewhere(.sandbox, answer)
         case .productionReceipt: elsewhere(.production, answer)
         case .malformedReceipt where isVerifiedHere: malformed(answer)
-        case let status where answer.retry == .untilAnswered:
-            again(unless: false, last: answer, reason: "Apple says \(status.rawValue)")
+        case _ where answer.mayPass: temporary(answer)
         default: .pass(answer, from: environment)
         }
     }
@@ -77,7 +78,14 @@ package struct AppleWalk: Sendable {
             return .unavailable(last: nil, from: environment, reason: "both of Apple's endpoints send the receipt away")
         }
         environment = other
+        // That was of the endpoint that is not the receipt's.
+        last = nil
         return .ask(other, afterMilliseconds: 0)
+    }
+
+    private mutating func temporary(_ answer: AppleAnswer) -> Instruction {
+        last = answer
+        return again(unless: false, reason: "Apple says \(answer.status.rawValue)")
     }
 
     /// One repetition, then it is a fault of Apple's.
@@ -85,20 +93,25 @@ package struct AppleWalk: Sendable {
         malformedAnswers += 1
         let reason = "Apple calls malformed what is authentic here"
         guard malformedAnswers == 1 else { return .unavailable(last: nil, from: environment, reason: reason) }
-        return again(unless: false, last: nil, reason: reason)
+        return again(unless: false, reason: reason)
     }
 
     /// That Apple is not asked now says less than what it failed of before.
     private func refused(_ refusal: UpstreamFailure) -> Instruction {
-        .unavailable(last: failure?.last, from: environment, reason: failure?.reason ?? "\(refusal)")
+        .unavailable(last: last, from: environment, reason: failure ?? "\(refusal)")
     }
 
-    private mutating func again(unless isFinal: Bool, last: AppleAnswer?, reason: String) -> Instruction {
+    /// What follows where no time is left for the last question.
+    package var outOfTime: Instruction {
+        .unavailable(last: last, from: environment, reason: failure ?? "no time left to ask")
+    }
+
+    private mutating func again(unless isFinal: Bool, reason: String) -> Instruction {
         guard !isFinal, repetitions < Self.pauses.count else {
             return .unavailable(last: last, from: environment, reason: reason)
         }
         repetitions += 1
-        failure = (last, reason)
+        failure = reason
         return .ask(environment, afterMilliseconds: Self.pauses[repetitions - 1])
     }
 }

@@ -37,26 +37,37 @@ final class RevocationMemory: Sendable {
 
     /// Takes in what was known before the start.
     func load(from store: BridgeStore) throws(LedgerError) {
-        // By two ids each.
-        for (scope, rows) in try store.revocations(limit: Self.capacity / 2) {
+        for (scope, rows) in try stored(in: store) {
             change(scope.bundleId, scope.environment, isNews: false) { revocations in
                 for row in rows {
                     // Where the store was opened late, more may be known by now.
                     let last = heard[Heard(environment: scope.environment, transactionId: row.transactionId)]
                     if let last, row.signedDate.map({ $0 < last }) ?? true { continue }
-                    revocations.learn(
-                        KnownRevocations.Revocation(date: row.date, reason: row.reason),
-                        transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
+                    revocations.learn(row)
                     if let date = row.signedDate { hear(row.transactionId, in: scope.environment, signed: date) }
                 }
             }
         }
     }
 
-    /// Until it is loaded again.
-    func forgetAll() {
-        known.withLock { $0 = [:] }
+    /// Knows what the store holds in place of what it knew. At no time in between it knows less, and where the store cannot
+    /// be read it stays as it was.
+    func reload(from store: BridgeStore) throws(LedgerError) {
+        var fresh: [Key: KnownRevocations] = [:]
+        for (scope, rows) in try stored(in: store) {
+            for row in rows {
+                fresh[Key(bundleId: scope.bundleId, environment: scope.environment), default: .init()].learn(row)
+            }
+        }
         heard.forgetAll()
+        known.withLock { $0 = fresh }
+        // What came into the store since it was read, and when all of it was signed.
+        try load(from: store)
+    }
+
+    private func stored(in store: BridgeStore) throws(LedgerError) -> [LedgerScope: [RevocationRow]] {
+        // By two ids each.
+        try store.revocations(limit: Self.capacity / 2)
     }
 
     /// Takes in one of several that may come at the same time, and in any order: the newer signature counts.
@@ -175,6 +186,14 @@ final class RevocationMemory: Sendable {
                 revocations.revocation(transactionId: $0.rawValue, webOrderLineItemId: nil) != nil
             }
         }
+    }
+}
+
+extension KnownRevocations {
+    fileprivate mutating func learn(_ row: RevocationRow) {
+        learn(
+            Revocation(date: row.date, reason: row.reason), transactionId: row.transactionId,
+            webOrderLineItemId: row.webOrderLineItemId)
     }
 }
 

@@ -32,6 +32,7 @@ extension VerifyReceiptPipeline {
         }
 
         func answer() async -> PipelineReply {
+            noteUnjudged()
             if let refusal = await refusal() { return refusal }
             let password = PasswordVerdict(
                 request.password, for: app, hasAutoRenewable: authenticReceipt?.contents.hasAutoRenewable ?? false)
@@ -394,6 +395,16 @@ extension VerifyReceiptPipeline {
             pipeline.logger.error(
                 "Apple does not take the app's sharedSecret: clients that send none get 21004",
                 metadata: ["bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment.rawValue)"])
+        }
+
+        /// It may be genuine, and this configuration cannot tell: an operator can add what is missing.
+        private func noteUnjudged() {
+            guard case .rejected(let error, _) = sighting, error.status == nil else { return }
+            let name = app.bundleId?.rawValue ?? "-"
+            guard pipeline.complaints.admits(["unjudged", name, error.code.rawValue], at: now) else { return }
+            pipeline.logger.warning(
+                "a receipt cannot be judged here",
+                metadata: ["bundleId": "\(name)", "reason": "\(error.code.rawValue)"])
         }
 
         /// Verdicts of Apple's that an operator wants to know of.

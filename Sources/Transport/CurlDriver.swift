@@ -141,9 +141,7 @@ struct CurlDriver: ~Copyable {
             return .failure(CurlFailure.error(result, at: host, text: transfer.handle.failureText))
         }
         return .success(
-            HTTPResponse(
-                status: transfer.handle.status, headers: transfer.headers, body: transfer.body,
-                elapsed: transfer.submission.submitted.duration(to: clock.now)))
+            HTTPResponse(status: transfer.handle.status, headers: transfer.headers, body: transfer.body))
     }
 
     /// The one place where an exchange that reached the schedule gets its outcome; the handle goes back to the pool.

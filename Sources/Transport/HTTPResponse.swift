@@ -6,14 +6,11 @@ package struct HTTPResponse: Sendable {
     package let headers: HTTPHeaders
     /// The body byte for byte: no compression is asked for and none is undone.
     package let body: [UInt8]
-    /// From `send` to the last byte.
-    package let elapsed: Duration
 
     /// A response; stand-in transports make theirs with this too.
-    package init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = [], elapsed: Duration = .zero) {
+    package init(status: Int, headers: HTTPHeaders = [:], body: [UInt8] = []) {
         self.status = status
         self.headers = headers
         self.body = body
-        self.elapsed = elapsed
     }
 }

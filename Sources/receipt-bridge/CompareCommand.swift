@@ -44,12 +44,18 @@ struct CompareCommand: AsyncParsableCommand {
     @Flag(help: "Exit code 1 where anything differs unexpectedly.")
     var failOnDiff = false
 
-    @Option(help: "Receipts whose two documents the report shows side by side.")
+    @Option(
+        help: """
+            Receipts whose two documents the page shows side by side, 0 to 1000; those that differ unexpectedly come \
+            first.
+            """)
     var pairs = 40
 
     mutating func validate() throws {
         if destination == "-" { destination = nil }
-        guard (0...1_000).contains(pairs) else { throw ValidationError("--pairs: 0 to 1000") }
+        guard (0...ComparisonPage.maximumPairs).contains(pairs) else {
+            throw ValidationError("--pairs: 0 to \(ComparisonPage.maximumPairs)")
+        }
         guard !rows.fresh || destination != nil else { throw ValidationError("--fresh needs --to") }
         for path in report where !["html", "json", "md"].contains(where: { path.hasSuffix(".\($0)") }) {
             throw ValidationError("--report: a name that ends in .html, .json or .md")

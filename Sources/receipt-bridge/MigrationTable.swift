@@ -26,7 +26,8 @@ enum MigrationTable {
         }.joined()
     }
 
-    /// What a run would cost: at least one call for the history and one for the statuses of each customer.
+    /// What a run would cost: a call for the history and one for the statuses of each customer; more for long histories,
+    /// fewer where one shows two customers to be the same.
     static func plan(_ ending: Migration.Ending, callsPerHour: Double) -> String {
         let customers = ending.customers?.waiting ?? 0
         // The first hour's calls can be made at once: the bucket starts full.
@@ -34,7 +35,7 @@ enum MigrationTable {
         return """
             rows       \(ending.counts.rows.grouped)
             customers  \(customers.grouped)
-            calls      \((customers * 2).grouped) or more
+            calls      about \((customers * 2).grouped)
             hours      \(String(Int(hours))).\(Int(hours * 10) % 10) by the hourly limits, plus the time of the calls themselves
             """
     }

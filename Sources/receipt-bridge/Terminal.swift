@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 
 /// Everything that people read passes here.
@@ -6,9 +7,27 @@ import Foundation
 /// - Messages begin with `receipt-bridge:`, in lower case, without a full stop; a hint follows where there is one.
 /// - No receipt and no secret is ever part of a message.
 enum Terminal {
-    /// Writes a result.
+    /// Writes a result. One that cannot be written ends the command at once, as a reader who goes away does: what nobody
+    /// got is not to be remembered as told.
     static func result(_ bytes: [UInt8]) {
-        try? FileHandle.standardOutput.write(contentsOf: Data(bytes))
+        let failure = bytes.withUnsafeBytes { bytes -> Int32? in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = write(STDOUT_FILENO, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count > 0 {
+                    rest = rest.dropFirst(count)
+                } else if errno == EAGAIN {
+                    var room = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+                    _ = poll(&room, 1, -1)
+                } else if errno != EINTR {
+                    return errno
+                }
+            }
+            return nil
+        }
+        guard let failure else { return }
+        say("standard output: \(String(cString: strerror(failure)).lowercased())")
+        _exit(ExitCode.limit.rawValue)
     }
 
     /// Writes a result and a line break.

@@ -290,6 +290,21 @@ struct CustomerRecordsTests {
         await standIn.end()
     }
 
+    @Test("are still asked for by those who wait when one goes away whose time is over besides")
+    func leaver() async throws {
+        let standIn = try StandIn { _, _ in
+            .after(seconds: 1, try Answer.history([transaction("100", type: "Consumable")]))
+        }
+        let patient = Task { try await standIn.records().transactions.count }
+        #expect(await eventually { standIn.requests.count == 1 })
+        let leaver = Task { await standIn.failure(["100"], CallOptions(timeLimit: .milliseconds(100))) }
+        leaver.cancel()
+        _ = await leaver.value
+        #expect(try await patient.value == 1)
+        #expect(standIn.requests.count == 1)
+        await standIn.end()
+    }
+
     @Test("wait for the budget when it is near, and leave live traffic its share")
     func budget() async throws {
         let clock = ManualClock()

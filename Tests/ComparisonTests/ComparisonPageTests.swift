@@ -74,14 +74,33 @@ struct ComparisonPageTests {
     func bounded() throws {
         var report = try ReportSample.report()
         let entry = try #require(report.entries.first)
-        let pair = try #require(report.pairs.first)
+        var pair = try #require(report.pairs.first)
+        pair.sections = []
         report.entries = Array(repeating: entry, count: 5_000)
-        report.pairs = Array(repeating: pair, count: 100)
+        report.pairs = Array(repeating: pair, count: ComparisonPage.maximumPairs + 80)
         let page = try ReportDocument(ComparisonPage(report).bytes)
         #expect(page.all("tr").filter { $0.attributes["data-app"] != nil }.count == ComparisonPage.maximumEntries)
         #expect(page.all("details").filter { $0.attributes["class"] == "receipt" }.count == ComparisonPage.maximumPairs)
         let text = page.all("body").first?.text ?? ""
         #expect(text.contains("3,000 more in the report as JSON.") && text.contains("80 more are not shown."))
+    }
+
+    @Test("shows both documents of every receipt in the report, of those that differ unexpectedly first")
+    func unexpectedFirst() throws {
+        var report = try ReportSample.report()
+        let expected = try ReportSample.pair(of: "sandboxPurge")
+        report.pairs = (0..<38).map { number in
+            var pair = expected
+            pair.receipt = "sha256:expected\(number)"
+            return pair
+        }
+        report.pairs.append(try ReportSample.pair(of: "cancellation"))
+        let page = try ReportDocument(ComparisonPage(report).bytes)
+        let receipts = page.all("details").filter { $0.attributes["class"] == "receipt" }
+        let names = receipts.compactMap { $0.text.split(whereSeparator: \.isWhitespace).first.map(String.init) }
+        #expect(names == ["sha256:cancellation"] + (0..<38).map { "sha256:expected\($0)" })
+        #expect(receipts.map { $0.attributes["open"] != nil } == [true] + Array(repeating: false, count: 38))
+        #expect(page.all("body").first?.text.contains("more are not shown.") == false)
     }
 
     @Test("says that there is nothing where there is nothing")

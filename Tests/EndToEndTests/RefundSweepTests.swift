@@ -59,6 +59,22 @@ struct RefundSweepTests {
         await stage.stop()
     }
 
+    #if os(Linux)
+        @Test("tells again what could not be written", .timeLimit(.minutes(2)))
+        func fullOutput() async throws {
+            let stage = try await OperationStage(customers: 12)
+            try await refund(stage, 2)
+            let sweep = "\(Binary.url.path) refunds sweep --budget 1 --config receipt-bridge.yaml"
+            let full = try await Binary.run(
+                URL(filePath: "/bin/sh"), ["-c", "\(sweep) >/dev/full"], in: stage.folder)
+            #expect(full.exit == 3, "\(full.errors)")
+            #expect(full.errors.contains("receipt-bridge: standard output: no space left on device"), "\(full.errors)")
+            let again = try await stage.run("refunds", "sweep", "--budget", "1")
+            #expect(again.exit == 0 && again.lines.count >= 2, "\(again.errors)")
+            await stage.stop()
+        }
+    #endif
+
     @Test("a list names customers that the store does not know", .timeLimit(.minutes(2)))
     func listed() async throws {
         let stage = try await OperationStage(customers: 36)

@@ -134,6 +134,22 @@ struct CustomerStoreTests {
         #expect(try await find(["10"])?.needsLookup == true)
     }
 
+    @Test("What one of two needs who become one, the one needs; and whoever was theirs stays so")
+    func needsOfTwo() async throws {
+        try await store.keep(customer([transaction("10", "10")]), of: scope)
+        try await store.keep(customer([transaction("20", "20")], companions: ["99"]), of: scope)
+        let news = NotificationNews(transaction: transaction("21", "20", at: 1_500), needsLookup: true)
+        _ = try await store.keep(notification("a", at: 1_500), news, of: scope)
+        // Signed before that.
+        try await store.keep(
+            customer([transaction("10", "10", at: 1_400), transaction("20", "20", at: 1_400)], at: 1_400), of: scope)
+        let held = try #require(try await find(["10", "20"], ["99"]))
+        #expect(held.needsLookup)
+        try await store.keep(
+            customer([transaction("10", "10", at: 1_600), transaction("20", "20", at: 1_600)], at: 1_600), of: scope)
+        #expect(try await find(["10", "20"])?.needsLookup == false)
+    }
+
     @Test("Revocations are there after a restart, and gone when they were reversed")
     func revocations() async throws {
         try await store.keep(

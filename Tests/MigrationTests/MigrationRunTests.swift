@@ -38,6 +38,32 @@ struct MigrationRunTests {
     }
 
     @Test(
+        "that is done does not vouch for a result that somebody cut since, and leaves it as it is",
+        arguments: ["jsonl", "csv", "sqlite"])
+    func cutResult(ending: String) async throws {
+        let world = try MigrationWorld()
+        let path = world.folder.appending(path: "cut.\(ending)").path
+        _ = try await world.run { $0.destination = path }
+        #expect(try await world.run { $0.destination = path }.wasFinished)
+        if ending == "sqlite" {
+            try makeDatabase(path, "DELETE FROM results WHERE rowid > 3")
+        } else {
+            try Data(Array("mine".utf8)).write(to: URL(filePath: path))
+        }
+        let bytes = try Data(contentsOf: URL(filePath: path))
+        let failure = await world.failure { $0.destination = path }
+        #expect(failure?.description.contains("were written") == true, "\(failure?.description ?? "none")")
+        #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
+        try FileManager.default.removeItem(atPath: path)
+        #expect(await world.failure { $0.destination = path }?.description.contains("the file is gone") == true)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        _ = try await world.run {
+            ($0.destination, $0.isFresh) = (path, true)
+        }
+        #expect(FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test(
         "that was stopped goes on where it stopped, and ends with what an undisturbed one gives", arguments: [1, 7, 50])
     func steps(limit: Int64) async throws {
         let whole = try MigrationWorld()

@@ -21,7 +21,7 @@ struct AppleWalkTests {
                 .answer(
                     AppleAnswer(
                         body: Array("{\"status\":\(number)}".utf8), status: VerifyReceiptStatus(rawValue: number),
-                        isRetryable: retryable, contentType: nil))
+                        isRetryable: retryable))
             case .outage(let code, let http): .outage(UpstreamFailure(code, at: "apple", "x", httpStatus: http))
             }
         }
@@ -55,6 +55,22 @@ struct AppleWalkTests {
         }
     }
 
+    @Test("ends with what Apple said where no time is left to ask again")
+    func outOfTime() {
+        var walk = AppleWalk(route: .auto, isVerifiedHere: true)
+        guard case .unavailable(nil, .production, "no time left to ask") = walk.outOfTime else {
+            Issue.record("\(walk.outOfTime)")
+            return
+        }
+        _ = walk.received(Say.verdict(21104, true).reply)
+        _ = walk.received(Say.busy.reply)
+        guard case .unavailable(let last?, .production, let reason) = walk.outOfTime else {
+            Issue.record("\(walk.outOfTime)")
+            return
+        }
+        #expect(last.status.rawValue == 21104 && reason.contains("httpStatus"))
+    }
+
     static let roads: [(AppleWalk.Route, Bool, [Say], String)] = [
         // Production first, the sandbox on 21007, its status checked too.
         (.auto, true, [.verdict(0)], "P pass 0 production"),
@@ -69,6 +85,10 @@ struct AppleWalkTests {
         (.auto, true, [.verdict(21007), .verdict(21007)], "P S unavailable - sandbox"),
         (.auto, true, [.verdict(21007), .verdict(21008)], "P S unavailable - sandbox"),
         (.auto, true, [.verdict(21008)], "P unavailable - production"),
+        // What Apple said that was no verdict stays said when it then says nothing.
+        (.auto, true, [.verdict(21104, true), .busy, .busy], "P P+100 P+400 unavailable 21104 production"),
+        (.auto, true, [.verdict(21104, true), .forbidden], "P P+100 unavailable 21104 production"),
+        (.auto, true, [.verdict(21104, true), .verdict(21007), .busy, .busy], "P P+100 S S+400 unavailable - sandbox"),
         // A named endpoint says what it says, but never its own number.
         (.only(.production), true, [.verdict(21007)], "P pass 21007 production"),
         (.only(.sandbox), true, [.verdict(21008)], "S pass 21008 sandbox"),

@@ -618,6 +618,23 @@ struct SettingsTests {
         #expect(try SettingsEnvironment.settings(file: b, environment: environment).listen.port == 2)
     }
 
+    @Test("takes white space in the environment for no secret, and says so", arguments: ["\n", " ", "\r\n\t"])
+    func blankSecrets(blank: String) throws {
+        let error = #expect(throws: SettingsError.self) {
+            try SettingsEnvironment.settings(
+                file: nil,
+                environment: [
+                    "RECEIPT_BRIDGE_SHAREDSECRET": blank, "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
+                    "RECEIPT_BRIDGE_APP_SHAREDSECRET": blank, "RECEIPT_BRIDGE_APP_ACCEPTEDSECRETS": blank,
+                ])
+        }
+        #expect(
+            error?.findings.sorted() == [
+                "RECEIPT_BRIDGE_APP_ACCEPTEDSECRETS: is empty", "RECEIPT_BRIDGE_APP_SHAREDSECRET: is empty",
+                "RECEIPT_BRIDGE_SHAREDSECRET: is empty",
+            ])
+    }
+
     static let addresses: [(String, Settings.Address?)] = [
         ("127.0.0.1:8080", .init(host: "127.0.0.1", port: 8080)), ("[::]:8080", .init(host: "::", port: 8080)),
         ("[::1]:0", .init(host: "::1", port: 0)), ("localhost:65535", .init(host: "localhost", port: 65_535)),

@@ -337,15 +337,37 @@ struct ServerTests {
     @Test("refuses a request that names two hosts, for they name endpoints, and closes")
     func twoHosts() async throws {
         try await Proxy.serving { proxy in
-            for hosts in ["Host: buy.example\r\nHost: sandbox.example", "Host: a\r\nhost: a"] {
+            for (target, hosts) in [
+                ("/verifyReceipt", "Host: buy.example\r\nHost: sandbox.example"),
+                ("/verifyReceipt", "Host: a\r\nhost: a"),
+                ("http://buy.example/verifyReceipt", "Host: sandbox.example"),
+            ] {
                 let connection = try proxy.connect()
                 try await connection.send(
-                    "POST /verifyReceipt HTTP/1.1\r\n\(hosts)\r\nContent-Length: 2\r\n\r\n{}")
+                    "POST \(target) HTTP/1.1\r\n\(hosts)\r\nContent-Length: 2\r\n\r\n{}")
                 let answer = try #require(try await connection.answer())
                 #expect(answer.status == 400 && answer.text.contains(#""code":"severalHosts""#), "\(answer.text)")
                 #expect(try await connection.isAtEnd())
             }
             #expect(try status(try await proxy.send(post("/verifyReceipt", try proxy.question()))) == 0)
+            let whole = post("http://Proxy.example/verifyReceipt", try proxy.question())
+            #expect(try status(try await proxy.send(whole)) == 0)
+        }
+    }
+
+    // T20
+    @Test("says of a transfer coding beside chunked that it does not know it, and nothing of the receipt")
+    func transferCodings() async throws {
+        try await Proxy.serving { proxy in
+            for codings in ["gzip, chunked", "gzip\r\nTransfer-Encoding: chunked"] {
+                let connection = try proxy.connect()
+                try await connection.send(
+                    "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: \(codings)\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+                )
+                let answer = try #require(try await connection.answer())
+                #expect(answer.status == 501 && answer.text.contains(#""code":"transferCoding""#), "\(answer.text)")
+                #expect(try await connection.isAtEnd())
+            }
         }
     }
 

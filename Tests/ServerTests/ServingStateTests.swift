@@ -1,3 +1,4 @@
+import Foundation
 import AppStore
 import Pipeline
 import Simulator
@@ -36,6 +37,41 @@ struct ServingStateTests {
             let (status, body) = try await report(proxy)
             #expect(status == 200 && body["status"]?.text == "ok")
             #expect(body["warnings"]?.elements?.compactMap { $0["code"]?.text } == ["storeNotOpen"])
+        }
+    }
+
+    @Test("says of a store that was taken away that it does not come back by itself")
+    func storeTakenAway() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        try await Proxy.serving({ settings, _ in settings.storePath = path }) { proxy in
+            for suffix in ["", "-wal", "-shm"] { try FileManager.default.removeItem(atPath: path + suffix) }
+            let notification = RawConnection.post("/v1/notifications", Array("{}".utf8), ["Host: a"])
+            _ = try await proxy.send(notification)
+            let answer = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
+            #expect(answer?.status == 200)
+            let isTold = await eventually {
+                (try? await report(proxy))?.1["warnings"]?.elements?.first?["code"]?.text == "storeReplaced"
+            }
+            #expect(isTold)
+        }
+    }
+
+    @Test("warns of a receipt that cannot be judged for want of a certificate, once a minute")
+    func unjudged() async throws {
+        try await Proxy.serving { settings, app in
+            settings.intermediates = []
+            app.answer = [.receipt]
+        } _: { proxy in
+            let receipt = try #require(proxy.store.receipts.first { $0.plan.version != nil })
+            for _ in 0..<3 {
+                let answer = try await proxy.send(
+                    RawConnection.post(
+                        "/verifyReceipt", Question.body(receipt.base64, password: Proxy.secret), ["Host: a"]))
+                #expect(answer?.text.contains("21005") == true)
+            }
+            let lines = proxy.log.all.filter { $0.hasPrefix("warning a receipt cannot be judged here") }
+            #expect(lines.count == 1 && lines.first?.contains("issuerUnknown") == true)
         }
     }
 

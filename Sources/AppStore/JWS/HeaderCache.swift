@@ -32,8 +32,4 @@ final class HeaderCache: Sendable {
             if entries.count > capacity { entries.removeFirst() }
         }
     }
-
-    func removeAll() {
-        entries.withLock { $0 = [] }
-    }
 }

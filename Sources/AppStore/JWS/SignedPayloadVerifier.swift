@@ -33,12 +33,6 @@ package struct SignedPayloadVerifier: Sendable {
         return Signed(payload: payload, text: text)
     }
 
-    /// Forgets what was verified; for measuring the first text of a chain.
-    package func forgetSigners() {
-        headers.removeAll()
-        trust.forgetSigners()
-    }
-
     /// A payload whose signature held, and when its signer's chain was valid, in seconds since 1970.
     func open<Payload: SignedClaims>(
         _ text: String, as: Payload.Type

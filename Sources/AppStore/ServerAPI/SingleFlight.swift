@@ -27,13 +27,18 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
         to key: Key, within limit: Duration, _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value? {
         let (number, task, isFirst) = join(key, work)
+        // Who is cancelled and then runs out of time is still only one who waited.
+        let hasLeft = Atomic(false)
+        @Sendable func leaveOnce() {
+            if !hasLeft.exchange(true, ordering: .relaxed) { leave(key, number) }
+        }
         let answer = await withTaskCancellationHandler {
             isFirst ? await task.value : await TimeLimit.value(of: task, within: limit)
         } onCancel: {
-            leave(key, number)
+            leaveOnce()
         }
         guard let answer else {
-            leave(key, number)
+            leaveOnce()
             return nil
         }
         return try answer.get()

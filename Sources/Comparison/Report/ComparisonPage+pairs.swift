@@ -1,11 +1,12 @@
 import Reports
 
-/// Both documents of a few receipts.
+/// Both documents of a few receipts, of those that differ unexpectedly first.
 extension ComparisonPage {
     func sideBySide(into html: inout HTMLWriter) {
         html.element("section", ["id": "documents", "aria-labelledby": "side-by-side"]) { html in
             html.element("h2", ["id": "side-by-side"], text: "Side by side")
-            let pairs = report.pairs.prefix(Self.maximumPairs)
+            let unexpected = report.pairs.filter(\.isUnexpected)
+            let pairs = (unexpected + report.pairs.filter { !$0.isUnexpected }).prefix(Self.maximumPairs)
             guard !pairs.isEmpty else { return html.element("p", text: "There are no documents in this report.") }
             let rest = report.pairs.count - pairs.count
             html.element(
@@ -39,8 +40,13 @@ extension ComparisonPage {
 }
 
 extension AlignedPair {
+    /// Of all that differs in it.
+    private var verdicts: [String] { sections.flatMap(\.rows).flatMap(\.verdicts) }
+
+    fileprivate var isUnexpected: Bool { verdicts.contains(ComparisonRule.Class.unexpected.rawValue) }
+
     fileprivate func write(into html: inout HTMLWriter) {
-        let verdicts = sections.flatMap(\.rows).flatMap(\.verdicts)
+        let verdicts = verdicts
         let unexpected = verdicts.filter { $0 == ComparisonRule.Class.unexpected.rawValue }.count
         let attributes: HTMLWriter.Attributes = [
             "class": "receipt", "data-app": scope.app, "data-environment": scope.place,

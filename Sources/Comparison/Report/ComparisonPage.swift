@@ -3,8 +3,9 @@ import Reports
 /// The page of a report: one file that asks nobody for anything, for screen and paper. Its script only filters; without
 /// it everything can be read.
 package struct ComparisonPage {
-    /// What a page shows at most of each; the report as JSON has all but the pairs.
-    package static let (maximumApps, maximumEntries, maximumPairs) = (100, 2_000, 20)
+    /// What a page shows at most of each; the report as JSON has all but the pairs. A report holds as many pairs as it
+    /// was asked for, `--pairs`; here is the most that may be asked for.
+    package static let (maximumApps, maximumEntries, maximumPairs) = (100, 2_000, 1_000)
     /// `Content-Security-Policy`, for whoever serves it.
     package static let policy = ContentPolicy.text(script: ComparisonScript.text)
 

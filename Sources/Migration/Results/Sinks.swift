@@ -1,3 +1,4 @@
+import Ledger
 package import StoredRows
 
 /// Opens the sink that a path names.
@@ -18,5 +19,12 @@ package enum Sinks {
         default:
             throw SinkError(.unknownKind, at: path, "the name of a destination ends in .jsonl, .csv, .sqlite or .db")
         }
+    }
+
+    /// Looks whether a finished result has as much in it as was written; changes nothing.
+    static func check(_ path: String, holds position: SinkPosition) throws(SinkError) {
+        guard position.bytes == 0 else { return try OutputFile.check(path, holds: position.bytes) }
+        guard position.rows > 0 else { return }
+        try asSinkError { () throws(LedgerError) in try ResultsTable.check(path: path, holds: position.rows) }
     }
 }

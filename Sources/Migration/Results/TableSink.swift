@@ -15,6 +15,9 @@ struct TableSink: ResultSink {
         if position ?? .start == .start {
             // SQLite would let everybody read the file. What an earlier start left in it is not cut off but deleted.
             try Files.makePrivate(at: path, mustBeEmpty: position == nil)
+        } else if !Files.exists(path) {
+            // SQLite would make a new one.
+            throw SinkError(.changed, at: path, "the file is gone")
         }
         table = try asSinkError { () throws(LedgerError) in
             try ResultsTable(path: path, columns: columns, keeping: position?.rows ?? 0)

@@ -42,7 +42,7 @@ extension Migration {
         var ending = ending(stop: stop)
         ending.customers = tally
         guard writes else { return ending }
-        ending.counts = try writeResult()
+        (ending.counts, progress.result) = try writeResult()
         let stale = try running { try ledger.staleCustomers() }
         if stale > 0 {
             say(

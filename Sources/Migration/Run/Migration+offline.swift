@@ -15,6 +15,7 @@ extension Migration {
         let stop = try await readRows(
             write: { try sink.write($0.result) }, checkpoint: { try sink.checkpoint() })
         try running {
+            progress.result = try sink.checkpoint()
             try sink.close()
             progress.isFinished = stop == nil
             try progress.keep(in: ledger)

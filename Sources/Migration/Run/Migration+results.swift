@@ -3,7 +3,7 @@ import StoredRows
 
 extension Migration {
     /// The whole result anew, from the ledger, and in one step in the place of the old one.
-    func writeResult() throws(RunError) -> MigrationCounts {
+    func writeResult() throws(RunError) -> (MigrationCounts, SinkPosition) {
         watch.show { $0.phase = .writing }
         return try running {
             let draft = Files.draft(of: options.destination)
@@ -26,9 +26,10 @@ extension Migration {
                 }
                 last = end.staged.row
             }
+            let end = try sink.checkpoint()
             try sink.close()
             try Files.replace(options.destination, with: draft)
-            return counts
+            return (counts, end)
         }
     }
 }

@@ -151,6 +151,7 @@ package struct Migration {
             if progress.isFinished, !options.isRefresh, options.accountTokens == .dryRun,
                 FileManager.default.fileExists(atPath: options.destination)
             {
+                try running { try Sinks.check(options.destination, holds: progress.result ?? .start) }
                 return ending(stop: nil, wasFinished: true)
             }
             // Of a source without an end to see nobody can tell whether it has grown.

@@ -20,6 +20,8 @@ struct MigrationProgress: Sendable, Codable {
     var whole: MigrationCounts?
     /// Everything is done, and nothing failed for a while only.
     var isFinished = false
+    /// How much was in the result then.
+    var result: SinkPosition?
     /// Everybody is being asked about again, and the end of that is not reached.
     var isRefreshing = false
     var history = MigrationHistory()

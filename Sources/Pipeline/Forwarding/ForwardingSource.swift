@@ -35,11 +35,18 @@ package struct ForwardingSource: Sendable {
     /// The app of that name; its shared secret is filled in.
     package func app(_ bundleId: BundleIdentifier) -> AppSettings? { apps.configured(bundleId) }
 
+    /// The notification's compact JWS, as it came.
+    package func text(of delivery: StoredDelivery) throws(ForwardingFailure) -> String {
+        guard let text = delivery.text else { throw ForwardingFailure("store.damaged") }
+        return text
+    }
+
     /// The notification, verified once more: nothing leaves as genuine that is not, of a type that nobody knows in
     /// particular.
     package func verified(_ delivery: StoredDelivery) throws(ForwardingFailure) -> VerifiedNotification {
+        let text = try text(of: delivery)
         do throws(SignedPayloadError) {
-            return try verifier.verifyNotification(delivery.text, now: delivery.queuedAt)
+            return try verifier.verifyNotification(text, now: delivery.queuedAt)
         } catch {
             throw ForwardingFailure("notAuthentic")
         }

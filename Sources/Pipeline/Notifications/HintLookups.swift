@@ -29,15 +29,11 @@ final class HintLookups: Sendable {
         self.logger = logger
     }
 
-    /// Whether a hint about this customer counts: one in a minute does.
-    func admits(_ keys: LookupKeys, in scope: LedgerScope, at now: Timestamp) -> Bool {
-        guard let first = keys.hinted.first else { return false }
-        return recent.admits(Name(scope: scope, identifier: first), at: now)
-    }
-
     /// - Parameter serverAPI: nil where nobody may be asked.
-    func lookUp(_ keys: LookupKeys, in scope: LedgerScope, through serverAPI: ServerAPISource?) {
-        guard let serverAPI, serverAPI.serves(scope.bundleId) else { return }
+    func lookUp(_ keys: LookupKeys, in scope: LedgerScope, at now: Timestamp, through serverAPI: ServerAPISource?) {
+        guard let serverAPI, serverAPI.serves(scope.bundleId), let first = keys.hinted.first,
+            recent.admits(Name(scope: scope, identifier: first), at: now)
+        else { return }
         let isAdmitted = running.withLock { running in
             guard running < Self.capacity else { return false }
             running += 1

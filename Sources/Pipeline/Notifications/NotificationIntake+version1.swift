@@ -26,16 +26,17 @@ extension NotificationIntake {
             subject = try await self.subject(of: body, bundleId: bundleId, in: store)
             scope = LedgerScope(bundleId: bundleId, environment: subject?.environment ?? body.environment)
             let now = now()
-            let isAdmitted = subject.map { hints.admits($0.keys, in: scope, at: now) } ?? false
             let row = NotificationRow(
                 uuid: Self.name(of: body.redacted), version: 1, type: body.type, subtype: nil, signedDate: nil,
                 receivedAt: now, text: body.redacted)
-            let about = isAdmitted ? subject?.keys.hinted ?? [] : []
+            let about = subject?.keys.hinted ?? []
             outcome = try await store.keep(hint: row, about: about, of: scope)
             log(row, outcome, of: scope)
-            guard isAdmitted, let subject else { return outcome }
+            guard let subject else { return outcome }
+            // Each counts, however soon it comes behind another; only the looking up is for one in a minute, and who asks
+            // before that is over is looked up then.
             forget(about.map(\.rawValue), in: scope)
-            hints.lookUp(subject.keys, in: scope, through: serverAPI)
+            hints.lookUp(subject.keys, in: scope, at: now, through: serverAPI)
         } catch {
             throw NotificationRefusal(error)
         }
@@ -49,9 +50,11 @@ extension NotificationIntake {
             throw NotificationRefusal(.noSharedSecret, "version 1 is told by a shared secret, and the app has none")
         }
         let given = password?.reveal() ?? ""
-        let isRight = secrets.reduce(false) { found, secret in
-            ConstantTime.equal(secret.reveal(), given) || found
-        }
+        let isRight =
+            !given.isEmpty
+            && secrets.reduce(false) { found, secret in
+                ConstantTime.equal(secret.reveal(), given) || found
+            }
         guard isRight else { throw NotificationRefusal(.wrongPassword, "the password is not the app's shared secret") }
     }
 

@@ -166,7 +166,7 @@ extension SettingsNode {
         if let path = overriding(key, "_FILE") {
             return file.secret(at: path, ofVariable: "\(variable(key) ?? "")_FILE")
         }
-        if let text = overriding(key) { return SharedSecret(text.trimmingCharacters(in: .whitespacesAndNewlines)) }
+        if let text = overriding(key) { return overridingSecret(key, text) }
         return child(key)?.secretValue()
     }
 
@@ -202,10 +202,20 @@ extension SettingsNode {
             return text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
                 .filter { !$0.isEmpty }.map { SharedSecret($0) }
         }
-        if let text = overriding(key) { return [SharedSecret(text.trimmingCharacters(in: .whitespacesAndNewlines))] }
+        if let text = overriding(key) { return overridingSecret(key, text).map { [$0] } ?? [] }
         return (list(key) ?? []).enumerated().compactMap { index, node in
             SettingsNode(node, path: "\(name(key))[\(index)]", file: file).secretValue()
         }
+    }
+
+    /// White space alone is no secret: everybody has it.
+    private func overridingSecret(_ key: String, _ text: String) -> SharedSecret? {
+        let secret = text.trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !secret.isEmpty else {
+            file.noteVariable("\(variable(key) ?? ""): is empty")
+            return nil
+        }
+        return SharedSecret(secret)
     }
 
     private func secretValue() -> SharedSecret? {

@@ -1,6 +1,14 @@
 import NIOCore
 import NIOHTTP1
 
+extension String {
+    /// Of a request target in absolute form (RFC 9112, 3.2.2), in lower case; nil of a path.
+    fileprivate var authority: String? {
+        guard first != "/", let scheme = firstRange(of: "://") else { return nil }
+        return self[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }.lowercased()
+    }
+}
+
 /// What a connection owes to HTTP beyond one request after the other, where the versions are still to be seen:
 ///
 /// - `Expect: 100-continue` gets its `100`, or at once a 413 when the announced body is too long (RFC 9110, 10.1.1);
@@ -77,8 +85,14 @@ final class ConnectionManners: ChannelDuplexHandler {
 
     private func problem(of head: HTTPRequestHead, _ expectsContinue: Bool) -> Problem? {
         // Two readers could read differently which endpoint is meant (RFC 9112, 3.2).
-        if head.headers["host"].count > 1 {
+        let hosts = head.headers["host"]
+        if hosts.count > 1 || head.uri.authority.map({ hosts != [] && $0 != hosts[0].lowercased() }) ?? false {
             return Problem(status: 400, code: "severalHosts", detail: "a request names one host")
+        }
+        // The decoder takes the chunks apart and leaves what else was done to the body as it is (RFC 9112, 6.1).
+        let codings = head.headers[canonicalForm: "transfer-encoding"].map { $0.lowercased() }
+        if !codings.isEmpty, codings != ["chunked"] {
+            return Problem(status: 501, code: "transferCoding", detail: "a request's only transfer coding is chunked")
         }
         return expectsContinue && announcedLength(of: head) > maximumBodyBytes ? .bodyTooLarge : nil
     }

@@ -16,7 +16,8 @@ struct Problem: Sendable, Encodable {
     private static let titles: [Int: String] = Dictionary(
         uniqueKeysWithValues: [
             HTTPResponse.Status.badRequest, .unauthorized, .forbidden, .notFound, .conflict, .contentTooLarge,
-            .unsupportedMediaType, .unprocessableContent, .tooManyRequests, .internalServerError, .badGateway,
+            .unsupportedMediaType, .unprocessableContent, .tooManyRequests, .internalServerError, .notImplemented,
+            .badGateway,
             .serviceUnavailable, .gatewayTimeout,
         ].map { ($0.code, $0.reasonPhrase) })
 

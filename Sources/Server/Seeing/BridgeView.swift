@@ -40,11 +40,18 @@ struct BridgeView: Sendable {
     /// A store that was configured and is not open.
     var lacksStore: Bool { !hasStore && settings.storePath != nil }
     var hasStore: Bool { store?.isOpen ?? false }
+    /// It does not come back by itself.
+    var isStoreLost: Bool { store?.isLost ?? false }
 
     func warnings(_ backlog: [DeliveryBacklog]) -> [Warning] {
         var warnings: [Warning] = []
         func warn(_ code: String, _ detail: String) { warnings.append(Warning(code: code, detail: detail)) }
-        if lacksStore {
+        if lacksStore, isStoreLost {
+            warn(
+                "storeReplaced",
+                "The store was taken away or replaced: nothing is remembered, and no notification is taken until it is "
+                    + "put back and the server restarted.")
+        } else if lacksStore {
             warn(
                 "storeNotOpen",
                 "The store could not be opened yet: nothing is remembered, and no notification is taken until it is.")

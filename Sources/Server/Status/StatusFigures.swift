@@ -87,7 +87,8 @@ extension StatusFigures {
         if let store = view.store, view.hasStore {
             add("Store", "open; \(store.counts.writes.count.grouped) changes on disk, \(store.writesWaiting) waiting")
         } else {
-            add("Store", view.lacksStore ? "could not be opened yet" : "none")
+            let lack = view.isStoreLost ? "taken away or replaced; put it back and restart" : "could not be opened yet"
+            add("Store", view.lacksStore ? lack : "none")
         }
         add("Receipts of apps that are not configured", view.settings.unknownApps.rawValue)
         add("Profile", view.settings.usesTolerantProfile ? "tolerant" : "apple")

@@ -41,13 +41,23 @@ package struct OutputFile {
         guard size != nil || status.st_size == 0 else {
             throw SinkError(.destinationExists, at: path, "the file exists and is not empty")
         }
-        guard Int64(status.st_size) >= self.size else {
-            let reason = "the file has \(status.st_size) bytes where \(self.size) were written"
-            throw SinkError(.changed, at: path, reason)
-        }
+        try Self.check(path, has: Int64(status.st_size), of: self.size)
         guard ftruncate(file.number, off_t(self.size)) == 0, fchmod(file.number, 0o600) == 0,
             lseek(file.number, 0, SEEK_END) >= 0
         else { throw SinkError(.last, at: path) }
+    }
+
+    /// Looks whether a file is as long as it was; changes nothing. What is no ordinary file cannot be looked at.
+    package static func check(_ path: String, holds size: Int64) throws(SinkError) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw SinkError(.last, at: path) }
+        if status.st_mode & S_IFMT == S_IFREG { try check(path, has: Int64(status.st_size), of: size) }
+    }
+
+    private static func check(_ path: String, has found: Int64, of size: Int64) throws(SinkError) {
+        guard found >= size else {
+            throw SinkError(.changed, at: path, "the file has \(found) bytes where \(size) were written")
+        }
     }
 
     package mutating func append(_ bytes: [UInt8]) throws(SinkError) {

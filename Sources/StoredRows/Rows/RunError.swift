@@ -20,7 +20,7 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
 
     package init(_ error: SourceError) {
         switch error.code {
-        case .locked, .notReadable: self = .interrupted("the source: \(error)")
+        case .locked: self = .interrupted("the source: \(error)")
         case .changed: self = .anotherSource(error.place, reason: error.reason)
         default: self = .notPossible("the source: \(error)")
         }

@@ -1,6 +1,7 @@
 import Cryptography
 import Forwarding
 import Foundation
+import GRDB
 import Ledger
 import Pipeline
 import Simulator
@@ -213,6 +214,24 @@ struct ForwarderTests {
         }
         let attempts = bridge.targets.to(ForwardingBridge.url()).compactMap { $0.headers["Receipt-Bridge-Attempt"] }
         #expect(attempts == (1...12).map(String.init) + ["1"])
+    }
+
+    @Test("of a notification that is damaged in the store is given up in the end, and holds up no other")
+    func damaged() async throws {
+        let bridge = try ForwardingBridge([ForwardingBridge.target(.raw)])
+        for uuid in ["damaged", "whole"] {
+            try await bridge.bridge.take(
+                try bridge.bridge.appStore.notification("TEST", nil, of: nil, .init(uuid: uuid)))
+        }
+        try await DatabaseQueue(path: bridge.bridge.store.path).write {
+            try $0.execute(sql: "UPDATE notification SET text = x'01' WHERE uuid = 'damaged'")
+        }
+        try await bridge.forwarding(schedule: DeliverySchedule(maximumAttempts: 1)) {
+            #expect(await bridge.settled())
+        }
+        #expect(try await bridge.states() == [.dead: 1, .delivered: 1])
+        let dead = try await bridge.bridge.store.deliveries(in: .dead)
+        #expect(dead.map(\.uuid) == ["damaged"] && dead.map(\.lastFailure) == ["store.damaged"])
     }
 
     @Test("of what could not be stored does not happen, and happens once when it comes again")
