@@ -36,7 +36,20 @@ def item(argument):
         return f".It Ar {text(value)}{repeats}"
     names = [("\\-\\-" if name["kind"] == "long" else "\\-") + text(name["name"]) for name in argument["names"]]
     given = f" Ar {text(value)}{repeats}" if argument["kind"] == "option" else ""
-    return ".It Sy " + " , Sy ".join(names) + given
+    opposite = f" Ns / Ns Sy \\-\\-{text(argument['opposite'])}" if "opposite" in argument else ""
+    return ".It Sy " + " , Sy ".join(names) + opposite + given
+
+
+def paired(shown):
+    """A flag and its opposite have one abstract, which is the flag's: they are one item."""
+    result = []
+    for argument in shown:
+        name, before = argument.get("valueName"), result[-1] if result else {}
+        if argument["kind"] == before.get("kind") == "flag" and name == f"no-{before['valueName']}":
+            result[-1] = before | {"opposite": name}
+        else:
+            result.append(argument)
+    return result
 
 
 def arguments(command, without=("help", "version")):
@@ -48,7 +61,7 @@ def arguments(command, without=("help", "version")):
     if not shown:
         return
     print(".Bl -tag -width Ds -compact")
-    for argument in shown:
+    for argument in paired(shown):
         print(item(argument))
         print(text(argument.get("abstract", "")))
         more = []

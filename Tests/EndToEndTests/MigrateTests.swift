@@ -101,7 +101,12 @@ struct MigrateTests {
             mkfifo in results.jsonl
             sleep 30 > in & writer=$!
             "$0" migrate - --to out.jsonl < in & tool=$!
-            sleep 1; kill -TERM $tool; sleep 0.3; kill -TERM $tool
+            turns=0
+            # Until it catches SIGTERM, the 15th signal.
+            until grep -qs 'SigCgt:.*[4567cdef]...$' /proc/$tool/status || [ $turns -ge 100 ]; do
+                sleep 0.1; turns=$((turns + 1))
+            done
+            kill -TERM $tool; sleep 0.3; kill -TERM $tool
             wait $tool; echo $?; kill $writer
             "$0" migrate empty.jsonl --to results.jsonl; echo $?
             """

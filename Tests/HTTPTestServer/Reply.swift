@@ -14,6 +14,8 @@ package indirect enum Reply: Sendable {
     case endless
     /// The reply after a pause.
     case after(seconds: Double, Reply)
+    /// The reply when the gate is open.
+    case behind(Gate, Reply)
     /// The end of the connection without a byte.
     case hangUp
     /// A reset of the connection without a byte.
@@ -52,6 +54,9 @@ package indirect enum Reply: Sendable {
             return .abandoned
         case .after(let seconds, let reply):
             Thread.sleep(forTimeInterval: seconds)
+            return reply.send(to: socket)
+        case .behind(let gate, let reply):
+            gate.wait()
             return reply.send(to: socket)
         case .hangUp: return .close
         case .reset:

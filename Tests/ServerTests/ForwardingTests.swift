@@ -88,7 +88,13 @@ struct ForwardingTests {
         await store.close()
         isRepaired.withLock { $0 = true }
         try await serving(path, [target]) { _ in
-            #expect(await eventually { consumer.requests.count == 2 })
+            let store = try BridgeStore(path: path)
+            // The consumer has it before the server knows.
+            #expect(
+                await eventually(within: .seconds(30)) {
+                    ((try? await store.deliveries()) ?? []).map(\.state) == [.delivered]
+                })
+            await store.close()
         }
         #expect(consumer.requests.map(\.body) == [body, body])
         let later = try BridgeStore(path: path)

@@ -24,9 +24,9 @@ struct GuardTests {
             let question = RawConnection.post("/verifyReceipt", try proxy.question())
             try await patient.send(question)
             #expect(try status(try await patient.answer()) == 0)
+            let clock = ContinuousClock.now
             try await head.send("POST /verifyReceipt HTTP/1.1\r\nHost: a")
             try await body.send("POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n{")
-            let clock = ContinuousClock.now
             async let headEnds: Duration = drip(head, since: clock)
             async let bodyEnds: Duration = drip(body, since: clock)
             let ends = try await (head: headEnds, body: bodyEnds)

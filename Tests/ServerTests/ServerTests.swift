@@ -377,10 +377,10 @@ struct ServerTests {
         try await Proxy.serving { _, app in
             app.answer = [.apple, .receipt]
         } _: { proxy in
-            proxy.store.faults.add(SimulatedFault(.delay, milliseconds: 500))
+            proxy.store.faults.add(SimulatedFault(.delay, milliseconds: 5_000))
             let connection = try proxy.connect()
             try await connection.send(post("/verifyReceipt", try proxy.question()))
-            try await Task.sleep(for: .milliseconds(100))
+            #expect(await eventually { proxy.store.requests.total == 1 })
             connection.leaveOffSending()
             let answer = try #require(try await connection.answer())
             #expect(answer.text == #"{"status":21005,"is_retryable":true}"#)
@@ -392,10 +392,10 @@ struct ServerTests {
         } _: { proxy in
             proxy.store.faults.add(
                 SimulatedFault(.serverAPI(.failure(code: 4_040_010, retryAfter: nil)), endpoint: "serverAPI"))
-            proxy.store.faults.add(SimulatedFault(.delay, endpoint: "verifyReceipt", milliseconds: 1_000))
+            proxy.store.faults.add(SimulatedFault(.delay, endpoint: "verifyReceipt", milliseconds: 5_000))
             let connection = try proxy.connect()
             try await connection.send(post("/verifyReceipt", try proxy.question()))
-            try await Task.sleep(for: .milliseconds(400))
+            #expect(await eventually { proxy.store.requests.count("verifyReceipt.production") == 1 })
             connection.leaveOffSending()
             let answer = try #require(try await connection.answer())
             #expect(answer.text == #"{"status":21005,"is_retryable":true}"#)

@@ -104,7 +104,7 @@ struct ServingStateTests {
 
     @Test("ends first: while load balancers are given time to notice, what comes is still answered")
     func draining() async throws {
-        try await Proxy.serving({ settings, _ in settings.drainTime = .seconds(2) }) { proxy in
+        try await Proxy.serving({ settings, _ in settings.drainTime = .seconds(6) }) { proxy in
             await proxy.beginStop()
             _ = await eventually { (try? await proxy.get("/readyz", from: proxy.port))??.status == 503 }
             let answer = try #require(try await proxy.get("/readyz", from: proxy.port))

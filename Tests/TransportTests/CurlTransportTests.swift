@@ -132,7 +132,9 @@ struct CurlTransportTests {
         server.stop()
         let transport = try CurlTransport(CurlConfiguration(version: "0-test", proxy: .direct))
         let closed = try HTTPRequest(method: .get, url: server.url(), timeout: .seconds(20))
-        let unknown = try HTTPRequest(method: .get, url: "https://no-such-host.invalid/", timeout: .seconds(20))
+        // No name server can be asked for a label of more than 63 letters.
+        let name = "\(String(repeating: "a", count: 64)).invalid"
+        let unknown = try HTTPRequest(method: .get, url: "https://\(name)/", timeout: .seconds(20))
         let codes = [
             await transport.failure(of: closed)?.code,
             await transport.failure(of: unknown)?.code,

@@ -1,0 +1,28 @@
+import Foundation
+
+/// How many files, connections among them, this process may have open, and children that it starts meanwhile.
+package struct OpenFilesLimit {
+    private typealias Limit = rlimit
+    #if canImport(Glibc)
+        private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+        private static let resource = RLIMIT_NOFILE
+    #endif
+
+    private let before: Limit
+    package let allowed: Int
+
+    /// Raises it as far as is needed and may be, until it is restored.
+    package init(raisedTo wanted: Int) {
+        var before = Limit()
+        getrlimit(Self.resource, &before)
+        var now = before
+        now.rlim_cur = min(before.rlim_max, max(before.rlim_cur, rlim_t(wanted)))
+        setrlimit(Self.resource, &now)
+        getrlimit(Self.resource, &now)
+        self.before = before
+        allowed = Int(clamping: now.rlim_cur)
+    }
+
+    package func restore() { withUnsafePointer(to: before) { _ = setrlimit(Self.resource, $0) } }
+}
