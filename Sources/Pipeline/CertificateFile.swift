@@ -15,19 +15,42 @@ package enum CertificateFile {
         return [UInt8](Data(base64Encoded: body.joined()) ?? Data())
     }
 
-    /// The certificates of a folder, or the one of a file; files by their ending: cer, crt, der, pem.
-    package static func read(_ url: URL) throws -> [[UInt8]] {
+    /// What holds certificates in a folder, by its ending: cer, crt, der, pem; a file itself. Nil where neither can be read.
+    package static func files(at url: URL) -> [URL]? {
         var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else {
-            throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: url.path])
+        guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return nil }
+        guard isFolder.boolValue else { return [url] }
+        return try? FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: nil)
+            .filter { ["cer", "crt", "der", "pem"].contains($0.pathExtension) }
+            .sorted { $0.lastPathComponent < $1.lastPathComponent }
+    }
+
+    /// The certificates of a folder, or the one of a file.
+    ///
+    /// - Parameter name: what the place is called where it is named; nil for its path.
+    /// - Throws: ``SettingsError`` with every file that cannot be used, and for a folder that holds none.
+    package static func read(_ url: URL, named name: String? = nil) throws(SettingsError) -> [[UInt8]] {
+        let name = name ?? url.path
+        guard let files = files(at: url) else { throw SettingsError(["cannot read \(name)"]) }
+        guard !files.isEmpty else { throw SettingsError(["no certificate in \(name)"]) }
+        var certificates: [[UInt8]] = []
+        var findings: [String] = []
+        for file in files {
+            let place = file == url ? name : "\(name.hasSuffix("/") ? name : name + "/")\(file.lastPathComponent)"
+            guard let data = try? Data(contentsOf: file) else {
+                findings.append("cannot read \(place)")
+                continue
+            }
+            let encoding = der(of: data)
+            do throws(CryptographyError) {
+                _ = try Certificate(der: encoding.span)
+                certificates.append(encoding)
+            } catch {
+                findings.append("\(place) cannot be used: \(error.reason)")
+            }
         }
-        let files =
-            isFolder.boolValue
-            ? try FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: nil)
-                .filter { ["cer", "crt", "der", "pem"].contains($0.pathExtension) }
-                .sorted { $0.lastPathComponent < $1.lastPathComponent }
-            : [url]
-        return try files.map { der(of: try Data(contentsOf: $0)) }
+        guard findings.isEmpty else { throw SettingsError(findings) }
+        return certificates
     }
 }
 
@@ -42,9 +65,11 @@ extension Settings {
 
     /// Trusts the certificates of a folder, or the one of a file: those that vouch for themselves as roots, the others
     /// only as links to a root.
-    package mutating func trust(certificatesIn url: URL) throws {
-        for encoding in try CertificateFile.read(url) {
-            if try Certificate(der: encoding.span).isSelfIssued {
+    ///
+    /// - Throws: as ``CertificateFile/read(_:named:)`` does; then none of them is trusted.
+    package mutating func trust(certificatesIn url: URL, named name: String? = nil) throws(SettingsError) {
+        for encoding in try CertificateFile.read(url, named: name) {
+            if (try? Certificate(der: encoding.span))?.isSelfIssued == true {
                 trustedRoots.append(encoding)
             } else {
                 intermediates.append(encoding)

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Cryptography
 import Foundation
 import Pipeline
 
@@ -29,15 +28,16 @@ struct ConfigurationOptions: ParsableArguments {
     /// A simulator writes `roots` and `intermediates` side by side; the latter are no trust, only links to the former.
     func addRoots(to settings: inout Settings) throws(SettingsError) {
         guard let roots else { return }
-        do {
-            let folder = URL(filePath: roots).standardizedFileURL
-            try settings.trust(certificatesIn: folder)
-            let neighbours = folder.deletingLastPathComponent().appending(path: "intermediates")
-            settings.intermediates += (try? CertificateFile.read(neighbours)) ?? []
-        } catch let error as CryptographyError {
-            throw SettingsError(["--roots: a certificate in \(roots) cannot be used: \(error.reason)"])
+        let folder = URL(filePath: roots).standardizedFileURL
+        let neighbours = folder.deletingLastPathComponent().appending(path: "intermediates")
+        do throws(SettingsError) {
+            try settings.trust(certificatesIn: folder, named: roots)
+            // Nobody named that one: it may be missing, or hold none.
+            if CertificateFile.files(at: neighbours)?.isEmpty == false {
+                settings.intermediates += try CertificateFile.read(neighbours)
+            }
         } catch {
-            throw SettingsError(["--roots: cannot read \(roots)"])
+            throw SettingsError(error.findings.map { "--roots: \($0)" })
         }
     }
 

@@ -64,6 +64,28 @@ struct CommandTests {
         }
     }
 
+    @Test("exit with 2 where the test roots hold no certificate, or what is none, and name the file")
+    func uselessRoots() async throws {
+        let folder = try Folder()
+        for name in ["empty", "broken"] {
+            try FileManager.default.createDirectory(
+                at: folder.url.appending(path: name), withIntermediateDirectories: true)
+        }
+        try folder.write("empty/README", "not a certificate".utf8)
+        try folder.write("broken/a.cer", "not a certificate".utf8)
+        for (roots, expected) in [
+            ("empty", "--roots: no certificate in empty"), ("broken", "--roots: broken/a.cer cannot be used: "),
+            ("nowhere", "--roots: cannot read nowhere"),
+        ] {
+            for arguments in [["decode", "-"], ["serve", "--listen", "127.0.0.1:0"]] {
+                let outcome = try await Binary.run(Binary.url, arguments + ["--roots", roots], in: folder)
+                #expect(outcome.exit == 2 && outcome.output.isEmpty)
+                #expect(outcome.errors.hasPrefix("receipt-bridge: \(expected)"), "\(outcome.errors)")
+                #expect(outcome.errors.split(separator: "\n").count == 1, "\(outcome.errors)")
+            }
+        }
+    }
+
     @Test(
         "explain themselves on request, on standard output",
         arguments: [

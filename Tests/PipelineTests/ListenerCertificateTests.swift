@@ -131,12 +131,10 @@ struct ListenerCertificateTests {
                     "tls.privateKey: expected the path of a PEM file",
                 ]
             ),
+            ("tls: yes", ["tls: expected keys and values"]),
             (
-                "tls: yes",
-                [
-                    "tls: expected keys and values", "tls.certificate: expected the path of a PEM file",
-                    "tls.privateKey: expected the path of a PEM file",
-                ]
+                "tls: {certificate: [tls/chain.pem], privateKey: tls/key.pem}",
+                ["tls.certificate: expected the path of a PEM file"]
             ),
             (
                 "tls: {certificate: tls/chain.pem, privateKey: tls/key.pem, protocols: [h2]}",

@@ -172,7 +172,7 @@ struct SettingsTests {
             "lastGood.megabytes: 0 is not in the range 1 to 1000000",
             "lastGood.hours: unknown key", "trust.roots: cannot read nowhere.cer",
             "trust.leaves: unknown key", "upstream.verifyReceipt.staging: unknown key",
-            "upstream.apple: unknown key", "sharedSecret: expected keys and values",
+            "upstream.apple: unknown key", "sharedSecret: expected {file: path} or {env: NAME}",
             "apps[0].sharedSecret: cannot read missing.txt", "apps[0].colour: unknown key",
             "apps[1].bundleId: com.example.app is configured twice", "apps[1].appAppleId: many is not a whole number",
             "apps[1].sharedSecret: the environment has no MISSING",
@@ -226,10 +226,10 @@ struct SettingsTests {
         let wrong = "retention: {notifications: 0, customers: 29, refunds: long, renewalExtensions: 365, cookies: 1}"
         #expect(
             try Set(findings(wrong)) == [
-                "bridge.yaml: retention.notifications: expected 1 to 36500 days, or forever",
-                "bridge.yaml: retention.customers: expected 30 to 36500 days, or forever",
-                "bridge.yaml: retention.refunds: expected 1 to 36500 days, or forever",
-                "bridge.yaml: retention.renewalExtensions: expected 366 to 36500 days, or forever",
+                "bridge.yaml: retention.notifications: 0: expected 1 to 36500 days, or forever",
+                "bridge.yaml: retention.customers: 29: expected 30 to 36500 days, or forever",
+                "bridge.yaml: retention.refunds: long: expected 1 to 36500 days, or forever",
+                "bridge.yaml: retention.renewalExtensions: 365: expected 366 to 36500 days, or forever",
                 "bridge.yaml: retention.cookies: unknown key",
             ])
     }
@@ -271,7 +271,8 @@ struct SettingsTests {
             ("sharedSecret: {file: empty.txt, env: BLANK}", "sharedSecret.env: unknown key"),
             ("tokens: [{file: empty.txt}]", "tokens[0]: empty.txt is empty"),
             ("tokens: [{env: BLANK}]", "tokens[0]: the environment has no BLANK"),
-            ("tokens: [in-the-open]", "tokens[0]: expected keys and values"), ("tokens: x", "tokens: expected a list"),
+            ("tokens: [in-the-open]", "tokens[0]: expected {file: path} or {env: NAME}"),
+            ("tokens: x", "tokens: expected a list"),
         ] {
             let error = #expect(throws: SettingsError.self) {
                 try read(yaml, in: folder, environment: ["BLANK": "  \n"])
@@ -302,14 +303,21 @@ struct SettingsTests {
     @Test("refuses test roots beside Apple's hosts, however they are spelled")
     func rootsAndApple() throws {
         #expect(try withRoots(Self.simulator).isEmpty)
-        #expect(try withRoots("").count == 2)
+        #expect(
+            try withRoots("") == [
+                "upstream.verifyReceipt.production: trust.roots is for simulators and cannot stand beside Apple's host "
+                    + "buy.itunes.apple.com",
+                "upstream.verifyReceipt.sandbox: trust.roots is for simulators and cannot stand beside Apple's host "
+                    + "sandbox.itunes.apple.com",
+            ])
         for host in ["apple.com", "BUY.iTunes.Apple.com", "buy.itunes.apple.com.", "buy.itunes.apple.com:443"] {
             let yaml = """
                 upstream:
                   verifyReceipt: {production: "https://\(host)/verifyReceipt", sandbox: "https://example.com/v"}
                 """
             let found = try withRoots(yaml)
-            #expect(found.count == 1 && found[0].hasPrefix("upstream.verifyReceipt.production: trust.roots"), "\(host)")
+            let expected = "bridge.yaml: upstream.verifyReceipt.production: trust.roots"
+            #expect(found.count == 1 && found[0].hasPrefix(expected), "\(host)")
         }
         let other = "upstream: {verifyReceipt: {production: \"https://pineapple.com/v\", sandbox: \"https://a.b/v\"}}"
         #expect(try withRoots(other).isEmpty)
@@ -319,11 +327,11 @@ struct SettingsTests {
     func rootsAndListeners() throws {
         for host in ["0.0.0.0", "[::]", "10.0.0.1", "127.example.com", "127.0.0.1.example.com", "example.com"] {
             #expect(
-                try withRoots(Self.simulator + "listen: \"\(host):8080\"").first?.hasPrefix("listen: ") == true,
-                "\(host)")
+                try withRoots(Self.simulator + "listen: \"\(host):8080\"").first?
+                    .hasPrefix("bridge.yaml: listen: ") == true, "\(host)")
             #expect(
                 try withRoots(Self.simulator + "operations: {listen: \"\(host):8080\"}").first?
-                    .hasPrefix("operations.listen: ") == true)
+                    .hasPrefix("bridge.yaml: operations.listen: ") == true)
         }
         for host in ["127.0.0.1", "127.1.2.3", "localhost", "[::1]"] {
             #expect(try withRoots(Self.simulator + "listen: \"\(host):8080\"").isEmpty, "\(host)")
@@ -337,7 +345,7 @@ struct SettingsTests {
             "verifyReceipt", "https://", "https://user@example.com/v",
         ] {
             let found = try findings("upstream: {verifyReceipt: {sandbox: \"\(url)\"}}")
-            #expect(found.count == 1 && found[0].hasPrefix("upstream.verifyReceipt.sandbox: "), "\(url)")
+            #expect(found.count == 1 && found[0].hasPrefix("bridge.yaml: upstream.verifyReceipt.sandbox: "), "\(url)")
         }
         for url in ["http://127.0.0.1:1/v", "http://localhost/v", "http://[::1]:8/v", "https://example.com/v"] {
             #expect(try findings("upstream: {verifyReceipt: {sandbox: \"\(url)\"}}").isEmpty, "\(url)")
@@ -487,10 +495,11 @@ struct SettingsTests {
                 "RECEIPT_BRIDGE_TOKENS_FILE: cannot read /nowhere",
                 "RECEIPT_BRIDGE_APP_CACHESECONDS: 9999 is not in the range 0 to 3600",
                 "RECEIPT_BRIDGE_APP_SERVERAPI: expected issuerId, keyId and privateKey",
+                "RECEIPT_BRIDGE_UPSTREAM_PROXY: expected http://HOST:PORT or https://HOST:PORT",
             ])
         #expect(
             try findings("upstream: {proxy: \"u:canary@h\"}") == [
-                "upstream.proxy: expected http://HOST:PORT or https://HOST:PORT"
+                "bridge.yaml: upstream.proxy: expected http://HOST:PORT or https://HOST:PORT"
             ])
     }
 
@@ -518,8 +527,11 @@ struct SettingsTests {
                 "trustedProxies: [proxy.example]",
                 "bridge.yaml: trustedProxies: proxy.example is no address, and no network as 10.0.0.0/8"
             ),
-            ("userHeader: \"X User\"", "userHeader: X User is not the name of a header"),
-            ("apps: [{\(app), replay: refuse}]", "a.b: replay: refuse needs userHeader: nothing else names a user"),
+            ("userHeader: \"X User\"", "bridge.yaml: userHeader: X User is not the name of a header"),
+            (
+                "apps: [{\(app), replay: refuse}]",
+                "bridge.yaml: apps[0].replay: refuse needs userHeader: nothing else names a user"
+            ),
             (
                 "apps: [{\(app), sandbox: {testers: []}}]",
                 "bridge.yaml: apps[0].sandbox.testers: expected at least one tester; deny is for none"

@@ -2,14 +2,16 @@ import AppStore
 import Comparison
 import Rendering
 import StoreTypes
+import Yams
 
 /// Reads one of `apps`.
 enum SettingsApp {
-    static func read(_ node: SettingsNode) -> AppSettings? {
-        let text = node.text("bundleId")
-        guard let bundleId = text.flatMap(BundleIdentifier.init(rawValue:)) else {
-            node.note("bundleId", text.map { "\($0) is not a bundle id, as com.example.app" } ?? "missing")
-            return nil
+    /// Without a bundle id where that is a mistake: the other keys may have some, too.
+    static func read(_ node: SettingsNode) -> AppSettings {
+        let text = node.text("bundleId", expecting: "a bundle id, as com.example.app")
+        let bundleId = text.flatMap(BundleIdentifier.init(rawValue:))
+        if bundleId == nil {
+            node.noteMissing("bundleId", text.map { "\($0) is not a bundle id, as com.example.app" } ?? "missing")
         }
         var app = AppSettings(bundleId: bundleId)
         app.appAppleId = node.number("appAppleId", in: 1 ... .max)
@@ -33,7 +35,7 @@ enum SettingsApp {
         app.serverAPI = account(of: node, for: bundleId)
         SettingsFile.readSandbox(node, into: &app)
         if let choice = node.choice("replay", of: AppSettings.Replay.self) { app.replay = choice }
-        if app.answer.contains(.api), app.serverAPI == nil {
+        if app.answer.contains(.api), app.serverAPI == nil, !node.isMistaken("serverAPI") {
             node.note("answer", "api needs serverAPI with issuerId, keyId and privateKey")
         }
         readShadow(node, into: &app)
@@ -52,10 +54,10 @@ enum SettingsApp {
         if let shadow = app.shadow, shadow == app.answer.first {
             node.note("shadow", "\(shadow.rawValue) answers already; the shadow is another source")
         }
-        if app.shadow == .api, app.serverAPI == nil {
+        if app.shadow == .api, app.serverAPI == nil, !node.isMistaken("serverAPI") {
             node.note("shadow", "api needs serverAPI with issuerId, keyId and privateKey")
         }
-        if let text = node.text("shadowSampling") {
+        if let text = node.text("shadowSampling", expecting: "a number from 0 to 1") {
             if let share = Double(text), (0...1).contains(share) {
                 app.shadowSampling = share
             } else {
@@ -70,21 +72,21 @@ enum SettingsApp {
     }
 
     /// `serverAPI: {issuerId, keyId, privateKey: {file: path}}`
-    private static func account(of app: SettingsNode, for bundleId: BundleIdentifier) -> ServerAPIAccount? {
+    private static func account(of app: SettingsNode, for bundleId: BundleIdentifier?) -> ServerAPIAccount? {
         guard let node = app.child("serverAPI") else { return nil }
         defer { node.finish() }
         let (issuerId, keyId) = (node.text("issuerId"), node.text("keyId"))
-        let hasKey = node.has("privateKey")
         let privateKey = node.privateKey("privateKey")
         guard let issuerId, let keyId, let privateKey else {
-            // A key that cannot be read is named already.
-            if issuerId == nil || keyId == nil || !hasKey {
+            // What is there, and is no good, is named already.
+            let isRead = ["issuerId": issuerId != nil, "keyId": keyId != nil, "privateKey": privateKey != nil]
+            if isRead.contains(where: { !$0.value && !node.isMistaken($0.key) }) {
                 app.note("serverAPI", "expected issuerId, keyId and privateKey")
             }
             return nil
         }
         return ServerAPIAccount(
-            issuerId: issuerId, keyId: keyId, bundleId: bundleId.rawValue, privateKey: privateKey)
+            issuerId: issuerId, keyId: keyId, bundleId: bundleId?.rawValue ?? "", privateKey: privateKey)
     }
 
     private static func sources(_ names: [String], of node: SettingsNode) -> [AnswerSource] {
@@ -97,7 +99,47 @@ enum SettingsApp {
                 node.note("answer", "\(name) is none of apple, api, receipt, stored")
             }
         }
-        if names.isEmpty { node.note("answer", "expected at least one of apple, api, receipt, stored") }
+        if names.isEmpty { node.noteMissing("answer", "expected at least one of apple, api, receipt, stored") }
         return sources
+    }
+}
+
+extension SettingsFile {
+    /// The app that the environment names is one of the file's, or one more.
+    static func readApps(_ root: SettingsNode, into settings: inout Settings) {
+        let file = root.file
+        let named = file.variable("RECEIPT_BRIDGE_APP_BUNDLEID")
+        var isFound = false
+        for (index, node) in (root.list("apps") ?? []).enumerated() {
+            let isNamed = named != nil && node.mapping?["bundleId"]?.scalar?.string == named
+            isFound = isFound || isNamed
+            let app = SettingsNode(
+                node, path: "apps[\(index)]", file: file, variable: isNamed ? "RECEIPT_BRIDGE_APP" : nil)
+            readApp(app, into: &settings)
+        }
+        if named != nil, !isFound {
+            let app = SettingsNode(
+                .mapping(Node.Mapping([])), path: "app", file: file, variable: "RECEIPT_BRIDGE_APP")
+            readApp(app, into: &settings)
+        } else if named == nil {
+            for name in file.unknownVariables where name.hasPrefix("RECEIPT_BRIDGE_APP_") {
+                file.note("app", variable: name, "RECEIPT_BRIDGE_APP_BUNDLEID must say which app is meant")
+            }
+        }
+        if settings.storePath == nil, settings.apps.contains(where: { $0.answer.contains(.stored) }) {
+            root.noteMissing("store", "none, but an app answers from what is stored")
+        }
+    }
+
+    private static func readApp(_ node: SettingsNode, into settings: inout Settings) {
+        let app = SettingsApp.read(node)
+        if let bundleId = app.bundleId, settings.apps.contains(where: { $0.bundleId == bundleId }) {
+            node.file.note(node.name("bundleId"), "\(bundleId.rawValue) is configured twice")
+        }
+        if app.replay == .refuse, settings.userHeader == nil, !node.file.isMistaken("userHeader") {
+            node.note("replay", "refuse needs userHeader: nothing else names a user")
+        }
+        checkForwarding(of: app, node, settings)
+        settings.apps.append(app)
     }
 }

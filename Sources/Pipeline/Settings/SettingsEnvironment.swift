@@ -8,28 +8,38 @@ package enum SettingsEnvironment {
     package static func settings(
         file: URL?, environment: [String: String], flags: (inout Settings) throws(SettingsError) -> Void = { _ in }
     ) throws(SettingsError) -> Settings {
-        var settings = Settings()
-        var findings: [String] = []
-        var isUnreadable = false
+        let named = environment["RECEIPT_BRIDGE_CONFIG"].flatMap { $0.isEmpty ? nil : URL(filePath: $0) }
+        let reading: SettingsFile.Reading
         do throws(SettingsError) {
-            if let file = file ?? environment["RECEIPT_BRIDGE_CONFIG"].flatMap({ $0.isEmpty ? nil : URL(filePath: $0) })
-            {
-                settings = try SettingsFile.read(file, environment: environment)
+            if let file = file ?? named {
+                reading = try SettingsFile.read(file, environment: environment)
             } else {
-                settings = try SettingsFile.parse(
+                reading = try SettingsFile.read(
                     nil, name: "environment", folder: URL(filePath: "."), environment: environment)
             }
         } catch {
-            findings += error.findings
-            isUnreadable = error.isUnreadable
+            var settings = Settings()
+            let findings = error.findings + mistakes(of: flags, in: &settings)
+            throw SettingsError(findings, isUnreadable: error.isUnreadable)
         }
+        let context = reading.context
+        var settings = reading.settings
+        let flagFindings = mistakes(of: flags, in: &settings)
+        if flagFindings.contains(where: { $0.hasPrefix("--listen: ") }) { context.mistaken.insert("listen") }
+        if settings.listen != reading.settings.listen { context.places["listen"] = "--listen" }
+        let findings = context.findings + flagFindings + SettingsRules.findings(in: settings, of: context)
+        guard findings.isEmpty else { throw SettingsError(findings) }
+        return settings
+    }
+
+    private static func mistakes(
+        of flags: (inout Settings) throws(SettingsError) -> Void, in settings: inout Settings
+    ) -> [String] {
         do throws(SettingsError) {
             try flags(&settings)
+            return []
         } catch {
-            findings += error.findings
+            return error.findings
         }
-        if findings.isEmpty { findings = SettingsRules.findings(in: settings) }
-        guard findings.isEmpty else { throw SettingsError(findings, isUnreadable: isUnreadable) }
-        return settings
     }
 }

@@ -40,18 +40,19 @@ extension SettingsFile {
     /// `sandbox: allow`, `sandbox: deny` or `sandbox: {testers: [id or appAccountToken …]}`
     static func readSandbox(_ node: SettingsNode, into app: inout AppSettings) {
         guard node.isObject("sandbox", with: "testers") else {
-            if let choice = node.choice("sandbox", of: AppSettings.SandboxPolicy.self) { app.sandbox = choice }
+            let choice = node.choice("sandbox", of: AppSettings.SandboxPolicy.self, or: "{testers: [id, …]}")
+            if let choice { app.sandbox = choice }
             return
         }
         guard let policy = node.child("sandbox") else { return }
         let testers = policy.texts("testers") ?? []
-        if testers.isEmpty { policy.note("testers", "expected at least one tester; deny is for none") }
+        if testers.isEmpty { policy.noteMissing("testers", "expected at least one tester; deny is for none") }
         for tester in testers where !SandboxTesters.isIdentifier(tester) {
             guard SandboxTesters.isToken(tester) else {
                 policy.note("testers", "\(tester) is neither the id of a transaction nor an appAccountToken")
                 continue
             }
-            if app.serverAPI == nil {
+            if app.serverAPI == nil, !node.isMistaken("serverAPI") {
                 policy.note("testers", "an appAccountToken needs serverAPI: no receipt holds it")
             }
         }

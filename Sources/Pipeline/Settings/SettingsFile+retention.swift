@@ -13,10 +13,11 @@ extension SettingsFile {
             ("renewalExtensions", \.renewalExtensions, 366),
         ]
         for key in keys {
-            guard let text = node.text(key.name) else { continue }
+            let expected = "\(key.minimum) to 36500 days, or forever"
+            guard let text = node.text(key.name, expecting: expected) else { continue }
             let days = Int64(text)
             if text != "forever", !(key.minimum...36_500).contains(days ?? 0) {
-                node.note(key.name, "expected \(key.minimum) to 36500 days, or forever")
+                node.note(key.name, "\(text): expected \(expected)")
             }
             retention[keyPath: key.at] = days
         }

@@ -30,8 +30,9 @@ extension SettingsFile {
     }
 
     private static func pem(_ key: String, of node: SettingsNode) -> (path: String, url: URL, bytes: [UInt8])? {
-        guard let path = node.text(key), isPath(path) else {
-            node.note(key, "expected the path of a PEM file")
+        let expected = "the path of a PEM file"
+        guard let path = node.text(key, expecting: expected), isPath(path) else {
+            node.noteMissing(key, "expected \(expected)")
             return nil
         }
         let url = node.resolve(path, of: key)

@@ -13,12 +13,15 @@ package enum SettingsFile {
     /// The longest that is read, in bytes.
     private static let maximumSize = 4 << 20
 
-    /// - Throws: ``SettingsError`` with every finding.
-    package static func read(_ url: URL, environment: [String: String]) throws(SettingsError) -> Settings {
+    /// What could be read, and what is wrong with the rest.
+    typealias Reading = (settings: Settings, context: SettingsFileContext)
+
+    /// - Throws: ``SettingsError`` where there is no text, or no YAML.
+    static func read(_ url: URL, environment: [String: String]) throws(SettingsError) -> Reading {
         guard let data = try? Data(contentsOf: url), data.count <= maximumSize,
             let text = String(data: data, encoding: .utf8)
         else { throw SettingsError(["\(url.relativePath): \(unreadable(url))"], isUnreadable: true) }
-        return try parse(
+        return try read(
             text, name: url.lastPathComponent, folder: url.deletingLastPathComponent(), environment: environment)
     }
 
@@ -27,10 +30,19 @@ package enum SettingsFile {
             ? "cannot be read as UTF-8 text of at most \(maximumSize) bytes" : "there is no such file"
     }
 
-    /// - Parameter text: nil where there is no file.
+    /// - Throws: ``SettingsError`` with every finding, without those of ``SettingsRules``.
     package static func parse(
-        _ text: String?, name: String, folder: URL, environment: [String: String]
+        _ text: String, name: String, folder: URL, environment: [String: String]
     ) throws(SettingsError) -> Settings {
+        let reading = try read(text, name: name, folder: folder, environment: environment)
+        guard reading.context.findings.isEmpty else { throw SettingsError(reading.context.findings) }
+        return reading.settings
+    }
+
+    /// - Parameter text: nil where there is no file.
+    static func read(
+        _ text: String?, name: String, folder: URL, environment: [String: String]
+    ) throws(SettingsError) -> Reading {
         let context = SettingsFileContext(displayName: name, folder: folder, environment: environment)
         let document: Node?
         do {
@@ -44,8 +56,7 @@ package enum SettingsFile {
         read(root, hasFile: text != nil, into: &settings)
         settings.secretFiles = context.secretFiles
         settings.unused = context.unknownVariables
-        guard context.findings.isEmpty else { throw SettingsError(context.findings) }
-        return settings
+        return (settings, context)
     }
 
     /// Without the lines themselves: what stands there by mistake can be a secret.
@@ -86,16 +97,16 @@ package enum SettingsFile {
         settings.tokens = root.secrets("tokens")
         settings.limits = limits(of: root)
         settings.trustedProxies = trustedProxies(of: root)
-        settings.userHeader = root.text("userHeader")
+        settings.userHeader = root.text("userHeader", expecting: "the name of a header")
         readApps(root, into: &settings)
-        checkForwarding(settings, file: root.file)
         settings.tls = tls(of: root)
         root.finish()
     }
 
     /// A configuration has a store unless it says otherwise; without a configuration nothing is written to disk.
     private static func readStore(_ root: SettingsNode, hasFile: Bool, into settings: inout Settings) {
-        guard let store = root.text("store") ?? (hasFile ? "sqlite:receipt-bridge.sqlite" : nil) else { return }
+        guard let store = root.text("store", expecting: stores) ?? (hasFile ? "sqlite:receipt-bridge.sqlite" : nil)
+        else { return }
         if store == "none" {
             settings.storePath = nil
         } else if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:") {
@@ -104,18 +115,20 @@ package enum SettingsFile {
             settings.storePath = root.resolve(String(store.dropFirst("sqlite:".count)), of: "store").path
         } else {
             // Not shown: another kind of store would have a password in it.
-            root.note("store", "expected sqlite:PATH, or none")
+            root.note("store", "expected \(stores)")
         }
     }
+
+    private static let stores = "sqlite:PATH, or none"
 
     private static func readTrust(_ root: SettingsNode, into settings: inout Settings) {
         guard let trust = root.child("trust") else { return }
         func certificates(_ key: String) -> [[UInt8]] {
             (trust.texts(key) ?? []).flatMap { path -> [[UInt8]] in
-                do {
-                    return try CertificateFile.read(trust.resolve(path, of: key))
+                do throws(SettingsError) {
+                    return try CertificateFile.read(trust.resolve(path, of: key), named: path)
                 } catch {
-                    trust.note(key, "cannot read \(path)")
+                    for finding in error.findings { trust.note(key, finding) }
                     return []
                 }
             }
@@ -128,14 +141,14 @@ package enum SettingsFile {
     private static func readUpstream(_ root: SettingsNode, into settings: inout Settings) {
         guard let upstream = root.child("upstream") else { return }
         if let urls = upstream.child("verifyReceipt") {
-            if let url = urls.text("production") { settings.verifyReceipt.production = url }
-            if let url = urls.text("sandbox") { settings.verifyReceipt.sandbox = url }
+            if let url = urls.text("production", expecting: "a URL") { settings.verifyReceipt.production = url }
+            if let url = urls.text("sandbox", expecting: "a URL") { settings.verifyReceipt.sandbox = url }
             urls.finish()
         }
-        settings.upstreamProxy = upstream.text("proxy")
+        settings.upstreamProxy = upstream.text("proxy", expecting: SettingsRules.proxies)
         if let urls = upstream.child("serverAPI") {
-            if let url = urls.text("production") { settings.serverAPI.production = url }
-            if let url = urls.text("sandbox") { settings.serverAPI.sandbox = url }
+            if let url = urls.text("production", expecting: "a URL") { settings.serverAPI.production = url }
+            if let url = urls.text("sandbox", expecting: "a URL") { settings.serverAPI.sandbox = url }
             settings.namesServerAPI = true
             urls.finish()
         }
@@ -143,43 +156,11 @@ package enum SettingsFile {
     }
 
     private static func readMappings(_ root: SettingsNode, into settings: inout Settings) {
-        guard let path = root.text("mappings") else { return }
+        guard let path = root.text("mappings", expecting: "a folder") else { return }
         do throws(SettingsError) {
             try settings.use(mappings: root.resolve(path, of: "mappings"))
         } catch {
             for finding in error.findings { root.note("mappings", finding) }
-        }
-    }
-
-    // MARK: - Apps
-
-    /// The app that the environment names is one of the file's, or one more.
-    private static func readApps(_ root: SettingsNode, into settings: inout Settings) {
-        let file = root.file
-        let named = file.variable("RECEIPT_BRIDGE_APP_BUNDLEID")
-        var isFound = false
-        for (index, node) in (root.list("apps") ?? []).enumerated() {
-            let path = "apps[\(index)]"
-            let isNamed = named != nil && node.mapping?["bundleId"]?.scalar?.string == named
-            isFound = isFound || isNamed
-            let app = SettingsNode(node, path: path, file: file, variable: isNamed ? "RECEIPT_BRIDGE_APP" : nil)
-            guard let read = SettingsApp.read(app) else { continue }
-            if settings.apps.contains(where: { $0.bundleId == read.bundleId }) {
-                file.note("\(path).bundleId: \(read.bundleId?.rawValue ?? "-") is configured twice")
-            }
-            settings.apps.append(read)
-        }
-        if named != nil, !isFound {
-            let app = SettingsNode(
-                .mapping(Node.Mapping([])), path: "app", file: file, variable: "RECEIPT_BRIDGE_APP")
-            if let read = SettingsApp.read(app) { settings.apps.append(read) }
-        } else if named == nil {
-            for name in file.unknownVariables where name.hasPrefix("RECEIPT_BRIDGE_APP_") {
-                file.noteVariable("\(name): RECEIPT_BRIDGE_APP_BUNDLEID must say which app is meant")
-            }
-        }
-        if settings.storePath == nil, settings.apps.contains(where: { $0.answer.contains(.stored) }) {
-            root.note("store", "none, but an app answers from what is stored")
         }
     }
 }

@@ -6,8 +6,13 @@ final class SettingsFileContext {
     let displayName: String
     let folder: URL
     let environment: [String: String]
-    private(set) var fileFindings: [String] = []
-    private(set) var variableFindings: [String] = []
+    private var fileFindings: [String] = []
+    private var variableFindings: [String] = []
+    private var said: Set<String> = []
+    /// Keys that something is wrong with; the empty one is the document.
+    var mistaken: Set<String> = []
+    /// How a key is called that was said: `bridge.yaml: listen`, or the variable that goes before it.
+    var places: [String: String] = [:]
     var secretFiles: [Settings.SecretFile] = []
     /// Names of the environment that some key has.
     private var known: Set<String> = ["RECEIPT_BRIDGE_CONFIG"]
@@ -21,13 +26,22 @@ final class SettingsFileContext {
     /// Of the file first.
     var findings: [String] { fileFindings + variableFindings }
 
-    func note(_ finding: String) {
-        fileFindings.append("\(displayName): \(finding)")
+    /// Something is wrong with a key; once is enough.
+    ///
+    /// - Parameter variable: that says it: the environment is no part of the file.
+    func note(_ key: String, variable: String? = nil, _ finding: String) {
+        mistaken.insert(key)
+        let place = variable ?? "\(displayName): \(key.isEmpty ? "the document" : key)"
+        let line = "\(place): \(finding)"
+        guard said.insert(line).inserted else { return }
+        if variable == nil { fileFindings.append(line) } else { variableFindings.append(line) }
     }
 
-    /// Something is wrong with the environment, which is no part of the file.
-    func noteVariable(_ finding: String) {
-        variableFindings.append(finding)
+    /// Whether something is wrong with a key already, with what it stands in, or with what stands in it.
+    func isMistaken(_ key: String) -> Bool {
+        mistaken.contains {
+            $0.isEmpty || $0 == key || key.hasPrefix($0 + ".") || $0.hasPrefix(key + ".")
+        }
     }
 
     // MARK: - The environment
@@ -63,30 +77,22 @@ final class SettingsFileContext {
     }
 
     /// The file's text without the white space around it.
-    func secret(at path: String, for key: String) -> SharedSecret? {
-        secret(in: resolve(path), named: path, of: key) { note("\(key): \($0)") }
-    }
-
-    /// The same, named by a variable: relative to where the process was started.
-    func secret(at path: String, ofVariable name: String) -> SharedSecret? {
-        secret(in: URL(filePath: path), named: path, of: name) { noteVariable("\(name): \($0)") }
-    }
-
-    private func secret(
-        in url: URL, named path: String, of key: String, _ note: (String) -> Void
-    ) -> SharedSecret? {
+    ///
+    /// - Parameter variable: that names the file: relative to where the process was started.
+    func secret(at path: String, for key: String, variable: String? = nil) -> SharedSecret? {
+        let url = variable == nil ? resolve(path) : URL(filePath: path)
         guard let data = try? Data(contentsOf: url) else {
-            note("cannot read \(path)")
+            note(key, variable: variable, "cannot read \(path)")
             return nil
         }
         guard data.count <= 4096 else {
-            note("\(path) is too long for a secret: over 4096 bytes")
+            note(key, variable: variable, "\(path) is too long for a secret: over 4096 bytes")
             return nil
         }
-        secretFiles.append(.init(key: key, path: url.path))
+        secretFiles.append(.init(key: variable ?? key, path: url.path))
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else {
-            note("\(path) is empty")
+            note(key, variable: variable, "\(path) is empty")
             return nil
         }
         return SharedSecret(text)

@@ -15,7 +15,11 @@ final class SettingsNode {
     private let mapping: Node.Mapping
     private var remaining: Set<String>
 
-    init(_ node: Node, path: String, file: SettingsFileContext, variable: String? = nil) {
+    /// - Parameter expected: what it is, for one who wrote something else there.
+    init(
+        _ node: Node, path: String, file: SettingsFileContext, variable: String? = nil,
+        expecting expected: String = "keys and values"
+    ) {
         self.path = path
         self.file = file
         self.variable = variable
@@ -23,12 +27,12 @@ final class SettingsNode {
             self.mapping = mapping
         } else {
             self.mapping = Node.Mapping([])
-            if node.null == nil { file.note("\(path.isEmpty ? "the document" : path): expected keys and values") }
+            if node.null == nil { file.note(path, "expected \(expected)") }
         }
         remaining = []
         for (key, _) in self.mapping {
             guard let name = key.scalar?.string else {
-                file.note("\(path): a key that is not text")
+                file.note(path, "a key that is not text")
                 continue
             }
             remaining.insert(name)
@@ -43,6 +47,7 @@ final class SettingsNode {
     private func overriding(_ key: String, _ suffix: String = "") -> String? {
         guard let name = variable(key), let text = file.variable(name + suffix) else { return nil }
         remaining.remove(key)
+        file.places[self.name(key)] = name + suffix
         return text
     }
 
@@ -51,15 +56,23 @@ final class SettingsNode {
         if let name = variable(key),
             file.variable(name) != nil || mapping[Node(key)] == nil && file.hasVariable(below: name)
         {
-            file.noteVariable("\(name): \(finding)")
+            file.note(self.name(key), variable: name, finding)
         } else {
-            file.note("\(name(key)): \(finding)")
+            file.note(self.name(key), finding)
         }
     }
+
+    /// The same of what is missing: only where nothing is wrong with it already.
+    func noteMissing(_ key: String, _ finding: String) {
+        if !isMistaken(key) { note(key, finding) }
+    }
+
+    func isMistaken(_ key: String) -> Bool { file.isMistaken(name(key)) }
 
     func node(_ key: String) -> Node? {
         remaining.remove(key)
         guard let node = mapping[Node(key)], node.null == nil else { return nil }
+        file.places[name(key)] = "\(file.displayName): \(name(key))"
         return node
     }
 
@@ -77,19 +90,27 @@ final class SettingsNode {
         return mapping[Node(key)]?.mapping != nil || variable != nil
     }
 
-    func child(_ key: String) -> SettingsNode? {
+    /// Keys and values; nil for anything else.
+    ///
+    /// - Parameter expected: what it is, for one who wrote something else there.
+    func child(_ key: String, expecting expected: String = "keys and values") -> SettingsNode? {
         let name = variable(key)
         let isNamed = name.map(file.hasVariable(below:)) ?? false
         let said = node(key).flatMap { isNamed && $0.mapping == nil ? nil : $0 }
         guard let node = said ?? (isNamed ? Node.mapping(Node.Mapping([])) : nil) else { return nil }
+        guard node.mapping != nil else {
+            file.note(self.name(key), "expected \(expected)")
+            return nil
+        }
         return SettingsNode(node, path: self.name(key), file: file, variable: name)
     }
 
-    func text(_ key: String) -> String? {
+    /// - Parameter expected: what it is, for one who wrote a list there, keys and values, or nothing.
+    func text(_ key: String, expecting expected: String = "text") -> String? {
         if let text = overriding(key) { return text }
         guard let node = node(key) else { return nil }
         guard let text = node.scalar?.string, !text.isEmpty else {
-            file.note("\(name(key)): expected text")
+            file.note(name(key), "expected \(expected)")
             return nil
         }
         return text
@@ -101,7 +122,7 @@ final class SettingsNode {
     }
 
     func number(_ key: String, in range: ClosedRange<Int64> = .min ... .max) -> Int64? {
-        guard let text = text(key) else { return nil }
+        guard let text = text(key, expecting: "a whole number") else { return nil }
         guard let number = Int64(text) else {
             note(key, "\(text) is not a whole number")
             return nil
@@ -113,18 +134,21 @@ final class SettingsNode {
         return number
     }
 
-    func choice<Choice: RawRepresentable & CaseIterable>(_ key: String, of: Choice.Type) -> Choice?
-    where Choice.RawValue == String {
-        guard let text = text(key) else { return nil }
+    /// - Parameter other: what may stand there instead.
+    func choice<Choice: RawRepresentable & CaseIterable>(
+        _ key: String, of: Choice.Type, or other: String? = nil
+    ) -> Choice? where Choice.RawValue == String {
+        let names = (Choice.allCases.map(\.rawValue) + (other.map { [$0] } ?? [])).joined(separator: ", ")
+        guard let text = text(key, expecting: "one of \(names)") else { return nil }
         guard let choice = Choice(rawValue: text) else {
-            note(key, "\(text) is none of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))")
+            note(key, "\(text) is none of \(names)")
             return nil
         }
         return choice
     }
 
     func address(_ key: String) -> Settings.Address? {
-        guard let text = text(key) else { return nil }
+        guard let text = text(key, expecting: "HOST:PORT") else { return nil }
         guard let address = Settings.Address(text) else {
             note(key, "\(text) is not HOST:PORT")
             return nil
@@ -135,7 +159,7 @@ final class SettingsNode {
     func list(_ key: String) -> [Node]? {
         guard let node = node(key) else { return nil }
         guard let sequence = node.sequence else {
-            file.note("\(name(key)): expected a list")
+            file.note(name(key), "expected a list")
             return nil
         }
         return Array(sequence)
@@ -147,41 +171,43 @@ final class SettingsNode {
             return text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
         }
         return list(key)?.compactMap { node in
-            if node.scalar == nil { file.note("\(name(key)): expected a list of texts") }
+            if node.scalar == nil { file.note(name(key), "expected a list of texts") }
             return node.scalar?.string
         }
     }
 
     /// Says what was not asked for.
     func finish() {
-        for key in remaining.sorted() { file.note("\(name(key)): unknown key") }
+        for key in remaining.sorted() { file.note(name(key), "unknown key") }
     }
 }
 
 // MARK: - Secrets
 
 extension SettingsNode {
+    private static let secretForms = "{file: path} or {env: NAME}"
+
     /// `{file: path}` or `{env: NAME}`; in the environment itself `…_FILE`, or the secret.
     func secret(_ key: String) -> SharedSecret? {
         if let path = overriding(key, "_FILE") {
-            return file.secret(at: path, ofVariable: "\(variable(key) ?? "")_FILE")
+            return file.secret(at: path, for: name(key), variable: "\(variable(key) ?? "")_FILE")
         }
         if let text = overriding(key) { return overridingSecret(key, text) }
-        return child(key)?.secretValue()
+        return child(key, expecting: Self.secretForms)?.secretValue()
     }
 
     /// The same for the text of a `.p8`. A file is read again when it changes.
     func privateKey(_ key: String) -> PrivateKeySource? {
         if let path = overriding(key, "_FILE") {
             return keyFile(URL(filePath: path)) {
-                self.file.noteVariable("\(self.variable(key) ?? "")_FILE: \($0) \(path)")
+                self.file.note(self.name(key), variable: "\(self.variable(key) ?? "")_FILE", "\($0) \(path)")
             }
         }
         if let text = overriding(key) { return .text(Redacted(text)) }
-        guard let child = child(key) else { return nil }
+        guard let child = child(key, expecting: Self.secretForms) else { return nil }
         guard let path = child.text("file") else { return child.secretValue().map { .text($0) } }
         child.finish()
-        return keyFile(file.resolve(path), of: child.path) { self.file.note("\(child.path): \($0) \(path)") }
+        return keyFile(file.resolve(path), of: child.path) { self.file.note(child.path, "\($0) \(path)") }
     }
 
     private func keyFile(
@@ -198,13 +224,14 @@ extension SettingsNode {
     /// A list of `{file: path}` or `{env: NAME}`; in the environment `…_FILE` with one secret a line, or one secret.
     func secrets(_ key: String) -> [SharedSecret] {
         if let path = overriding(key, "_FILE") {
-            let text = file.secret(at: path, ofVariable: "\(variable(key) ?? "")_FILE")?.reveal() ?? ""
+            let text =
+                file.secret(at: path, for: name(key), variable: "\(variable(key) ?? "")_FILE")?.reveal() ?? ""
             return text.split(whereSeparator: \.isNewline).map { $0.trimmingCharacters(in: .whitespaces) }
                 .filter { !$0.isEmpty }.map { SharedSecret($0) }
         }
         if let text = overriding(key) { return overridingSecret(key, text).map { [$0] } ?? [] }
         return (list(key) ?? []).enumerated().compactMap { index, node in
-            SettingsNode(node, path: "\(name(key))[\(index)]", file: file).secretValue()
+            SettingsNode(node, path: "\(name(key))[\(index)]", file: file, expecting: Self.secretForms).secretValue()
         }
     }
 
@@ -212,7 +239,7 @@ extension SettingsNode {
     private func overridingSecret(_ key: String, _ text: String) -> SharedSecret? {
         let secret = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !secret.isEmpty else {
-            file.noteVariable("\(variable(key) ?? ""): is empty")
+            file.note(name(key), variable: variable(key), "is empty")
             return nil
         }
         return SharedSecret(secret)
@@ -224,12 +251,12 @@ extension SettingsNode {
         if let variable = text("env") {
             let value = file.environment[variable]?.trimmingCharacters(in: .whitespacesAndNewlines)
             guard let value, !value.isEmpty else {
-                file.note("\(self.path): the environment has no \(variable)")
+                file.note(self.path, "the environment has no \(variable)")
                 return nil
             }
             return SharedSecret(value)
         }
-        file.note("\(self.path): expected {file: path} or {env: NAME}")
+        if !file.isMistaken(path) { file.note(path, "expected \(Self.secretForms)") }
         return nil
     }
 }

@@ -1,11 +1,20 @@
-import StoreTypes
 import Transport
 
 /// What must hold across keys.
-package enum SettingsRules {
-    /// Sentences, one per broken rule.
-    package static func findings(in settings: Settings) -> [String] {
-        var findings: [String] = []
+enum SettingsRules {
+    /// The key to change, others that it was held against, and a sentence.
+    private typealias Finding = (key: String, others: [String], sentence: String)
+
+    /// Sentences, one per broken rule; none about keys that something is wrong with already.
+    static func findings(in settings: Settings, of file: SettingsFileContext) -> [String] {
+        // Roots that cannot be used are meant nevertheless.
+        let hasRoots = !settings.trustedRoots.isEmpty || file.mistaken.contains("trust.roots")
+        let all = upstreams(settings, hasRoots: hasRoots) + listeners(settings, hasRoots: hasRoots) + others(settings)
+        return all.filter { !([$0.key] + $0.others).contains(where: file.isMistaken) }
+            .map { "\(file.places[$0.key] ?? $0.key): \($0.sentence)" }
+    }
+
+    private static func upstreams(_ settings: Settings, hasRoots: Bool) -> [Finding] {
         var upstreams = [
             ("upstream.verifyReceipt.production", settings.verifyReceipt.production),
             ("upstream.verifyReceipt.sandbox", settings.verifyReceipt.sandbox),
@@ -16,38 +25,52 @@ package enum SettingsRules {
                 ("upstream.serverAPI.sandbox", settings.serverAPI.sandbox),
             ]
         }
+        var findings: [Finding] = []
         for (key, text) in upstreams {
             do throws(TransportError) {
                 let host = try HTTPURL(text).host
-                if !settings.trustedRoots.isEmpty, isApple(host) {
+                if hasRoots, isApple(host) {
                     findings.append(
-                        "\(key): trust.roots is for simulators and cannot stand beside Apple's host \(host)")
+                        (key, [], "trust.roots is for simulators and cannot stand beside Apple's host \(host)"))
                 }
             } catch {
-                findings.append("\(key): \(error.reason)")
-            }
-        }
-        if let proxy = settings.upstreamProxy, !isProxy(proxy) {
-            findings.append("upstream.proxy: expected http://HOST:PORT or https://HOST:PORT")
-        }
-        if settings.operationsListenIsExplicit, settings.operationsListen == settings.listen, settings.listen.port != 0
-        {
-            findings.append("operations.listen: \(settings.listen) is the address of listen")
-        }
-        if let name = settings.userHeader, !isHeaderName(name) {
-            findings.append("userHeader: \(name) is not the name of a header")
-        }
-        for app in settings.apps where app.replay == .refuse && settings.userHeader == nil {
-            findings.append(
-                "\(app.bundleId?.rawValue ?? "-"): replay: refuse needs userHeader: nothing else names a user")
-        }
-        if !settings.trustedRoots.isEmpty {
-            for (key, address) in [("listen", settings.listen), ("operations.listen", settings.operationsListen)]
-            where !address.isLoopback {
-                findings.append("\(key): trust.roots is for simulators, so \(address) must be on loopback")
+                findings.append((key, [], "\(shown(text)): \(error.reason)"))
             }
         }
         return findings
+    }
+
+    private static func listeners(_ settings: Settings, hasRoots: Bool) -> [Finding] {
+        let (listen, operations) = (settings.listen, settings.operationsListen)
+        var findings: [Finding] = []
+        if settings.operationsListenIsExplicit, operations == listen, listen.port != 0 {
+            findings.append(("operations.listen", ["listen"], "\(listen) is the address of listen"))
+        }
+        guard hasRoots else { return findings }
+        for (key, address) in [("listen", listen), ("operations.listen", operations)] where !address.isLoopback {
+            findings.append((key, [], "trust.roots is for simulators, so \(address) must be on loopback"))
+        }
+        return findings
+    }
+
+    private static func others(_ settings: Settings) -> [Finding] {
+        var findings: [Finding] = []
+        if let proxy = settings.upstreamProxy, !isProxy(proxy) {
+            // Not shown: it may hold a password.
+            findings.append(("upstream.proxy", [], "expected \(proxies)"))
+        }
+        if let name = settings.userHeader, !isHeaderName(name) {
+            findings.append(("userHeader", [], "\(name) is not the name of a header"))
+        }
+        return findings
+    }
+
+    static let proxies = "http://HOST:PORT or https://HOST:PORT"
+
+    /// A URL without what may be a secret in it: its user, its query.
+    private static func shown(_ url: String) -> String {
+        let text = url.lastIndex(of: "@").map { "***\(url[$0...])" } ?? url
+        return String(text.prefix { $0 != "?" && $0 != "#" })
     }
 
     /// A token of RFC 9110.

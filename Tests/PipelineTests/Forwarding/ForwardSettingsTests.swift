@@ -56,7 +56,13 @@ struct ForwardSettingsTests {
             ("[{url: \"https://u:p@a.example\", as: raw}]", "apps[0].forward[0].url: "),
             ("[{url: \"https://a.example\", as: raw, to: x}]", "apps[0].forward[0].to: unknown key"),
             ("[{url: \"https://a.example\", as: raw, secret: {env: NO}}]", "apps[0].forward[0].secret: "),
-            ("[{url: \"https://a.example\", as: raw, secret: x}]", "apps[0].forward[0].secret"),
+            (
+                "[{url: \"https://a.example\", as: raw, secret: x}]",
+                "apps[0].forward[0].secret: expected {file: path} or {env: NAME}"
+            ),
+            ("[{url: \"https://a.example\", as: v1, password: {env: NO}}]", "apps[0].forward[0].password: "),
+            ("[{url: [x], as: raw}]", "apps[0].forward[0].url: expected a URL"),
+            ("[x]", "apps[0].forward[0]: expected keys and values"),
             (
                 "[{url: \"https://a.example\", as: raw, password: {env: PASSWORD}}]",
                 "apps[0].forward[0].password: is for v1"
@@ -73,13 +79,8 @@ struct ForwardSettingsTests {
             ),
         ])
     func refused(forward: String, expected: String) throws {
-        // A secret that is no mapping is wrong in two ways.
-        if forward.contains("secret: x") {
-            #expect(throws: SettingsError.self) { try settings(forward) }
-        } else {
-            let finding = try finding(forward)
-            #expect(finding.hasPrefix("bridge.yaml: \(expected)"), "\(finding)")
-        }
+        let finding = try finding(forward)
+        #expect(finding.hasPrefix("bridge.yaml: \(expected)"), "\(finding)")
     }
 
     @Test("needs a store, and for version 1 a key to look customers up by")

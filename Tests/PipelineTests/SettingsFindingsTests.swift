@@ -1,0 +1,227 @@
+import Foundation
+import Pipeline
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("What is wrong with a configuration")
+struct SettingsFindingsTests {
+    private static let upstream =
+        #"upstream: {verifyReceipt: {production: "http://127.0.0.1:1/v", sandbox: "http://127.0.0.1:2/v"}}"#
+    private static let app = "bundleId: com.example.app"
+
+    /// Without the file's name where it comes first; empty where nothing is wrong.
+    private func findings(
+        _ yaml: String, in folder: TemporaryFolder? = nil, environment: [String: String] = [:],
+        flags: (inout Settings) throws(SettingsError) -> Void = { _ in }
+    ) throws -> [String] {
+        let folder = try folder ?? TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        let file = URL(filePath: try folder.write("bridge.yaml", yaml))
+        do throws(SettingsError) {
+            _ = try SettingsEnvironment.settings(file: file, environment: environment, flags: flags)
+            return []
+        } catch {
+            return error.findings.map { $0.hasPrefix("bridge.yaml: ") ? String($0.dropFirst(13)) : "(\($0))" }
+        }
+    }
+
+    // MARK: - All at once
+
+    @Test("is said at once, of single keys and of rules across them")
+    func together() throws {
+        let yaml = """
+            listen: 127.0.0.1:7000
+            operations: {listen: "127.0.0.1:7000"}
+            deadlineSeconds: 99
+            upstream: {proxy: x, verifyReceipt: {production: x}}
+            userHeader: "a b"
+            apps:
+              - {bundle: com.example.app, colour: red, cacheSeconds: 9999}
+            """
+        #expect(
+            try findings(yaml) == [
+                "deadlineSeconds: 99 is not in the range 1 to 30", "apps[0].bundleId: missing",
+                "apps[0].cacheSeconds: 9999 is not in the range 0 to 3600", "apps[0].bundle: unknown key",
+                "apps[0].colour: unknown key",
+                "upstream.verifyReceipt.production: x: the URL begins with neither https:// nor http://",
+                "operations.listen: 127.0.0.1:7000 is the address of listen",
+                "upstream.proxy: expected http://HOST:PORT or https://HOST:PORT",
+                "userHeader: a b is not the name of a header",
+            ])
+    }
+
+    @Test("names the variable or the flag that said it in place of the file")
+    func places() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("root.cer", try StandIn.pki.root.certificate)
+        let yaml = "trust: {roots: [root.cer]}\noperations: {listen: \"0.0.0.0:2\"}\nunknown: 1"
+        let environment = [
+            "RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_PRODUCTION": "ftp://x/",
+            "RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_SANDBOX": "https://b.example/v",
+            "RECEIPT_BRIDGE_USERHEADER": "a b",
+        ]
+        let found = try findings(yaml, in: folder, environment: environment) {
+            $0.listen = Settings.Address(host: "0.0.0.0", port: 1)
+        }
+        #expect(
+            found == [
+                "unknown: unknown key",
+                "(RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_PRODUCTION: ftp://x/: the URL begins with neither https:// nor "
+                    + "http://)",
+                "(--listen: trust.roots is for simulators, so 0.0.0.0:1 must be on loopback)",
+                "operations.listen: trust.roots is for simulators, so 0.0.0.0:2 must be on loopback",
+                "(RECEIPT_BRIDGE_USERHEADER: a b is not the name of a header)",
+            ])
+    }
+
+    /// A key with a mistake has its default, which is nobody's mistake.
+    static let single: [(yaml: String, expected: String)] = [
+        (#"{listen: 8080, operations: {listen: "127.0.0.1:8080"}}"#, "listen: 8080 is not HOST:PORT"),
+        ("{userHeader: [x], apps: [{\(app), replay: refuse}]}", "userHeader: expected the name of a header"),
+        ("{store: mysql, apps: [{\(app), answer: [stored]}]}", "store: expected sqlite:PATH, or none"),
+        (
+            #"{store: mysql, apps: [{\#(app), forward: [{url: "https://a.example", as: raw}]}]}"#,
+            "store: expected sqlite:PATH, or none"
+        ),
+        ("apps: [{\(app), answer: [[api]]}]", "apps[0].answer: expected a list of texts"),
+        ("apps: [{\(app), sandbox: {testers: 5}}]", "apps[0].sandbox.testers: expected a list"),
+        ("apps: [com.example.app]", "apps[0]: expected keys and values"),
+        ("apps: [{bundleId: [x]}]", "apps[0].bundleId: expected a bundle id, as com.example.app"),
+    ]
+
+    @Test("is said once, without what only follows from it", arguments: single)
+    func once(_ sample: (yaml: String, expected: String)) throws {
+        #expect(try findings(sample.yaml) == [sample.expected])
+    }
+
+    @Test("is one line for a secret in the open, which is not shown, and for half an account")
+    func secretsAndAccounts() throws {
+        let forms = "expected {file: path} or {env: NAME}"
+        let key = "keyId: k, privateKey: {env: KEY}"
+        for (yaml, expected) in [
+            ("sharedSecret: canary", "sharedSecret: \(forms)"), ("tokens: [canary]", "tokens[0]: \(forms)"),
+            ("sharedSecret: [canary]", "sharedSecret: \(forms)"),
+            ("sharedSecret: {file: [canary]}", "sharedSecret.file: expected text"),
+            ("apps: [{\(Self.app), acceptedSecrets: [canary]}]", "apps[0].acceptedSecrets[0]: \(forms)"),
+            (
+                "apps: [{\(Self.app), answer: [api], serverAPI: {issuerId: \"\", \(key)}}]",
+                "apps[0].serverAPI.issuerId: expected text"
+            ),
+            (
+                "apps: [{\(Self.app), shadow: api, serverAPI: {issuerId: i, keyId: k, privateKey: canary}}]",
+                "apps[0].serverAPI.privateKey: \(forms)"
+            ),
+            (
+                "apps: [{\(Self.app), answer: [api], serverAPI: {issuerId: i, \(key), keyID: k}}]",
+                "apps[0].serverAPI.keyID: unknown key"
+            ),
+            (
+                "apps: [{\(Self.app), serverAPI: {\(key)}}]",
+                "apps[0].serverAPI: expected issuerId, keyId and privateKey"
+            ),
+            ("apps: [{\(Self.app), serverAPI: 5}]", "apps[0].serverAPI: expected keys and values"),
+        ] { #expect(try findings(yaml, environment: ["KEY": "k"]) == [expected], "\(yaml)") }
+    }
+
+    // MARK: - What was found and what was expected
+
+    static let kinds: [(key: String, expected: String)] = [
+        ("deadlineSeconds", "a whole number"), ("listen", "HOST:PORT"), ("profile", "one of apple, tolerant"),
+        ("store", "sqlite:PATH, or none"), ("mappings", "a folder"), ("userHeader", "the name of a header"),
+    ]
+
+    @Test("names what is expected where a list stands, keys and values, or nothing", arguments: kinds)
+    func kind(_ sample: (key: String, expected: String)) throws {
+        for value in ["[9]", "{a: 9}", "\"\""] {
+            let found = try findings("\(sample.key): \(value)")
+            #expect(found == ["\(sample.key): expected \(sample.expected)"], "\(value)")
+        }
+    }
+
+    @Test("shows the value of a URL, but for its user and its query")
+    func urls() throws {
+        let plain = "plain http is for this machine only; use https"
+        let unescaped = "the URL is too long or has a character that must be escaped"
+        for (url, expected) in [
+            ("ftp://x/", "ftp://x/: the URL begins with neither https:// nor http://"),
+            ("http://a.example/v", "http://a.example/v: \(plain)"),
+            ("http://a.example/v?key=canary", "http://a.example/v: \(plain)"),
+            ("https://u:canary@a.example/v", "***@a.example/v: \(unescaped)"),
+            ("https://u:can?/#ary@a.example/v", "***@a.example/v: \(unescaped)"),
+        ] {
+            for key in ["verifyReceipt", "serverAPI"] {
+                let found = try findings("upstream: {\(key): {production: \"\(url)\"}}")
+                #expect(found == ["upstream.\(key).production: \(expected)"])
+            }
+        }
+    }
+
+    @Test("shows the value and every form that is expected of sandbox and retention")
+    func forms() throws {
+        let (policies, days) = ("allow, deny, {testers: [id, …]}", "1 to 36500 days, or forever")
+        for (yaml, expected) in [
+            ("apps: [{\(Self.app), sandbox: maybe}]", "apps[0].sandbox: maybe is none of \(policies)"),
+            ("apps: [{\(Self.app), sandbox: [maybe]}]", "apps[0].sandbox: expected one of \(policies)"),
+            ("retention: {notifications: 0}", "retention.notifications: 0: expected \(days)"),
+            ("retention: {notifications: [9]}", "retention.notifications: expected \(days)"),
+        ] { #expect(try findings(yaml) == [expected], "\(yaml)") }
+    }
+
+    // MARK: - Certificates
+
+    @Test("names the file of every certificate that cannot be used, and folders without any")
+    func certificates() throws {
+        let folder = try TemporaryFolder()
+        try folder.write("root.cer", try StandIn.pki.root.certificate)
+        try folder.write("second.cer", "")
+        try folder.write("many/a.cer", try StandIn.pki.root.certificate)
+        try folder.write("many/b.pem", "no certificate")
+        try folder.write("none/README", "no certificate")
+        let samples: [(key: String, list: String, expected: [String])] = [
+            ("roots", "root.cer", []), ("roots", "many/a.cer, root.cer", []),
+            ("roots", "root.cer, second.cer", ["second.cer cannot be used: certificate: truncated at byte 0"]),
+            ("roots", "none, nowhere, root.cer", ["no certificate in none", "cannot read nowhere"]),
+            ("roots", "none/", ["no certificate in none/"]), ("intermediates", "none", ["no certificate in none"]),
+        ]
+        for sample in samples {
+            let found = try findings("trust: {\(sample.key): [\(sample.list)]}\n\(Self.upstream)", in: folder)
+            #expect(found == sample.expected.map { "trust.\(sample.key): \($0)" }, "\(sample.list)")
+        }
+        let found = try findings("trust: {roots: [many]}\n\(Self.upstream)", in: folder)
+        #expect(found.count == 1 && found[0].hasPrefix("trust.roots: many/b.pem cannot be used: "), "\(found)")
+        let variable = try findings(
+            Self.upstream, environment: ["RECEIPT_BRIDGE_TRUST_ROOTS": folder.path("none")])
+        #expect(variable == ["(RECEIPT_BRIDGE_TRUST_ROOTS: no certificate in \(folder.path("none")))"])
+    }
+
+    @Test("holds roots that cannot be used against Apple's hosts and open listeners, too")
+    func uselessRoots() throws {
+        let found = try findings("{trust: {roots: [nowhere]}, listen: \"0.0.0.0:1\", \(Self.upstream)}")
+        #expect(
+            found == [
+                "trust.roots: cannot read nowhere",
+                "listen: trust.roots is for simulators, so 0.0.0.0:1 must be on loopback",
+            ])
+    }
+
+    @Test("of one certificate of a folder leaves none of them trusted")
+    func trust() throws {
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        try folder.write("a.cer", try StandIn.pki.root.certificate)
+        var settings = Settings()
+        try settings.trust(certificatesIn: folder.url, named: "roots")
+        #expect(settings.trustedRoots.count == 1)
+        try folder.write("b.cer", "x")
+        settings = Settings()
+        do throws(SettingsError) {
+            try settings.trust(certificatesIn: folder.url, named: "roots")
+            Issue.record("trusted")
+        } catch {
+            #expect(error.findings.count == 1 && error.findings[0].hasPrefix("roots/b.cer cannot be used: "))
+        }
+        #expect(settings.trustedRoots.isEmpty && settings.intermediates.isEmpty)
+    }
+}
