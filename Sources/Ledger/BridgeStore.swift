@@ -58,11 +58,12 @@ package final class BridgeStore: Sendable {
     func openFile() throws(LedgerError) -> Opened {
         let maximumPages = maximumPages
         // SQLite would make it readable by others.
-        let file = Foundation.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        if file >= 0 {
-            Foundation.close(file)
-        } else if !FileManager.default.fileExists(atPath: path) {
-            throw LedgerError(.notPermitted, at: path, "the file cannot be made")
+        if !FileManager.default.fileExists(atPath: path) {
+            let file = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+            guard file >= 0 || errno == EEXIST else {
+                throw LedgerError(.notPermitted, at: path, "the file cannot be made")
+            }
+            if file >= 0 { Foundation.close(file) }
         }
         var configuration = Configuration()
         configuration.busyMode = .timeout(Self.patience)

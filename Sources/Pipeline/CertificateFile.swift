@@ -20,7 +20,9 @@ package enum CertificateFile {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: url.path, isDirectory: &isFolder) else { return nil }
         guard isFolder.boolValue else { return [url] }
-        return try? FileManager.default.contentsOfDirectory(at: url, includingPropertiesForKeys: nil)
+        // Of a link to a folder Foundation lists nothing.
+        let folder = url.resolvingSymlinksInPath()
+        return try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
             .filter { ["cer", "crt", "der", "pem"].contains($0.pathExtension) }
             .sorted { $0.lastPathComponent < $1.lastPathComponent }
     }

@@ -3,22 +3,33 @@ import ReceiptDecoding
 import StoreTypes
 
 extension ReceiptContents {
-    /// Whether the receipt may have been overtaken: an auto-renewable in it has no period that covers now, and none
-    /// that is known to be cancelled. Its renewal would be news that only Apple has.
+    /// Whether the receipt may have been overtaken: an auto-renewable in it has no period that covers now, and its newest
+    /// is not known to be cancelled. Its renewal would be news that only Apple has.
     func mayBeStale(at now: Timestamp) -> Bool {
         switch self {
         case .app(let receipt):
-            var settled: [String: Bool] = [:]
-            for purchase in receipt.purchases where purchase.isAutoRenewable {
-                let key = purchase.originalTransactionId ?? purchase.transactionId ?? ""
-                let isSettled = purchase.cancellationDate != nil || purchase.expiresDate.map { $0 > now } == true
-                settled[key] = settled[key, default: false] || isSettled
+            let subscriptions = Dictionary(grouping: receipt.purchases.filter(\.isAutoRenewable)) {
+                $0.originalTransactionId ?? $0.transactionId ?? ""
             }
-            return settled.values.contains(false)
+            return subscriptions.values.contains { periods in
+                // The refund of an older period says nothing of what came behind it.
+                let newest = periods.max { $0.place < $1.place }
+                let isRunning = periods.contains {
+                    $0.cancellationDate == nil && $0.expiresDate.map { $0 > now } == true
+                }
+                return !isRunning && newest?.cancellationDate == nil
+            }
         case .transaction(let receipt):
             guard receipt.isAutoRenewable, !receipt.isCancelled else { return false }
             return !(receipt.expiresDate.map { $0 > now } ?? false)
         }
+    }
+}
+
+extension InAppPurchase {
+    /// Among the periods of its subscription.
+    fileprivate var place: (Int64, Int64) {
+        (purchaseDate?.milliseconds ?? .min, expiresDate?.milliseconds ?? .min)
     }
 }
 

@@ -11,16 +11,25 @@ struct ConfigurationOptions: ParsableArguments {
     var roots: String?
 
     /// Flags before environment before file before defaults.
-    func settings(
-        _ flags: (inout Settings) throws(SettingsError) -> Void = { _ in }
-    ) throws(SettingsError) -> Settings {
+    func settings(_ flags: [SettingsEnvironment.Flag] = []) throws(SettingsError) -> Settings {
         try SettingsEnvironment.settings(
             file: config.map { URL(filePath: $0) }, environment: ProcessInfo.processInfo.environment, flags: flags)
     }
 
     /// The same with the test roots of `--roots`, for commands that serve nobody: Apple may be asked beside them.
     func settingsWithRoots() throws(SettingsError) -> Settings {
-        var settings = try settings()
+        var settings: Settings
+        do throws(SettingsError) {
+            settings = try self.settings()
+        } catch {
+            var unused = Settings()
+            do throws(SettingsError) {
+                try addRoots(to: &unused)
+            } catch let roots {
+                throw SettingsError(error.findings + roots.findings, isUnreadable: error.isUnreadable)
+            }
+            throw error
+        }
         try addRoots(to: &settings)
         return settings
     }

@@ -92,15 +92,15 @@ struct ServeCommand: AsyncParsableCommand {
 
     /// Flags before environment before file.
     private func read() throws(SettingsError) -> Settings {
-        try configuration.settings { settings throws(SettingsError) in
-            try configuration.addRoots(to: &settings)
-            try mappings.apply(to: &settings)
-            guard let listen else { return }
-            guard let address = Settings.Address(listen) else {
-                throw SettingsError(["--listen: \(listen) is not HOST:PORT"])
-            }
-            settings.listen = address
+        try configuration.settings([configuration.addRoots, mappings.apply, listen])
+    }
+
+    private func listen(in settings: inout Settings) throws(SettingsError) {
+        guard let listen else { return }
+        guard let address = Settings.Address(listen) else {
+            throw SettingsError(["--listen: \(listen) is not HOST:PORT"])
         }
+        settings.listen = address
     }
 
     /// Nobody is denied an answer because nothing can be remembered.

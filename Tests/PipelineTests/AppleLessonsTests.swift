@@ -36,6 +36,32 @@ struct AppleLessonsTests {
         #expect(await undone.ask(receipt.base64).text.contains("cancellation_date") == false)
     }
 
+    @Test("the refund of an older period does not make what is old news of the newest a verdict")
+    func olderRefund() async throws {
+        let (receipt, periods) = try #require(
+            try StandIn.world.receipts.lazy.compactMap { receipt in
+                let periods = receipt.transactions.filter { $0.product.kind == .autoRenewable }
+                    .sorted { $0.purchaseDate < $1.purchaseDate }
+                let isOne = Set(periods.map(\.originalTransactionId)).count == 1
+                let isWhole = periods.allSatisfy { $0.revocation == nil }
+                return receipt.plan.version == nil && periods.count > 1 && isOne && isWhole ? (receipt, periods) : nil
+            }.first)
+        let later = StandIn.noon.advanced(byMilliseconds: 3 * 366 * 86_400_000)
+        for refunded in [periods.first, periods.last, nil] {
+            let row = refunded.map {
+                "\"transaction_id\":\"\($0.transactionId)\",\"cancellation_date_ms\":\"\(later.milliseconds - 1)\""
+            }
+            let first = answer(row ?? "")
+            let bridge = try Bridge(FakeApple { _, number in number < 1 ? .body(first) : .http(503) }, now: later) {
+                $1.answer = [.apple, .receipt]
+            }
+            #expect(await bridge.ask(receipt.base64).source == .apple)
+            let reply = await bridge.ask(receipt.base64)
+            let isNewest = refunded?.transactionId == periods.last?.transactionId
+            #expect(reply.source == .receipt && reply.status == (isNewest ? 0 : 21005), "\(reply.text.prefix(200))")
+        }
+    }
+
     @Test(
         "no refund: an upgrade, a date that cannot be read, an answer about a receipt that is not authentic",
         arguments: [

@@ -14,7 +14,7 @@ struct SettingsFindingsTests {
     /// Without the file's name where it comes first; empty where nothing is wrong.
     private func findings(
         _ yaml: String, in folder: TemporaryFolder? = nil, environment: [String: String] = [:],
-        flags: (inout Settings) throws(SettingsError) -> Void = { _ in }
+        flags: [SettingsEnvironment.Flag] = []
     ) throws -> [String] {
         let folder = try folder ?? TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
@@ -62,9 +62,9 @@ struct SettingsFindingsTests {
             "RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_SANDBOX": "https://b.example/v",
             "RECEIPT_BRIDGE_USERHEADER": "a b",
         ]
-        let found = try findings(yaml, in: folder, environment: environment) {
-            $0.listen = Settings.Address(host: "0.0.0.0", port: 1)
-        }
+        let found = try findings(
+            yaml, in: folder, environment: environment,
+            flags: [{ $0.listen = Settings.Address(host: "0.0.0.0", port: 1) }])
         #expect(
             found == [
                 "unknown: unknown key",
@@ -194,6 +194,76 @@ struct SettingsFindingsTests {
         let variable = try findings(
             Self.upstream, environment: ["RECEIPT_BRIDGE_TRUST_ROOTS": folder.path("none")])
         #expect(variable == ["(RECEIPT_BRIDGE_TRUST_ROOTS: no certificate in \(folder.path("none")))"])
+    }
+
+    @Test("follows a link to a folder of certificates")
+    func linkedRoots() throws {
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        try FileManager.default.createDirectory(atPath: folder.path("roots"), withIntermediateDirectories: true)
+        try folder.write("roots/a.cer", try StandIn.pki.root.certificate)
+        try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: "roots")
+        for name in ["roots", "link", "link/"] {
+            #expect(try findings("{trust: {roots: [\(name)]}, \(Self.upstream)}", in: folder).isEmpty, "\(name)")
+        }
+    }
+
+    @Test(
+        "shows no secret that stands where the name of its file belongs",
+        arguments: ["-----BEGIN PRIVATE KEY-----\\nQ0FOQVJZ", "Q0FOQVJZ0123456789", "Q0FO\\nQVJZ"])
+    func secretForPath(secret: String) throws {
+        let yaml = """
+            sharedSecret: {file: "\(secret)"}
+            tokens: [{file: "\(secret)"}]
+            apps:
+              - bundleId: com.example.app
+                serverAPI: {issuerId: i, keyId: k, privateKey: {file: "\(secret)"}}
+            """
+        let plain = secret.replacing("\\n", with: "\n")
+        let environment = [
+            "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.other", "RECEIPT_BRIDGE_APP_SERVERAPI_ISSUERID": "i",
+            "RECEIPT_BRIDGE_APP_SERVERAPI_KEYID": "k", "RECEIPT_BRIDGE_APP_SERVERAPI_PRIVATEKEY_FILE": plain,
+            "RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE": plain,
+        ]
+        let found = try findings(yaml, environment: environment)
+        #expect(found.count == 5, "\(found)")
+        for line in found {
+            #expect(!line.contains("Q0FO") && !line.contains("QVJZ") && line.contains("file"), "\(line)")
+        }
+    }
+
+    @Test("is said of every flag, and none of a value that a flag replaces")
+    func everyFlag() throws {
+        let folder = try TemporaryFolder()
+        defer { withExtendedLifetime(folder) {} }
+        try folder.write("root.cer", try StandIn.pki.root.certificate)
+        let yaml = "{trust: {roots: [root.cer]}, listen: \"0.0.0.0:1\", \(Self.upstream)}"
+        let broken: SettingsEnvironment.Flag = { _ throws(SettingsError) in throw SettingsError(["--mappings: broken"])
+        }
+        let found = try findings(
+            yaml, in: folder, flags: [broken, { $0.listen = Settings.Address(host: "127.0.0.1", port: 0) }])
+        #expect(found == ["(--mappings: broken)"])
+        let roots: SettingsEnvironment.Flag = { _ throws(SettingsError) in throw SettingsError(["--roots: broken"]) }
+        let both = try findings("{listen: \"0.0.0.0:1\", \(Self.upstream)}", flags: [roots, broken])
+        #expect(
+            both == [
+                "(--roots: broken)", "(--mappings: broken)",
+                "listen: trust.roots is for simulators, so 0.0.0.0:1 must be on loopback",
+            ])
+    }
+
+    @Test("is said of what a forwarding target needs, whatever is wrong with its password")
+    func forwardingPassword() throws {
+        let found = try findings(
+            """
+            store: none
+            apps: [{bundleId: com.example.app, forward: [{url: "https://a.example", as: v1, password: {file: no.txt}}]}]
+            """)
+        #expect(
+            found == [
+                "apps[0].forward[0].password: cannot read no.txt", "apps[0].forward: needs a store",
+                "apps[0].forward: v1 needs serverAPI with issuerId, keyId and privateKey",
+            ])
     }
 
     @Test("holds roots that cannot be used against Apple's hosts and open listeners, too")

@@ -33,7 +33,7 @@ struct SettingsTests {
 
     private func read(
         _ yaml: String, in folder: Folder, environment: [String: String] = [:],
-        flags: (inout Settings) throws(SettingsError) -> Void = { _ in }
+        flags: [SettingsEnvironment.Flag] = []
     ) throws -> Settings {
         let file = try folder.write("bridge.yaml", yaml.utf8)
         return try SettingsEnvironment.settings(file: file, environment: environment, flags: flags)
@@ -380,7 +380,7 @@ struct SettingsTests {
         #expect(settings.apps[0].sharedSecret == SharedSecret("from-file") && settings.apps[0].appAppleId == 7)
         #expect(settings.apps[0].clientPassword == .required && settings.apps[0].sandbox == .deny)
         #expect(settings.apps[0].answer == [.apple, .receipt])
-        let flagged = try read(yaml, in: folder, environment: environment) { $0.listen.port = 4 }
+        let flagged = try read(yaml, in: folder, environment: environment, flags: [{ $0.listen.port = 4 }])
         #expect(flagged.listen.port == 4)
     }
 
@@ -389,12 +389,12 @@ struct SettingsTests {
         let folder = try Folder()
         try folder.write("root.cer", try StandIn.pki.root.certificate)
         let yaml = Self.simulator + "trust: {roots: [root.cer]}\nlisten: 0.0.0.0:80"
-        let settings = try read(yaml, in: folder) { $0.listen = Settings.Address(host: "127.0.0.1", port: 0) }
+        let settings = try read(
+            yaml, in: folder, flags: [{ $0.listen = Settings.Address(host: "127.0.0.1", port: 0) }])
         #expect(settings.listen.port == 0)
         let error = #expect(throws: SettingsError.self) {
-            try read("listn: x", in: folder, environment: ["RECEIPT_BRIDGE_LISTEN": "y"]) { _ throws(SettingsError) in
-                throw SettingsError(["--listen: z"])
-            }
+            let flag: SettingsEnvironment.Flag = { _ throws(SettingsError) in throw SettingsError(["--listen: z"]) }
+            return try read("listn: x", in: folder, environment: ["RECEIPT_BRIDGE_LISTEN": "y"], flags: [flag])
         }
         #expect(
             error?.findings == [
@@ -638,11 +638,14 @@ struct SettingsTests {
                 environment: [
                     "RECEIPT_BRIDGE_SHAREDSECRET": blank, "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
                     "RECEIPT_BRIDGE_APP_SHAREDSECRET": blank, "RECEIPT_BRIDGE_APP_ACCEPTEDSECRETS": blank,
+                    "RECEIPT_BRIDGE_APP_SERVERAPI_ISSUERID": "i", "RECEIPT_BRIDGE_APP_SERVERAPI_KEYID": "k",
+                    "RECEIPT_BRIDGE_APP_SERVERAPI_PRIVATEKEY": blank,
                 ])
         }
         #expect(
             error?.findings.sorted() == [
-                "RECEIPT_BRIDGE_APP_ACCEPTEDSECRETS: is empty", "RECEIPT_BRIDGE_APP_SHAREDSECRET: is empty",
+                "RECEIPT_BRIDGE_APP_ACCEPTEDSECRETS: is empty", "RECEIPT_BRIDGE_APP_SERVERAPI_PRIVATEKEY: is empty",
+                "RECEIPT_BRIDGE_APP_SHAREDSECRET: is empty",
                 "RECEIPT_BRIDGE_SHAREDSECRET: is empty",
             ])
     }

@@ -350,8 +350,13 @@ struct ServerTests {
                 #expect(try await connection.isAtEnd())
             }
             #expect(try status(try await proxy.send(post("/verifyReceipt", try proxy.question()))) == 0)
-            let whole = post("http://Proxy.example/verifyReceipt", try proxy.question())
-            #expect(try status(try await proxy.send(whole)) == 0)
+            for (target, host) in [
+                ("http://Proxy.example", "proxy.example"), ("http://a:80", "a"), ("https://a", "a:443"),
+                ("http://user@a:8080", "a:8080"), ("http://a", ""),
+            ] {
+                let whole = post("\(target)/verifyReceipt", try proxy.question(), host: host)
+                #expect(try status(try await proxy.send(whole)) == 0, "\(target) \(host)")
+            }
         }
     }
 

@@ -34,7 +34,7 @@ extension SettingsFile {
             if password != nil { node.note("password", "is for v1") }
             if profile != nil { node.note("v1Profile", "is for v1") }
         }
-        guard let text, let form, !node.isMistaken("password") else { return nil }
+        guard let text, let form else { return nil }
         do throws(TransportError) {
             var target = ForwardTarget(url: try HTTPURL(text), form: form)
             target.secret = secret
@@ -57,7 +57,7 @@ extension SettingsFile {
         if app.serverAPI == nil, !node.isMistaken("serverAPI") {
             file.note(key, "v1 needs serverAPI with issuerId, keyId and privateKey")
         }
-        let hasSecret = app.sharedSecret != nil || settings.sharedSecret != nil
+        let hasSecret = app.sharedSecret != nil || settings.sharedSecret != nil || file.isMistaken(key)
         if !hasSecret, !node.isMistaken("sharedSecret"), !file.isMistaken("sharedSecret"),
             versions1.contains(where: { $0.password == nil })
         {

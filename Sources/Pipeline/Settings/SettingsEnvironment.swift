@@ -2,11 +2,14 @@ package import Foundation
 
 /// What the environment says: it goes before the file, and one app fits into it completely.
 package enum SettingsEnvironment {
+    /// Applies one of the command line's; its findings begin with its name.
+    package typealias Flag = (inout Settings) throws(SettingsError) -> Void
+
     /// The configuration of a process: the file (if any), then the environment, then the command line's flags.
     ///
     /// - Throws: ``SettingsError`` with the findings of all three, and of the rules for what comes out.
     package static func settings(
-        file: URL?, environment: [String: String], flags: (inout Settings) throws(SettingsError) -> Void = { _ in }
+        file: URL?, environment: [String: String], flags: [Flag] = []
     ) throws(SettingsError) -> Settings {
         let named = environment["RECEIPT_BRIDGE_CONFIG"].flatMap { $0.isEmpty ? nil : URL(filePath: $0) }
         let reading: SettingsFile.Reading
@@ -25,21 +28,21 @@ package enum SettingsEnvironment {
         let context = reading.context
         var settings = reading.settings
         let flagFindings = mistakes(of: flags, in: &settings)
-        if flagFindings.contains(where: { $0.hasPrefix("--listen: ") }) { context.mistaken.insert("listen") }
+        for (flag, key) in [("--listen: ", "listen"), ("--roots: ", "trust.roots")]
+        where flagFindings.contains(where: { $0.hasPrefix(flag) }) {
+            context.mistaken.insert(key)
+        }
         if settings.listen != reading.settings.listen { context.places["listen"] = "--listen" }
         let findings = context.findings + flagFindings + SettingsRules.findings(in: settings, of: context)
         guard findings.isEmpty else { throw SettingsError(findings) }
         return settings
     }
 
-    private static func mistakes(
-        of flags: (inout Settings) throws(SettingsError) -> Void, in settings: inout Settings
-    ) -> [String] {
-        do throws(SettingsError) {
-            try flags(&settings)
-            return []
-        } catch {
-            return error.findings
+    private static func mistakes(of flags: [Flag], in settings: inout Settings) -> [String] {
+        var findings: [String] = []
+        for flag in flags {
+            do throws(SettingsError) { try flag(&settings) } catch { findings += error.findings }
         }
+        return findings
     }
 }

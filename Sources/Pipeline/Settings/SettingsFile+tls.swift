@@ -24,14 +24,9 @@ extension SettingsFile {
         }
     }
 
-    /// A key that stands where its file's name belongs must not come back in an error.
-    private static func isPath(_ text: String) -> Bool {
-        !text.contains("-----") && !text.contains(where: \.isNewline) && text.utf8.count < 1024
-    }
-
     private static func pem(_ key: String, of node: SettingsNode) -> (path: String, url: URL, bytes: [UInt8])? {
         let expected = "the path of a PEM file"
-        guard let path = node.text(key, expecting: expected), isPath(path) else {
+        guard let path = node.text(key, expecting: expected), SettingsFileContext.isPath(path) else {
             node.noteMissing(key, "expected \(expected)")
             return nil
         }

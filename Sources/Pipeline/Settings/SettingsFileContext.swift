@@ -39,8 +39,9 @@ final class SettingsFileContext {
 
     /// Whether something is wrong with a key already, with what it stands in, or with what stands in it.
     func isMistaken(_ key: String) -> Bool {
-        mistaken.contains {
-            $0.isEmpty || $0 == key || key.hasPrefix($0 + ".") || $0.hasPrefix(key + ".")
+        mistaken.contains { other in
+            other.isEmpty || other == key
+                || [".", "["].contains { key.hasPrefix(other + $0) || other.hasPrefix(key + $0) }
         }
     }
 
@@ -76,13 +77,27 @@ final class SettingsFileContext {
         path.hasPrefix("/") ? URL(filePath: path) : folder.appending(path: path)
     }
 
+    /// A key that stands where its file's name belongs must not come back in an error.
+    static func isPath(_ text: String) -> Bool {
+        !text.contains("-----") && !text.contains(where: \.isNewline) && text.utf8.count < 1024
+    }
+
+    /// What cannot be read and has nothing of a path may be the secret itself.
+    static func unreadable(_ path: String) -> String {
+        path.contains("/") || path.contains(".") ? "cannot read \(path)" : "cannot read the file that it names"
+    }
+
     /// The file's text without the white space around it.
     ///
     /// - Parameter variable: that names the file: relative to where the process was started.
     func secret(at path: String, for key: String, variable: String? = nil) -> SharedSecret? {
+        guard Self.isPath(path) else {
+            note(key, variable: variable, "expected the path of a file")
+            return nil
+        }
         let url = variable == nil ? resolve(path) : URL(filePath: path)
         guard let data = try? Data(contentsOf: url) else {
-            note(key, variable: variable, "cannot read \(path)")
+            note(key, variable: variable, Self.unreadable(path))
             return nil
         }
         guard data.count <= 4096 else {

@@ -199,25 +199,27 @@ extension SettingsNode {
     /// The same for the text of a `.p8`. A file is read again when it changes.
     func privateKey(_ key: String) -> PrivateKeySource? {
         if let path = overriding(key, "_FILE") {
-            return keyFile(URL(filePath: path)) {
-                self.file.note(self.name(key), variable: "\(self.variable(key) ?? "")_FILE", "\($0) \(path)")
-            }
+            return keyFile(path, URL(filePath: path), of: name(key), variable: "\(variable(key) ?? "")_FILE")
         }
-        if let text = overriding(key) { return .text(Redacted(text)) }
+        if let text = overriding(key) { return overridingSecret(key, text).map { .text($0) } }
         guard let child = child(key, expecting: Self.secretForms) else { return nil }
         guard let path = child.text("file") else { return child.secretValue().map { .text($0) } }
         child.finish()
-        return keyFile(file.resolve(path), of: child.path) { self.file.note(child.path, "\($0) \(path)") }
+        return keyFile(path, file.resolve(path), of: child.path)
     }
 
     private func keyFile(
-        _ url: URL, of key: String? = nil, _ note: (String) -> Void
+        _ path: String, _ url: URL, of key: String, variable: String? = nil
     ) -> PrivateKeySource? {
-        guard FileManager.default.isReadableFile(atPath: url.path) else {
-            note("cannot read")
+        guard SettingsFileContext.isPath(path) else {
+            file.note(key, variable: variable, "expected the path of a file")
             return nil
         }
-        file.secretFiles.append(.init(key: key ?? path, path: url.path))
+        guard FileManager.default.isReadableFile(atPath: url.path) else {
+            file.note(key, variable: variable, SettingsFileContext.unreadable(path))
+            return nil
+        }
+        file.secretFiles.append(.init(key: variable ?? key, path: url.path))
         return .file(path: url.path)
     }
 

@@ -2,10 +2,16 @@ import NIOCore
 import NIOHTTP1
 
 extension String {
-    /// Of a request target in absolute form (RFC 9112, 3.2.2), in lower case; nil of a path.
-    fileprivate var authority: String? {
-        guard first != "/", let scheme = firstRange(of: "://") else { return nil }
-        return self[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }.lowercased()
+    /// Of a request target: whether it is in absolute form (RFC 9112, 3.2.2) and names another host.
+    fileprivate func isElsewhere(than host: String?) -> Bool {
+        guard first != "/", let host, !host.isEmpty, let scheme = firstRange(of: "://") else { return false }
+        let authority = self[scheme.upperBound...].prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let port = self[..<scheme.lowerBound].lowercased() == "https" ? ":443" : ":80"
+        func plain(_ host: Substring) -> String {
+            let name = (host.lastIndex(of: "@").map { host[host.index(after: $0)...] } ?? host).lowercased()
+            return name.hasSuffix(port) ? String(name.dropLast(port.count)) : name
+        }
+        return plain(authority) != plain(host[...])
     }
 }
 
@@ -86,7 +92,7 @@ final class ConnectionManners: ChannelDuplexHandler {
     private func problem(of head: HTTPRequestHead, _ expectsContinue: Bool) -> Problem? {
         // Two readers could read differently which endpoint is meant (RFC 9112, 3.2).
         let hosts = head.headers["host"]
-        if hosts.count > 1 || head.uri.authority.map({ hosts != [] && $0 != hosts[0].lowercased() }) ?? false {
+        if hosts.count > 1 || head.uri.isElsewhere(than: hosts.first) {
             return Problem(status: 400, code: "severalHosts", detail: "a request names one host")
         }
         // The decoder takes the chunks apart and leaves what else was done to the body as it is (RFC 9112, 6.1).
