@@ -7,11 +7,11 @@ extension SimulatedVerifyReceipt {
 
     /// 21006 and `latest_expired_receipt_info` when the subscription is over; never an `environment`.
     ///
-    /// Of the submitted transaction it tells what was true when the receipt was made.
+    /// Of the submitted transaction it tells what was true when the receipt was made, and whether it is refunded now.
     func transactionReceiptAnswer(
         to receipt: IssuedReceipt, asMadeFor former: SimulatedCustomer
     ) throws(CryptographyError) -> JSONValue {
-        let own = Member("receipt", flat(receipt.plan, of: former))
+        let own = Member("receipt", flat(receipt.plan, of: former, now: receipt.customer))
         guard let transaction = receipt.transactions.first, transaction.isAutoRenewable,
             let renewal = receipt.customer.renewals.first(where: {
                 $0.originalTransactionId == transaction.originalTransactionId
@@ -45,16 +45,17 @@ extension SimulatedVerifyReceipt {
 
     /// As in genuine answers without one key; and in the sandbox, too, with the app's number.
     private func newestObject(_ plan: ReceiptPlan, of customer: SimulatedCustomer) -> JSONValue {
-        let info = flat(plan, of: customer, omitting: "version_external_identifier")
+        let info = flat(plan, of: customer, now: customer, omitting: "version_external_identifier")
         guard info["app_item_id"] == nil, case .object(let members) = info else { return info }
         return .object(members + [Member("app_item_id", .string(String(SimulatedApp.first.appAppleId)))])
     }
 
     /// purchase-info with underscores for hyphens, and the refund that it cannot know.
     private func flat(
-        _ plan: ReceiptPlan, of customer: SimulatedCustomer, omitting omitted: String? = nil
+        _ plan: ReceiptPlan, of former: SimulatedCustomer, now customer: SimulatedCustomer,
+        omitting omitted: String? = nil
     ) -> JSONValue {
-        let members = PurchaseInfo.entries(plan, of: customer).map {
+        let members = PurchaseInfo.entries(plan, of: former).map {
             Member($0.key.replacing("-", with: "_"), .string($0.value))
         }
         let transaction = plan.transactionIds.first.flatMap(customer.transaction)

@@ -42,11 +42,14 @@ package struct SimulatedCustomer: Sendable, Hashable {
         return instant
     }
 
-    /// When the app was first downloaded: a day before the first purchase; in the sandbox always 2013-08-01.
+    /// When the app was first downloaded: a day before the first purchase; in the sandbox always 2013-08-01. What is bought
+    /// after the first receipt was made does not change what that says.
     package var originalPurchaseDate: Timestamp {
         if environment != .production { return Timestamp(seconds: 1_375_340_400) }
-        if let first = transactions.first { return Timestamp(seconds: first.purchaseDate.seconds - 86_400) }
         let device = receipts.first?.creationDate ?? Timestamp(seconds: 1_600_000_000)
+        if let first = transactions.first, receipts.isEmpty || first.purchaseDate <= device {
+            return Timestamp(seconds: first.purchaseDate.seconds - 86_400)
+        }
         return Timestamp(seconds: device.seconds - 400 * 86_400)
     }
 
