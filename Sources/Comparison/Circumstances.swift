@@ -18,6 +18,8 @@ struct Circumstances {
     private let newest: [String: Timestamp]
     /// Ids of `latest_receipt_info`.
     let latestIdentifiers: Set<String>
+    /// Of what the receipt lists.
+    let snapshotProducts: Set<String>
     /// Whether any row of one side stands on the other.
     var hasCommonRows = false
     /// The instant that "recent" is measured from.
@@ -34,6 +36,7 @@ struct Circumstances {
         serverCount = right.latest?.count ?? 0
         oldest = left.latest?.lazy.compactMap(\.purchaseDate).min()
         latestIdentifiers = Set((left.latest ?? []).lazy.compactMap { $0.identifier(.transactionId) })
+        snapshotProducts = Set(left.snapshot.lazy.compactMap { $0[.productId]?.text })
         var newest: [String: Timestamp] = [:]
         for row in left.latest ?? [] {
             guard let id = row.identifier(.originalTransactionId), let date = row.purchaseDate else { continue }

@@ -13,7 +13,8 @@ extension ComparedAnswer {
         var unknown: [ComparedRow.Extra] = []
         for child in outline.children(of: 0) where !outline.isNull(child) {
             guard let name = outline.name(child) else { continue }
-            if let field = WireKeys.answer[name] {
+            // Those two are compared as they stand, like a key that nobody knows.
+            if let field = WireKeys.answer[name], field != .isRetryable, field != .exception {
                 parts[field] = child
             } else {
                 unknown.append(.init(name: name, value: .text(reader.text(child) ?? "…")))

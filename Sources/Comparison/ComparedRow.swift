@@ -42,6 +42,8 @@ package struct ComparedRow: Sendable, Hashable {
     var expiresDate: Timestamp? { self[.expiresDate]?.instant }
     var isConsumable: Bool { type == ProductType.consumable.rawValue }
     var isUpgraded: Bool { self[.isUpgraded]?.flag == true }
+    /// While it runs: it was neither cancelled nor upgraded.
+    var givesAccess: Bool { self[.revocationDate] == nil && !isUpgraded }
     var isFamilyShared: Bool { self[.inAppOwnershipType]?.text == OwnershipType.familyShared.rawValue }
 
     /// Only auto-renewables expire.

@@ -40,29 +40,48 @@ extension Comparison {
         }
     }
 
-    /// verifyReceipt's newest period of each subscription.
+    /// verifyReceipt's newest period of each subscription: of those that give access while they run, where there are
+    /// any, for one that was cancelled or upgraded may end years after the one that came next.
     private func newestPeriods() -> [String: ComparedRow] {
-        var newest: [String: ComparedRow] = [:]
-        for row in left.latest ?? left.snapshot {
-            guard let id = row.identifier(.originalTransactionId), let expiry = row.expiresDate else { continue }
-            if let known = newest[id]?.expiresDate, known >= expiry { continue }
-            newest[id] = row
-        }
-        return newest
+        periods { row, expiry in (row.givesAccess ? 1 : 0, expiry.milliseconds) }
     }
 
-    /// verifyReceipt gives access while a period runs that was not cancelled; the statuses say it by a number.
+    /// verifyReceipt's last bought period of each subscription.
+    private func lastBoughtPeriods() -> [String: ComparedRow] {
+        periods { row, expiry in ((row.purchaseDate ?? expiry).milliseconds, row.givesAccess ? 1 : 0) }
+    }
+
+    /// The highest period of each subscription, by its rank.
+    private func periods(by rank: (ComparedRow, Timestamp) -> (Int64, Int64)) -> [String: ComparedRow] {
+        var highest: [String: (row: ComparedRow, rank: (Int64, Int64))] = [:]
+        for row in DistinctRows(left.latest ?? left.snapshot).rows {
+            guard let id = row.identifier(.originalTransactionId), let expiry = row.expiresDate else { continue }
+            let own = rank(row, expiry)
+            if let known = highest[id], known.rank >= own { continue }
+            highest[id] = (row: row, rank: own)
+        }
+        return highest.mapValues { $0.row }
+    }
+
+    /// verifyReceipt gives access while a period runs that was neither cancelled nor upgraded; the statuses say it by a
+    /// number.
     ///
     /// https://developer.apple.com/documentation/appstoreserverapi/status
     mutating func compareEntitlements() {
         guard right.form == .records, left.latest != nil, let now = circumstances.now else { return }
+        let lastBought = lastBoughtPeriods()
         for (id, row) in newestPeriods().sorted(by: { $0.key < $1.key }) {
-            guard let status = right.statuses[id], let expiry = row.expiresDate else { continue }
-            let grace = left.renewals?.first { $0.identifier(.originalTransactionId) == id }?[.gracePeriodExpiresDate]
-            let isCancelled = row[.revocationDate] != nil && !row.isUpgraded
-            let end = max(expiry, grace?.instant ?? expiry)
-            let hasAccess = end > now && !isCancelled
-            let isContradicted = hasAccess ? status == 2 || status == 5 : status == 1
+            guard let status = right.statuses[id], let expiry = row.expiresDate, let last = lastBought[id] else {
+                continue
+            }
+            let renewal = left.renewals?.first { $0.identifier(.originalTransactionId) == id }
+            let grace = renewal?[.gracePeriodExpiresDate]?.instant ?? expiry
+            // Grace extends the last bought period; where that one was refunded, it extends none.
+            let isInGrace = last.givesAccess && grace > now
+            let hasAccess = isInGrace || row.givesAccess && expiry > now
+            // What an upgraded period was upgraded to is not in the list: nothing says that it is over.
+            let isOpen = last.isUpgraded && (last.expiresDate ?? now) > now
+            let isContradicted = hasAccess ? status == 2 || status == 5 : status == 1 && !isOpen
             guard isContradicted else { continue }
             report(
                 Finding(

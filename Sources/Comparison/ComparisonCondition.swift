@@ -39,6 +39,10 @@ package enum ComparisonCondition: Sendable, Hashable {
     case excludingOld
     /// Not a newer period of a subscription than the one that the answer gives as its newest.
     case noNewerThanListed
+    /// An older period of a subscription than the one that the answer gives as its newest.
+    case olderThanListed
+    /// Of a product that the receipt does not list.
+    case otherProduct
     case historyV1
     case recentPurchase, recentExpiry
     /// Not one transaction of the one side stands on the other.
@@ -102,6 +106,11 @@ package enum ComparisonCondition: Sendable, Hashable {
         case .noNewerThanListed:
             guard let listed = all.newestListed(finding.right), let date = finding.purchaseDate else { return true }
             return date <= listed
+        case .olderThanListed:
+            guard let listed = all.newestListed(finding.left), let date = finding.purchaseDate else { return false }
+            return date < listed
+        case .otherProduct:
+            return finding.left?[.productId]?.text.map { !all.snapshotProducts.contains($0) } ?? false
         case .historyV1: return all.historyVersion == 1
         case .recentPurchase: return all.isRecent(finding.purchaseDate)
         case .recentExpiry: return all.isRecent(finding.expiresDate)

@@ -126,6 +126,21 @@ package enum ComparisonRules {
             source: RuleSources.answer,
             "in_app is as old as the receipt; latest_receipt_info has the same transaction as it is now."),
         ComparisonRule(
+            "inAppSnapshot", .expected, [.snapshot], Finding.Subject.fields(.expiresDate),
+            when: [.againstRecords, .bothSay, .flat, .olderThanListed],
+            source: RuleSources.answer,
+            "The receipt keeps the end that its period once had; only the newest period is given as it is now."),
+        ComparisonRule(
+            "inAppSnapshot", .expected, [.snapshot], Finding.Subject.fields(.expiresDate),
+            when: [.againstRecords, .bothSay, .excludingOld, .olderThanListed],
+            source: RuleSources.answer,
+            "The receipt keeps the end that its period once had; only the newest period is given as it is now."),
+        ComparisonRule(
+            "itemIdOfOtherProduct", .expected, [.latest], [.field("productAppleId")],
+            when: [.flat, .onlyVerifyReceipt, .otherProduct],
+            source: RuleSources.answer,
+            "item_id stands in receipts alone; of a product that was changed to the Server API tells none."),
+        ComparisonRule(
             "cancellation", .unexpected, rows, Finding.Subject.fields(.revocationDate, .revocationReason),
             when: [.oneSide],
             source: RuleSources.latest,

@@ -70,6 +70,8 @@ extension ComparisonCondition {
         case .inLatest: "also in `latest_receipt_info`"
         case .excludingOld: "asked with `exclude-old-transactions`"
         case .noNewerThanListed: "no newer than the period that is given"
+        case .olderThanListed: "older than the period that is given"
+        case .otherProduct: "of a product that is not the receipt's"
         case .historyV1: "history of version 1"
         case .recentPurchase: "bought within ten minutes"
         case .recentExpiry: "ends within ten minutes"

@@ -46,14 +46,24 @@ extension BridgeStore {
         }
     }
 
-    /// Remembers purchases that were taken back, and those that are so no more.
+    /// Remembers purchases that were taken back, and those that are so no more, whatever was signed of them: of their
+    /// customers nothing whole is known until the next look-up.
     package func keep(
         revoked: [RevocationRow], valid: [String], of scope: LedgerScope
     ) async throws(LedgerError) {
         try await write { db in
             let app = try Self.number(of: scope, in: db)
             for row in revoked { try Self.keep(row, app: app, in: db) }
-            for id in valid { try Self.forgetRevocation(of: id, app: app, in: db) }
+            for id in valid {
+                try Self.forgetRevocation(of: id, app: app, in: db)
+                // Their records say otherwise: whose they are, a look-up will tell anew.
+                try db.cachedStatement(
+                    sql: """
+                        DELETE FROM customer WHERE id IN
+                        (SELECT customer FROM transactionRecord WHERE transactionId = ? AND app = ?)
+                        """
+                ).execute(arguments: [id, app])
+            }
         }
     }
 

@@ -46,11 +46,12 @@ final class RecordCache: Sendable {
         memory.forgetAll()
     }
 
-    func records(for key: Key, at now: Timestamp) -> CustomerRecords? {
+    /// - Parameter lifetime: that holds now, in milliseconds; the one they were kept for may have been longer.
+    func records(for key: Key, at now: Timestamp, lifetime: Int64) -> CustomerRecords? {
         guard let entry = memory[key] else { return nil }
         // A clock that was set back must not make them last longer.
         let scope = LedgerScope(bundleId: key.bundleId, environment: entry.records.environment)
-        guard entry.storedAt <= now, now < entry.staleAt,
+        guard entry.storedAt <= now, now < entry.staleAt, now < entry.storedAt.advanced(byMilliseconds: lifetime),
             changes.isUnchanged(entry.watched, in: scope, since: entry.mark)
         else {
             memory.forget(key)

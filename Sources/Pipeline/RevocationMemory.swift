@@ -24,6 +24,8 @@ final class RevocationMemory: Sendable {
     private let known = Mutex<[Key: KnownRevocations]>([:])
     /// When what was heard of last of a transaction was signed.
     private let heard = BoundedMemory<Heard, Timestamp>(limit: 200_000)
+    /// Taken back by records, and by verifyReceipt's word no more; until a newer record comes.
+    private let reversed = BoundedMemory<Heard, Bool>(limit: 10_000)
     private let keeper: RecordKeeper?
     private let counts: BridgeCounts?
 
@@ -60,6 +62,7 @@ final class RevocationMemory: Sendable {
             }
         }
         heard.forgetAll()
+        reversed.forgetAll()
         known.withLock { $0 = fresh }
         // What came into the store since it was read, and when all of it was signed.
         try load(from: store)
@@ -76,6 +79,7 @@ final class RevocationMemory: Sendable {
         guard let id = transaction.transactionId, let date = transaction.signedDate else { return }
         change(bundleId, environment) { revocations in
             guard isNews(transaction, in: environment) else { return }
+            reversed.forget(Heard(environment: environment, transactionId: id))
             hear(id, in: environment, signed: date)
             revocations.learn(transaction)
         }
@@ -111,6 +115,9 @@ final class RevocationMemory: Sendable {
         change(bundleId, records.environment) { revocations in
             for transaction in records.transactions where isNews(transaction.payload, in: records.environment) {
                 revocations.learn(transaction.payload)
+                if let id = transaction.payload.transactionId {
+                    reversed.forget(Heard(environment: records.environment, transactionId: id))
+                }
                 if transaction.payload.revocationDate != nil, let id = transaction.payload.transactionId,
                     let date = transaction.payload.signedDate
                 {
@@ -137,6 +144,11 @@ final class RevocationMemory: Sendable {
             }
         }
         guard !news.isEmpty else { return [] }
+        for row in news {
+            guard let id = row.transactionId else { continue }
+            let name = Heard(environment: environment, transactionId: id)
+            if row.revocation == nil { reversed.keep(true, for: name, cost: 1) } else { reversed.forget(name) }
+        }
         keeper?.keep(
             revoked: news.compactMap(RevocationRow.init),
             valid: news.compactMap { $0.revocation == nil ? $0.transactionId : nil },
@@ -172,6 +184,16 @@ final class RevocationMemory: Sendable {
                 return false
             }
             return !known.mentions(id)
+        }
+    }
+
+    /// Whether these records call a purchase taken back that verifyReceipt has called good since.
+    func contradicts(_ records: CustomerRecords) -> Bool {
+        records.transactions.contains { transaction in
+            guard transaction.payload.revocationDate != nil, let id = transaction.payload.transactionId else {
+                return false
+            }
+            return reversed[Heard(environment: records.environment, transactionId: id)] != nil
         }
     }
 

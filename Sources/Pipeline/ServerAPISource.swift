@@ -79,7 +79,7 @@ package struct ServerAPISource: Sendable {
         guard let app = apps[bundleId] else { return nil }
         let key = RecordCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
         if !isFresh {
-            let records = cache.records(for: key, at: now())
+            let records = cache.records(for: key, at: now(), lifetime: app.lifetime)
             counts?.recordCache.add((records == nil ? HitLabel.miss : .hit).rawValue)
             if let records { return records }
         }

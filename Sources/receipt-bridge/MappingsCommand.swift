@@ -61,7 +61,12 @@ struct MappingsCommand: ParsableCommand {
             let converter = DocumentConverter(tables: .bundled)
             do throws(ConversionError) {
                 switch to {
-                case .camel: Terminal.line(try converter.camelCase(input))
+                case .camel:
+                    Terminal.line(try converter.camelCase(input))
+                    let keys = try converter.keysPassedOver(in: input)
+                    guard !keys.isEmpty else { return }
+                    let others = keys.count > 50 ? " and \(keys.count - 50) more" : ""
+                    Terminal.say("\(file): passed over: \(keys.prefix(50).joined(separator: ", "))\(others)")
                 case .snake: Terminal.line(try converter.snakeCase(input))
                 }
             } catch {

@@ -184,6 +184,22 @@ struct Plant: Sendable {
             ]
             scene.isFlat = true
         },
+        Plant("itemIdOfOtherProduct") { scene in
+            func row(_ id: String, of product: String, start: Int64) -> Scene.Object {
+                [
+                    "bid": "com.example.app", "app_item_id": "1234567890", "transaction_id": id,
+                    "original_transaction_id": "100", "product_id": product, "quantity": "1", "item_id": "7",
+                    "purchase_date_ms": "\(start)", "original_purchase_date_ms": "\(Scene.now - 40 * Scene.day)",
+                    "expires_date": "\(start + 30 * Scene.day)", "bvrs": "3",
+                ]
+            }
+            scene.isFlat = true
+            scene.receipt = row("100", of: "monthly", start: Scene.now - 40 * Scene.day)
+            scene.flatLatest = row("101", of: "yearly", start: Scene.now - 10 * Scene.day)
+            var other = scene
+            other.flatLatest?["item_id"] = nil
+            scene.otherAnswer = other.answer
+        },
     ]
 
     private static let renewals = [

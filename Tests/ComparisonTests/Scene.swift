@@ -35,8 +35,10 @@ struct Scene {
     ]
     var status = 1
     var historyVersion = 2
-    /// The answer is to an iOS 6 receipt of something that does not renew.
+    /// The answer is to an iOS 6 receipt; without `flatLatest` of something that does not renew.
     var isFlat = false
+    /// What an answer to an iOS 6 receipt gives as its newest period.
+    var flatLatest: Object?
     /// In place of the history: an answer that was made of it.
     var otherAnswer: Object?
     var context = ComparisonContext(receipt: "planted")
@@ -54,7 +56,11 @@ struct Scene {
 
     /// What verifyReceipt answers.
     var answer: Object {
-        if isFlat { return ["status": 0, "receipt": receipt] }
+        if isFlat {
+            var answer: Object = ["status": 0, "receipt": receipt]
+            answer["latest_receipt_info"] = flatLatest
+            return answer
+        }
         var answer = top
         answer["receipt"] = receipt.merging(["in_app": snapshot]) { $1 }
         answer["latest_receipt_info"] = latest

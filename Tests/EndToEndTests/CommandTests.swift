@@ -267,5 +267,8 @@ struct CommandTests {
         #expect(back.exit == 0 && back.text == answer.text + "\n")
         let refused = try await Binary.run("mappings", "convert", "--to", "camel", "-", input: [0x5B], in: folder)
         #expect(refused.exit == 1 && refused.errors == "receipt-bridge: -: not a JSON object\n")
+        let unheard = Array(#"{"status":0,"receipt":{"new-key":1,"in_app":[]}}"#.utf8)
+        let passed = try await Binary.run("mappings", "convert", "--to", "camel", "-", input: unheard, in: folder)
+        #expect(passed.exit == 0 && passed.errors == "receipt-bridge: -: passed over: receipt.new-key\n")
     }
 }

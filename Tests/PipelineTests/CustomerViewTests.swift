@@ -69,6 +69,14 @@ struct CustomerViewTests {
                 #expect(rows.count == receipt.transactions.count && !rows.isEmpty)
                 let dates = rows.compactMap { $0["purchaseDate"]?.integer }
                 #expect(dates.count == rows.count && dates == dates.sorted())
+                for row in rows {
+                    #expect(row["bundleId"]?.text == SimulatedApp.first.bundleId, "\(kind)")
+                    #expect(row["environment"]?.text == customer.environment.rawValue, "\(kind)")
+                    #expect(row["webOrderLineItemId"]?.text != "0", "\(kind)")
+                    for word in ["isTrialPeriod", "isInIntroOfferPeriod", "promotionalOfferId", "productAppleId"] {
+                        #expect(row[word] == nil, "\(kind): \(word)")
+                    }
+                }
             }
             let transaction = try #require(try views.customer(.activeSubscription).transactions.first)
             #expect(

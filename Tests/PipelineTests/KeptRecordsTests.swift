@@ -63,6 +63,32 @@ struct KeptRecordsTests {
         }
     }
 
+    @Test("is good for no longer than the app wants it now, whatever held when it came")
+    func shorter() async throws {
+        try await ServerAPIWorld.asking { store, port, transport in
+            let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
+            let receipt = try #require(store.receipts(of: customer).first)
+            var app = AppSettings(of: store)
+            app.answer = [.api]
+            app.cacheSeconds = 3_600
+            var settings = Settings(of: store, port: port)
+            settings.apps = [app]
+            let before = try Pipelines(
+                settings: settings, transport: transport, store: nil, tables: .bundled, logger: .silent,
+                now: { StandIn.noon })
+            for _ in 0..<2 {
+                #expect(await before.verifyReceipt.answer(body: body(receipt), route: .auto).source == .api)
+            }
+            #expect(store.requests.total == 2)
+            settings.apps[0].cacheSeconds = 0
+            let after = try Pipelines(
+                settings: settings, transport: transport, store: nil, former: before, tables: .bundled, logger: .silent,
+                now: { StandIn.noon })
+            #expect(await after.verifyReceipt.answer(body: body(receipt), route: .auto).source == .api)
+            #expect(store.requests.total == 4)
+        }
+    }
+
     @Test("is not another customer's, and a receipt with a newer purchase asks anew")
     func keys() async throws {
         try await ServerAPIWorld.asking { store, port, transport in

@@ -46,6 +46,8 @@ final class ScriptedAppStore: HTTPTransport {
         var subscriptions: [Subscription]
         var clock = StandIn.noon
         var isDown = false
+        /// What verifyReceipt answers; without it that one is down.
+        var verifyReceipt: String?
         var questions: [String] = []
         /// What happens between the next question and its answer.
         var meanwhile: (@Sendable () async -> Void)?
@@ -95,6 +97,10 @@ final class ScriptedAppStore: HTTPTransport {
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let path = request.url.text
+        if path.hasSuffix("/verifyReceipt") {
+            guard let answer = tell({ $0.verifyReceipt }) else { return HTTPResponse(status: 503) }
+            return HTTPResponse(status: 200, body: Array(answer.utf8))
+        }
         let (world, meanwhile) = tell { world in
             world.questions.append(path.contains("/history/") ? "history" : "statuses")
             return (world, world.meanwhile.take())

@@ -226,6 +226,42 @@ struct StoredAnswerTests {
         #expect(await lenient.ask(receipt).source == .stored)
     }
 
+    @Test("do not undo verifyReceipt's word that a refund was reversed, not after a restart either")
+    func reversal() async throws {
+        let appStore = ScriptedAppStore()
+        let receipt = try appStore.receipt()
+        let id = "700000000000500"
+        appStore.tell { world in world.change(id) { $0.revoked = StandIn.noon } }
+        let first = try StoringBridge(appStore: appStore)
+        #expect(await first.learn(receipt))
+        #expect(await first.ask(receipt).body.contains("cancellation_date"))
+        let bridge = try StoringBridge([.apple, .stored, .receipt], appStore: appStore, folder: first.folder)
+        #expect(await bridge.ask(receipt).source == .stored)
+        let row = #"{"transaction_id":"\#(id)","original_transaction_id":"\#(id)"}"#
+        appStore.tell { $0.verifyReceipt = #"{"status":0,"latest_receipt_info":[\#(row)]}"# }
+        #expect(await bridge.ask(receipt).source == .apple)
+        appStore.tell { $0.verifyReceipt = nil }
+        let reply = await bridge.ask(receipt)
+        #expect(reply.status == 0 && !reply.body.contains("cancellation_date"), "\(reply.source)")
+        // What verifyReceipt says is written down behind the answer.
+        let isKept = await eventually {
+            let next = try? StoringBridge([.apple, .stored, .receipt], appStore: appStore, folder: first.folder)
+            guard let reply = await next?.ask(receipt) else { return false }
+            return reply.status == 0 && !reply.body.contains("cancellation_date")
+        }
+        #expect(isKept)
+        // The Server API tells it, too: then it is stored again.
+        appStore.tell { world in
+            world.clock = StandIn.noon.advanced(byMilliseconds: 5_000)
+            world.change(id) { $0.revoked = nil }
+        }
+        // Another process looks into the file now and then.
+        first.now = StandIn.noon.advanced(byMilliseconds: 61_000)
+        #expect(await first.ask(receipt).source == .api)
+        #expect(await first.learn(receipt))
+        #expect(await !first.ask(receipt).body.contains("cancellation_date"))
+    }
+
     @Test("need the password that api needs, and an authentic receipt")
     func rules() async throws {
         let bridge = try StoringBridge()

@@ -1,4 +1,5 @@
 import AppStore
+import Purchases
 import ReceiptDecoding
 import Rendering
 import StoreTypes
@@ -68,5 +69,93 @@ struct CustomerViewTests {
                 + #""productId":"month","expiresDate":9,"renewalInfo":{"autoRenewStatus":1,"new":true}},"#
                 + #"{"originalTransactionId":"2","status":5}],"transactions":[\#(claims)],"#
                 + #""signedTransactions":["jws-1"],"verifiedAt":1691999446123}"#)
+    }
+
+    /// The rows of the view that a receipt alone gives.
+    private func rows(_ receipt: ReceiptContents, _ environment: AppStoreEnvironment = .production) throws -> String {
+        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.reader"))
+        let history = PurchaseHistory(
+            receipt: receipt, environment: environment, submittedText: Redacted(Array("MIIsubmitted==".utf8)))
+        let view = text(
+            CustomerViewRenderer(tables: .bundled).render(
+                CustomerView(history: history, bundleId: bundleId, configuredAppAppleId: nil, verifiedAt: summer)))
+        #expect(view.contains(#""source":"receipt""#) && view.contains(#""subscriptions":[],"transactions":["#))
+        let begin = try #require(view.firstRange(of: #""transactions":["#))
+        let end = try #require(view.firstRange(of: #"],"signedTransactions":null"#))
+        return String(view[begin.upperBound..<end.lowerBound])
+    }
+
+    @Test("of a receipt says in Apple's words what the receipt says, and where and of what app it was bought")
+    func receiptRows() throws {
+        var bought = lifetime()
+        bought.productAppleId = 1_600_000_011
+        bought.unknownAttributes = [UnknownAttribute(type: 1724, value: [12, 0])]
+        var shared = month("500000000000009")
+        shared.ownershipType = 1
+        shared.cancellationDate = summer
+        shared.cancellationReason = 1
+        #expect(
+            try rows(.app(appReceipt(purchases: [shared, bought])), .sandbox) == """
+                {"quantity":1,"productId":"com.example.reader.lifetime","transactionId":"500000000000001",\
+                "originalTransactionId":"500000000000001","purchaseDate":1673000000000,\
+                "originalPurchaseDate":1673000000000,"type":"Non-Consumable","bundleId":"com.example.reader",\
+                "environment":"Sandbox"},{"quantity":1,"productId":"com.example.reader.month",\
+                "transactionId":"500000000000009","originalTransactionId":"500000000000002",\
+                "purchaseDate":1673000000000,"originalPurchaseDate":1673000000000,"expiresDate":1675592000000,\
+                "webOrderLineItemId":"500000000000777","inAppOwnershipType":"FAMILY_SHARED",\
+                "revocationDate":1691999446123,"revocationReason":1,"type":"Auto-Renewable Subscription",\
+                "bundleId":"com.example.reader","environment":"Sandbox"}
+                """)
+    }
+
+    /// Attributes 1713 and 1719, then 1721; and what a row says.
+    static let offers: [([Int64?], String?, String)] = [
+        ([0, 0], nil, ""), ([nil, nil], nil, ""), ([0, 1], nil, #","offerType":1"#),
+        ([1, 0], nil, #","offerType":1,"offerDiscountType":"FREE_TRIAL""#),
+        ([1, 1], nil, #","offerType":1,"offerDiscountType":"FREE_TRIAL""#),
+        ([0, 0], "spring", #","offerType":2,"offerIdentifier":"spring""#),
+        ([1, 0], "spring", #","offerType":2,"offerIdentifier":"spring","offerDiscountType":"FREE_TRIAL""#),
+    ]
+
+    @Test("of a receipt names offers by type, identifier and discount", arguments: offers)
+    func receiptOffers(flags: [Int64?], promotional: String?, expected: String) throws {
+        var purchase = month("500000000000009")
+        purchase.isTrialPeriod = flags[0]
+        purchase.isInIntroOfferPeriod = flags[1]
+        purchase.promotionalOfferId = promotional
+        let row = try rows(.app(appReceipt(purchases: [purchase])))
+        let end = #","bundleId":"com.example.reader","environment":"Production"}"#
+        #expect(row.hasSuffix(#""type":"Auto-Renewable Subscription""# + expected + end), "\(row)")
+    }
+
+    static let types: [(Int64, String?)] = [
+        (0, "Non-Consumable"), (1, "Consumable"), (2, "Non-Renewing Subscription"),
+        (3, "Auto-Renewable Subscription"), (4, nil), (77, nil),
+    ]
+
+    @Test("of a receipt names the types of products that Apple's words have", arguments: types)
+    func receiptTypes(number: Int64, name: String?) throws {
+        let row = try rows(.app(appReceipt(purchases: [lifetime(type: .init(rawValue: number))])))
+        if let name { #expect(row.contains(#""type":"\#(name)""#)) } else { #expect(!row.contains("type")) }
+    }
+
+    @Test("of an iOS 6 receipt has its one transaction in the same words")
+    func flatRow() throws {
+        let receipt = purchaseInfo([
+            "purchase-date-ms": "1643096854975", "purchase-date": "2022-01-25 07:47:34 Etc/GMT",
+            "transaction-id": "1000000046178817", "original-transaction-id": "1000000046178816",
+            "product-id": "month", "item-id": "1500000002", "bid": "com.example.reader", "bvrs": "42",
+            "quantity": "1", "expires-date": "1643128674000", "web-order-line-item-id": "0",
+            "is-trial-period": "true", "is-in-intro-offer-period": "false", "unheard-of-key": "1",
+        ])
+        #expect(
+            try rows(.transaction(receipt), .sandbox) == """
+                {"purchaseDate":1643096854975,"expiresDate":1643128674000,"transactionId":"1000000046178817",\
+                "originalTransactionId":"1000000046178816","productId":"month","quantity":1,"offerType":1,\
+                "offerDiscountType":"FREE_TRIAL","type":"Auto-Renewable Subscription",\
+                "bundleId":"com.example.reader","environment":"Sandbox"}
+                """)
+        let nothing = #"{"bundleId":"com.example.reader","environment":"Production"}"#
+        #expect(try rows(.transaction(purchaseInfo([:]))) == nothing)
     }
 }

@@ -116,6 +116,17 @@ struct CamelDocumentTests {
         (#"{"status":7,"status":null,"latest_receipt":"a","latest_receipt":"b"}"#, #"{"latestReceipt":"b"}"#),
         // Keys that no table names hold anything.
         (#"{"status":0,"x":1e300,"y":-1E+400,"z":[12345678901234567890123456789012345678901]}"#, #"{"status":0}"#),
+        (#"{"status":21104,"is_retryable":true}"#, #"{"status":21104,"isRetryable":true}"#),
+        (#"{"status":21104,"is-retryable":1}"#, #"{"status":21104,"isRetryable":true}"#),
+        (#"{"status":21010,"is_retryable":"0"}"#, #"{"status":21010,"isRetryable":false}"#),
+        (
+            #"{"status":21002,"exception":"java.lang.NullPointerException"}"#,
+            #"{"status":21002,"exception":"java.lang.NullPointerException"}"#
+        ),
+        (
+            #"{"status":0,"receipt":{"preorder_date":"2023-08-14 07:50:46 Etc/GMT"}}"#,
+            #"{"status":0,"receipt":{"preorderDate":1691999446000},"transactions":[]}"#
+        ),
         (#"{"status":2.1e4}"#, #"{"status":21000}"#), (#"{"status":21007.0}"#, #"{"status":21007}"#),
         ("\u{FEFF}\r\n{\"status\" : 0}\n", #"{"status":0}"#),
     ]
@@ -123,6 +134,28 @@ struct CamelDocumentTests {
     @Test("of repeated keys the last one, and of numbers whatever their spelling says", arguments: spellings)
     func spelling(json: String, expected: String) throws {
         #expect(try camel(json) == expected)
+    }
+
+    static let unheard: [(String, [String])] = [
+        (#"{"status":0,"is-retryable":1,"new":null}"#, []),
+        (#"{"status":0,"new":1,"a\u001b[1m":2}"#, ["a??1m", "new"]),
+        (
+            #"{"receipt":{"bundle_id":"a","preorder_date_pst":"x","new":1,"in_app":[{"new":1},{"new":2,"quantity":1}]}}"#,
+            ["receipt.in_app.new", "receipt.new"]
+        ),
+        (
+            #"{"latest_receipt_info":[{"new":1,"expires_date_pst":"x"}],"pending_renewal_info":[{"other":1}]}"#,
+            ["latest_receipt_info.new", "pending_renewal_info.other"]
+        ),
+        (
+            #"{"receipt":{"bid":"a","bvrs":"1","expires_date_formatted":"x","new":1},"latest_receipt_info":{"new":2}}"#,
+            ["latest_receipt_info.new", "receipt.new"]
+        ),
+    ]
+
+    @Test("and the keys that no table has can be named", arguments: unheard)
+    func passedOver(json: String, keys: [String]) throws {
+        #expect(try converter.keysPassedOver(in: Array(json.utf8)) == keys)
     }
 
     static let faults: [(String, ConversionError.Code, String)] = [

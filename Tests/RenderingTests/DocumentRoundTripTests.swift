@@ -37,6 +37,23 @@ struct DocumentRoundTripTests {
         #expect(text(try converter.snakeCase(converter.camelCase(answer))) == text(answer))
     }
 
+    @Test("a failure of Apple's is the same, and so is the date of a pre-order")
+    func rareKeys() throws {
+        let failure =
+            #"{"status":21104,"environment":"Production","is_retryable":true,"exception":"com.apple.jingle.Refused"}"#
+        #expect(text(try converter.snakeCase(converter.camelCase(Array(failure.utf8)))) == failure)
+        let refusal = #"{"status":21010,"environment":"Sandbox","is_retryable":false}"#
+        #expect(text(try converter.snakeCase(converter.camelCase(Array(refusal.utf8)))) == refusal)
+        let preorder =
+            #""preorder_date":"2023-08-14 07:50:46 Etc/GMT","preorder_date_ms":"1691999446123","#
+            + #""preorder_date_pst":"2023-08-14 00:50:46 America/Los_Angeles","#
+        let plain = answer(.app(appReceipt(purchases: [month("500000000000002")])))
+        let next = #""original_application_version""#
+        let ordered = plain.replacing(next, with: preorder + next)
+        #expect(ordered != plain)
+        #expect(text(try converter.snakeCase(converter.camelCase(Array(ordered.utf8)))) == ordered)
+    }
+
     @Test("an iOS 6 answer is the same, byte for byte", arguments: [1_673_100_000, 1_999_000_000])
     func flatAnswer(now: Int64) throws {
         let receipt = purchaseInfo([

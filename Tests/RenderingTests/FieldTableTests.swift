@@ -19,7 +19,7 @@ struct FieldTableTests {
             table.omitted.map(\.field) == [
                 .latestExpiredReceiptInfo, .pendingRenewalInfo, .autoRenewProductId, .autoRenewStatus,
                 .expirationIntent,
-                .isInBillingRetryPeriod,
+                .isInBillingRetryPeriod, .isRetryable, .exception,
             ])
     }
 

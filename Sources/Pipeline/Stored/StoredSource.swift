@@ -54,7 +54,7 @@ package struct StoredSource: Sendable {
         if let entry = memory[key], entry.readAt <= now, now.milliseconds - entry.readAt.milliseconds < Self.lifetime,
             changes.isUnchanged(entry.watched, in: scope, since: entry.mark)
         {
-            return revised(entry.word, in: scope)
+            return revocations.contradicts(entry.word.records) ? nil : revised(entry.word, in: scope)
         }
         let mark = changes.mark
         let stored: StoredCustomer?
@@ -78,7 +78,7 @@ package struct StoredSource: Sendable {
         let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
         memory.keep(
             Entry(word: word, watched: records.watchedIdentifiers, mark: mark, readAt: now), for: key, cost: size)
-        return revised(word, in: scope)
+        return revocations.contradicts(records) ? nil : revised(word, in: scope)
     }
 
     /// A disk can hang, and then so does whoever reads.

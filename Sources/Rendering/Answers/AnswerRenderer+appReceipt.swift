@@ -31,7 +31,7 @@ extension AnswerRenderer {
             case .latestReceipt:
                 writer.member(base64: latest, as: column)
             case .latestExpiredReceiptInfo, .pendingRenewalInfo, .autoRenewProductId, .autoRenewStatus,
-                .expirationIntent, .isInBillingRetryPeriod:
+                .expirationIntent, .isInBillingRetryPeriod, .isRetryable, .exception:
                 continue
             }
         }

@@ -30,7 +30,7 @@ extension AnswerRenderer {
             case .latestReceipt:
                 writer.member(base64: submitted, as: column)
             case .environment, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo, .autoRenewProductId,
-                .autoRenewStatus, .expirationIntent, .isInBillingRetryPeriod:
+                .autoRenewStatus, .expirationIntent, .isInBillingRetryPeriod, .isRetryable, .exception:
                 continue
             }
         }

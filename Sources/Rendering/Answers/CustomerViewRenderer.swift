@@ -12,8 +12,9 @@ import StoreTypes
 /// ```
 ///
 /// `transactions` and `signedTransactions` ascend by (purchaseDate, transactionId as a number). Transactions and renewals
-/// of the Server API are written as they were signed, so that claims nobody knows yet survive. A receipt alone knows no
-/// state of a subscription: its `subscriptions` are empty, whatever it lists.
+/// of the Server API are written as they were signed, so that claims nobody knows yet survive. Those of a receipt are
+/// written in the same words. A receipt alone knows no state of a subscription: its `subscriptions` are empty, whatever it
+/// lists.
 package struct CustomerViewRenderer: Sendable {
     private let camelCase: CamelCaseRenderer
 
@@ -50,7 +51,7 @@ package struct CustomerViewRenderer: Sendable {
         if let transactions {
             Self.writeClaims(of: transactions, into: &writer)
         } else if let receipt = view.receipt {
-            camelCase.writeTransactions(of: receipt.ascending, into: &writer)
+            writeTransactions(of: receipt.ascending, in: view, into: &writer)
         }
         writer.key("signedTransactions")
         if let transactions { Self.writeTexts(of: transactions, into: &writer) } else { writer.null() }
@@ -74,6 +75,24 @@ package struct CustomerViewRenderer: Sendable {
             text { Self.writeClaims(of: transactions, into: &$0) }, text { write(records.subscriptions, into: &$0) },
             text { Self.writeTexts(of: transactions, into: &$0) }
         )
+    }
+
+    /// What a receipt says of its purchases, by the rules that convert answers.
+    private func writeTransactions(
+        of receipt: ReceiptContents, in view: CustomerView, into writer: inout JSONWriter
+    ) {
+        let transactions: [CamelObject] =
+            switch receipt {
+            case .app(let receipt): receipt.purchases.map { CamelObject($0, table: camelCase.tables.inApp) }
+            case .transaction(let receipt): [CamelObject(receipt, table: camelCase.tables.transactionReceipt)]
+            }
+        writer.beginArray()
+        for var transaction in transactions {
+            transaction.becomeTransaction(
+                bundleId: .text(view.bundleId.rawValue), environment: .text(view.environment.rawValue))
+            transaction.write(into: &writer)
+        }
+        writer.endArray()
     }
 
     private static func writeClaims(of transactions: [Signed<TransactionPayload>], into writer: inout JSONWriter) {

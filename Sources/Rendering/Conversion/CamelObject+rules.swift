@@ -13,8 +13,10 @@ extension CamelObject {
             self["isUpgraded"] = nil
         }
         if case .text(let token)? = self["appAccountToken"] { self["appAccountToken"] = .text(token.lowercased()) }
-        // Only auto-renewables expire; of all else an answer does not tell the kind.
-        if self["expiresDate"] != nil { self["type"] = .text(AppStore.ProductType.autoRenewable.rawValue) }
+        // Only auto-renewables expire; of all else an answer does not tell the kind, but a receipt does.
+        if self["type"] == nil, self["expiresDate"] != nil {
+            self["type"] = .text(AppStore.ProductType.autoRenewable.rawValue)
+        }
         if self["bundleId"] == nil { self["bundleId"] = bundleId }
         if self["environment"] == nil { self["environment"] = environment }
     }

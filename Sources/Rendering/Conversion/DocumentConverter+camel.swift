@@ -5,12 +5,7 @@ extension DocumentConverter {
     ///
     /// App Receipts and iOS 6 answers are told apart by `receipt`. Values are read leniently, see ``WireObject``.
     package func camelCase(_ answer: [UInt8]) throws(ConversionError) -> [UInt8] {
-        // Others stand in notifications of version 1, too.
-        let telling: Set<AnswerField> = [
-            .status, .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo,
-        ]
-        let keys = tables.answer.rows.filter { telling.contains($0.field) }.map(\.wire)
-        let answer = WireObject(members: try read(answer, expecting: keys), place: "")
+        let answer = try wireObject(answer)
         let receipt = try answer.object("receipt")
         var writer = JSONWriter(reserving: 4_096)
         writer.beginObject()
@@ -21,6 +16,16 @@ extension DocumentConverter {
         }
         writer.endObject()
         return writer.finish()
+    }
+
+    /// An answer, or what claims to be one.
+    func wireObject(_ answer: [UInt8]) throws(ConversionError) -> WireObject {
+        // Others stand in notifications of version 1, too.
+        let telling: Set<AnswerField> = [
+            .status, .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo,
+        ]
+        let keys = tables.answer.rows.filter { telling.contains($0.field) }.map(\.wire)
+        return WireObject(members: try read(answer, expecting: keys), place: "")
     }
 
     /// Of an App Receipt.
@@ -146,7 +151,7 @@ extension AnswerField {
 
 extension WireObject {
     /// An iOS 6 receipt is one transaction.
-    fileprivate var isFlat: Bool {
+    var isFlat: Bool {
         self["in_app"] == nil && (self["transaction_id"] ?? self["product_id"] ?? self["bid"]) != nil
     }
 }

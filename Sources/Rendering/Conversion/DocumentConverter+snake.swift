@@ -41,7 +41,7 @@ extension DocumentConverter {
             switch column.field {
             case .status:
                 writer.member(try document.root.value(column.field) ?? .number(0), as: column)
-            case .environment, .latestReceipt:
+            case .environment, .latestReceipt, .isRetryable, .exception:
                 writer.member(try document.root.value(column.field), as: column)
             case .receipt:
                 guard let receipt else { continue }
@@ -126,7 +126,7 @@ extension DocumentConverter {
             switch column.field {
             case .status:
                 writer.member(status, as: column)
-            case .latestReceipt:
+            case .latestReceipt, .isRetryable, .exception:
                 writer.member(try document.root.value(column.field), as: column)
             case .receipt:
                 writer.member(column.key.beginning)

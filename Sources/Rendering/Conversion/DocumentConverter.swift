@@ -12,7 +12,8 @@ import JSONReading
 /// | `latestTransactions` | `latest_receipt_info`; of an iOS 6 answer its one latest object, active or expired |
 /// | `renewals` | `pending_renewal_info`; of an iOS 6 answer what its top level says of the renewal |
 ///
-/// Nothing is invented: what the other side never knew is absent. Keys that no table names are passed over.
+/// Nothing is invented: what the other side never knew is absent. Keys that no table names are passed over;
+/// ``keysPassedOver(in:)`` tells which.
 package struct DocumentConverter: Sendable {
     /// Bytes of a document.
     package static let maximumSize = 32 << 20

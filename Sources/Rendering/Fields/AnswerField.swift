@@ -15,6 +15,8 @@ package enum AnswerField: String, ModelField {
     case pendingRenewalInfo
     /// The four of the one subscription of an iOS 6 receipt; the last two with status 21006 only.
     case autoRenewProductId, autoRenewStatus, expirationIntent, isInBillingRetryPeriod
+    /// Of Apple's failures; answers from receipts and records have neither.
+    case isRetryable, exception
 
     package static let modelName = "VerifyReceiptAnswer"
     package static let place = "the answer"
@@ -22,8 +24,8 @@ package enum AnswerField: String, ModelField {
     package var kind: ValueKind {
         switch self {
         case .status, .autoRenewStatus, .expirationIntent: .number
-        case .environment, .latestReceipt, .autoRenewProductId: .text
-        case .isInBillingRetryPeriod: .flag
+        case .environment, .latestReceipt, .autoRenewProductId, .exception: .text
+        case .isInBillingRetryPeriod, .isRetryable: .flag
         case .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo: .nested
         }
     }

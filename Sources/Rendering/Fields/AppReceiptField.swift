@@ -6,6 +6,8 @@ package enum AppReceiptField: String, ModelField {
     case receiptType, appAppleId, bundleId, applicationVersion, opaqueValue, sha1Hash, deviceReceiptDate, ageRating
     case receiptCreationDate, clientSystemVersion, downloadId, versionExternalIdentifier, originalPurchaseDate
     case originalApplicationVersion, expirationDate, platform, purchases, unknownAttributes, requestDate
+    /// In Apple's answers only: no attribute holds it.
+    case preorderDate
 
     package static let modelName = "AppReceipt"
     package static let place = "receipt"
@@ -15,13 +17,15 @@ package enum AppReceiptField: String, ModelField {
         case .receiptType, .bundleId, .applicationVersion, .ageRating, .originalApplicationVersion: .text
         case .appAppleId, .clientSystemVersion, .downloadId, .versionExternalIdentifier, .platform: .number
         case .opaqueValue, .sha1Hash: .bytes
-        case .deviceReceiptDate, .receiptCreationDate, .originalPurchaseDate, .expirationDate, .requestDate: .instant
+        case .deviceReceiptDate, .receiptCreationDate, .originalPurchaseDate, .expirationDate, .requestDate,
+            .preorderDate:
+            .instant
         case .purchases: .nested
         case .unknownAttributes: .attributes
         }
     }
 
-    /// Nil where the receipt has none; also for ``purchases``, which are objects of their own.
+    /// Nil where the receipt has none; also for ``purchases``, which are objects of their own, and ``preorderDate``.
     package func value(of receipt: AppReceipt, requestDate: Timestamp?) -> FieldValue? {
         switch self {
         case .receiptType: receipt.receiptType.map(FieldValue.text)
@@ -40,7 +44,7 @@ package enum AppReceiptField: String, ModelField {
         case .originalApplicationVersion: receipt.originalApplicationVersion.map(FieldValue.text)
         case .expirationDate: receipt.expirationDate.map(FieldValue.instant)
         case .platform: receipt.platform.map(FieldValue.number)
-        case .purchases: nil
+        case .purchases, .preorderDate: nil
         case .unknownAttributes: .attributes(receipt.unknownAttributes)
         case .requestDate: requestDate.map(FieldValue.instant)
         }

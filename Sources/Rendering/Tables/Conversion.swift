@@ -15,6 +15,8 @@ package enum Conversion: String, Sendable, CaseIterable {
     case numberAsText
     /// The same, but 0 stands for none and gives no key.
     case nonZeroNumberAsText
+    /// A JSON boolean.
+    case flag
     /// `"true"` or `"false"`.
     case flagAsText
     /// `"1"` or `"0"`.
@@ -37,7 +39,7 @@ package enum Conversion: String, Sendable, CaseIterable {
         case .number, .numberOrNull, .numberOrZero: kind == .number
         case .numberAsText: kind == .number || kind == .identifier
         case .nonZeroNumberAsText: kind == .identifier
-        case .flagAsText, .flagAsDigit: kind == .flag
+        case .flag, .flagAsText, .flagAsDigit: kind == .flag
         case .ownershipAsText: kind == .ownership
         case .dateTriplet, .expiryTriplet: kind == .instant
         case .cancellationTriplet: kind == .cancellation

@@ -39,7 +39,7 @@ struct ColumnKey: Sendable {
             end = Array(
                 "\",\"\(wire)_formatted\":\"\(CivilTime.placeholder) Etc/GMT\",\"\(wire)_formatted_pst\":\"\(CivilTime.placeholder) America/Los_Angeles\""
                     .utf8)
-        case .number, .numberOrNull, .numberOrZero, .nested: break
+        case .number, .numberOrNull, .numberOrZero, .flag, .nested: break
         }
         self.beginning = beginning
         self.end = end

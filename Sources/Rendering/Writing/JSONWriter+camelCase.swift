@@ -46,7 +46,7 @@ extension JSONWriter {
 
 extension ProductType {
     /// As the App Store Server API spells it, where `Free Subscription` does not exist any more.
-    fileprivate var displayName: String? {
+    var displayName: String? {
         switch self {
         case .nonConsumable: "Non-Consumable"
         case .consumable: "Consumable"

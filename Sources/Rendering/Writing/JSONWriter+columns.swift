@@ -30,6 +30,10 @@ extension JSONWriter {
             member(key.beginning)
             digits(number)
             byte(0x22)
+        case .flag:
+            guard case .flag(let flag)? = value else { return }
+            member(key.beginning)
+            ascii(flag == 0 ? "false" : "true")
         case .flagAsText:
             guard case .flag(let flag)? = value else { return }
             member(key.beginning)

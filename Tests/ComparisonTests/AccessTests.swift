@@ -1,0 +1,169 @@
+import Comparison
+import Testing
+
+/// Formerly the period that ends last was judged, even where it had been refunded or upgraded.
+@Suite("Access by periods and by statuses")
+struct AccessTests {
+    @Test("A refunded year does not end the month that was bought after it")
+    func refundedYear() throws {
+        var scene = Self.withRefundedYear
+        #expect(try scene.differences() == [])
+        scene.status = 4
+        #expect(try scene.differences() == [])
+    }
+
+    @Test("A month that runs after a refunded year contradicts \"expired\" and \"revoked\"", arguments: [2, 5])
+    func hiddenByRefund(status: Int) throws {
+        var scene = Self.withRefundedYear
+        scene.status = status
+        #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"])
+        let difference = try #require(try scene.differences().first)
+        #expect(difference.verifyReceipt == .text("active") && difference.serverAPI == .number(Int64(status)))
+    }
+
+    @Test("An upgraded year gives no access once what came after it is over", arguments: [2, 3])
+    func upgradedYear(status: Int) throws {
+        var scene = Self.withUpgradedYear
+        scene.end("101", at: Scene.now - Scene.day)
+        scene.status = status
+        #expect(try scene.differences() == [])
+    }
+
+    @Test("An upgraded year does not hide that what came after it is over")
+    func hiddenByUpgrade() throws {
+        var scene = Self.withUpgradedYear
+        scene.end("101", at: Scene.now - Scene.day)
+        #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"])
+        #expect(try scene.differences().first?.verifyReceipt == .text("over"))
+    }
+
+    @Test("Where what a period was upgraded to is not told, its subscription is not called over")
+    func openUpgrade() throws {
+        var scene = Self.withUpgradedYear
+        scene.remove("100")
+        scene.remove("101")
+        scene.snapshot = []
+        #expect(try scene.differences() == [])
+        scene.status = 2
+        #expect(try scene.differences() == [])
+    }
+
+    @Test("A subscription whose only running period was refunded is over")
+    func refunded() throws {
+        var scene = Scene()
+        scene.refund("101", daysAgo: 5)
+        #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"])
+        for status in [2, 3, 4, 5] {
+            scene.status = status
+            #expect(try scene.differences() == [], "\(status)")
+        }
+    }
+
+    @Test("A grace period extends the last bought period, also after a refunded year")
+    func grace() throws {
+        var scene = Self.withRefundedYear
+        scene.end("101", at: Scene.now - Scene.day)
+        scene.renewals[0]["grace_period_expires_date_ms"] = "\(Scene.now + 5 * Scene.day)"
+        scene.renewalInfo[0]["gracePeriodExpiresDate"] = Scene.now + 5 * Scene.day
+        for status in [1, 3, 4] {
+            scene.status = status
+            #expect(try scene.differences() == [], "\(status)")
+        }
+        for status in [2, 5] {
+            scene.status = status
+            #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"], "\(status)")
+        }
+    }
+
+    @Test("A grace period extends nothing where the last bought period was refunded")
+    func graceAfterRefund() throws {
+        var scene = Scene()
+        scene.end("101", at: Scene.now - Scene.day)
+        scene.refund("101", daysAgo: 5)
+        scene.renewals[0]["grace_period_expires_date_ms"] = "\(Scene.now + 5 * Scene.day)"
+        scene.renewalInfo[0]["gracePeriodExpiresDate"] = Scene.now + 5 * Scene.day
+        scene.status = 5
+        #expect(try scene.differences() == [])
+        scene.status = 1
+        #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"])
+    }
+
+    @Test("Subscriptions of one group are judged each by its own periods")
+    func twoOfOneGroup() throws {
+        var scene = Scene()
+        scene.refund("101", daysAgo: 5)
+        scene.add(Scene.period("500", start: Scene.now - 5 * Scene.day))
+        scene.mark("500", wire: ["original_transaction_id": "500"], row: ["originalTransactionId": "500"])
+        func judged(_ first: Int64, _ second: Int64) throws -> [String] {
+            var serverAPI = try scene.serverAPI()
+            serverAPI.statuses = ["100": first, "500": second]
+            let comparison = Comparison(
+                verifyReceipt: try scene.verifyReceipt(), serverAPI: serverAPI, context: scene.context)
+            return comparison.differences.map { "\($0.rule) \($0.fullPath)" }
+        }
+        #expect(try judged(5, 1) == [])
+        #expect(
+            try judged(1, 5) == ["entitlement subscriptions[100].status", "entitlement subscriptions[500].status"])
+    }
+
+    @Test("Of the periods that end about now, a refunded year's end years later does not count")
+    func recentExpiry() throws {
+        var scene = Self.withRefundedYear
+        scene.end("101", at: Scene.now + 60_000)
+        scene.renewals[0]["auto_renew_status"] = "0"
+        #expect(try said(scene) == ["expected recentExpiry renewals[100].autoRenewStatus"])
+    }
+
+    private func said(_ scene: Scene) throws -> [String] {
+        try scene.differences().map { "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)" }
+    }
+
+    private static var withRefundedYear: Scene {
+        var scene = withYear
+        scene.refund("99", daysAgo: 50)
+        return scene
+    }
+
+    private static var withUpgradedYear: Scene {
+        var scene = withYear
+        scene.mark("99", wire: ["is_upgraded": "true"], row: ["isUpgraded": true])
+        return scene
+    }
+
+    /// Two months that were bought after a year, which would run for 300 days more.
+    private static var withYear: Scene {
+        var scene = Scene()
+        scene.add(Scene.period("99", start: Scene.now - 65 * Scene.day))
+        scene.end("99", at: Scene.now + 300 * Scene.day)
+        scene.mark("99", wire: ["product_id": "yearly"], row: ["productId": "yearly"])
+        return scene
+    }
+}
+
+extension Scene {
+    /// What both sides say of a transaction.
+    fileprivate mutating func mark(_ id: String, wire: Object, row: Object) {
+        for index in latest.indices where latest[index]["transaction_id"] as? String == id {
+            latest[index].merge(wire) { $1 }
+        }
+        for index in history.indices where history[index]["transactionId"] as? String == id {
+            history[index].merge(row) { $1 }
+        }
+    }
+
+    fileprivate mutating func refund(_ id: String, daysAgo days: Int64) {
+        let date = Self.now - days * Self.day
+        mark(
+            id, wire: ["cancellation_date_ms": "\(date)", "cancellation_reason": "0"],
+            row: ["revocationDate": date, "revocationReason": 0])
+    }
+
+    fileprivate mutating func end(_ id: String, at date: Int64) {
+        mark(id, wire: ["expires_date_ms": "\(date)"], row: ["expiresDate": date])
+    }
+
+    fileprivate mutating func remove(_ id: String) {
+        latest.removeAll { $0["transaction_id"] as? String == id }
+        history.removeAll { $0["transactionId"] as? String == id }
+    }
+}

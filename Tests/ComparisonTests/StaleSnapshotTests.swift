@@ -1,0 +1,81 @@
+import Comparison
+import Testing
+
+/// Formerly an old end was `expiresDate`, unexpected, where `latest_receipt_info` does not give the old period again.
+@Suite("Receipts older than the newest period")
+struct StaleSnapshotTests {
+    @Test("The old end in an iOS 6 receipt is as old as the receipt")
+    func flat() throws {
+        #expect(try said(Self.flatScene) == ["expected inAppSnapshot transactions[100].expiresDate"])
+    }
+
+    @Test("So is that of in_app where verifyReceipt was asked for the newest periods only")
+    func excludingOld() throws {
+        #expect(try said(Self.excludingScene) == ["expected inAppSnapshot transactions[100].expiresDate"])
+    }
+
+    @Test("A refund that such a receipt does not know stays unexpected", arguments: [true, false])
+    func refund(isFlat: Bool) throws {
+        var scene = isFlat ? Self.flatScene : Self.excludingScene
+        scene.history[0]["revocationDate"] = Scene.now - 30 * Scene.day
+        #expect(
+            try said(scene) == [
+                "expected inAppSnapshot transactions[100].expiresDate",
+                "unexpected cancellation transactions[100].revocationDate",
+            ])
+    }
+
+    @Test("Without a newer period beside it another end stays unexpected", arguments: [true, false])
+    func newest(isFlat: Bool) throws {
+        var scene = isFlat ? Self.flatScene : Self.excludingScene
+        if isFlat { scene.flatLatest = nil } else { scene.latest.removeFirst() }
+        #expect(try said(scene) == ["unexpected expiresDate transactions[100].expiresDate"])
+    }
+
+    @Test("So does another end where all periods were asked for and the old one is missing")
+    func notExcludingOld() throws {
+        var scene = Self.excludingScene
+        scene.context.excludesOldTransactions = false
+        #expect(try said(scene) == ["unexpected expiresDate transactions[100].expiresDate"])
+    }
+
+    @Test("So does an end that only one side tells", arguments: [true, false])
+    func noEnd(isFlat: Bool) throws {
+        var scene = isFlat ? Self.flatScene : Self.excludingScene
+        scene.history[0]["expiresDate"] = nil
+        #expect(try said(scene) == ["unexpected expiresDate transactions[100].expiresDate"])
+    }
+
+    /// Of the values of the receipt's own rows.
+    private func said(_ scene: Scene) throws -> [String] {
+        try scene.differences().filter { $0.path.hasPrefix("transactions[].") }.map {
+            "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)"
+        }
+    }
+
+    /// The old period's row says an end that was moved since.
+    private static var excludingScene: Scene {
+        var scene = Scene()
+        scene.snapshot[0]["expires_date_ms"] = "\(Scene.now - 11 * Scene.day)"
+        scene.latest.removeFirst()
+        scene.context.excludesOldTransactions = true
+        return scene
+    }
+
+    /// The same in an iOS 6 receipt, where `expires_date` is in milliseconds.
+    private static var flatScene: Scene {
+        func iOS6(_ wire: Scene.Object) -> Scene.Object {
+            var row = wire
+            row["expires_date"] = wire["expires_date_ms"]
+            row["expires_date_ms"] = nil
+            row["subscription_group_identifier"] = "20000001"
+            return row.merging(["bid": "com.example.app", "app_item_id": "1234567890"]) { $1 }
+        }
+        var scene = excludingScene
+        scene.context.excludesOldTransactions = false
+        scene.isFlat = true
+        scene.receipt = iOS6(scene.snapshot[0])
+        scene.flatLatest = iOS6(scene.latest[0])
+        return scene
+    }
+}
