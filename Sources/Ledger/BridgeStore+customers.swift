@@ -46,8 +46,7 @@ extension BridgeStore {
         }
     }
 
-    /// Remembers purchases that were taken back, and those that are so no more, whatever was signed of them: of their
-    /// customers nothing whole is known until the next look-up.
+    /// Remembers purchases that were taken back, and those that are so no more, whose customers need a look-up then.
     package func keep(
         revoked: [RevocationRow], valid: [String], of scope: LedgerScope
     ) async throws(LedgerError) {
@@ -56,11 +55,12 @@ extension BridgeStore {
             for row in revoked { try Self.keep(row, app: app, in: db) }
             for id in valid {
                 try Self.forgetRevocation(of: id, app: app, in: db)
-                // Their records say otherwise: whose they are, a look-up will tell anew.
+                // The record may say otherwise: a look-up that was signed after it will tell.
                 try db.cachedStatement(
                     sql: """
-                        DELETE FROM customer WHERE id IN
-                        (SELECT customer FROM transactionRecord WHERE transactionId = ? AND app = ?)
+                        UPDATE customer SET needsLookupSince = max(coalesce(needsLookupSince, 0), record.signedDate + 1)
+                        FROM (SELECT customer, signedDate FROM transactionRecord WHERE transactionId = ? AND app = ?)
+                        AS record WHERE customer.id = record.customer
                         """
                 ).execute(arguments: [id, app])
             }

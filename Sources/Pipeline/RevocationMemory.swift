@@ -98,6 +98,7 @@ final class RevocationMemory: Sendable {
                     let last = heard[Heard(environment: records.environment, transactionId: id)], date > last
                 else { continue }
                 hear(id, in: records.environment, signed: date)
+                reversed.forget(Heard(environment: records.environment, transactionId: id))
                 revocations.learn(transaction.payload)
             }
         }
@@ -131,6 +132,12 @@ final class RevocationMemory: Sendable {
     func remember(
         _ rows: [AnsweredPurchase], of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
     ) -> [String] {
+        // in_app is as old as the receipt; what an answer says last of a purchase is what holds.
+        var last: [String: Int] = [:]
+        for (place, row) in rows.enumerated() { if let id = row.transactionId { last[id] = place } }
+        let rows = rows.enumerated().filter { place, row in
+            row.transactionId.flatMap { last[$0] } ?? place == place
+        }.map(\.element)
         var news: [AnsweredPurchase] = []
         change(bundleId, environment) { revocations in
             for row in rows {

@@ -134,6 +134,18 @@ struct CustomerStoreTests {
         #expect(try await find(["10"])?.needsLookup == true)
     }
 
+    @Test("A purchase that is taken back no more makes its customer need a look-up, and nobody is forgotten by it")
+    func takenBackNoMore() async throws {
+        try await store.keep(
+            customer([transaction("10", "10", revoked: true), transaction("20", "20")], companions: ["99"]), of: scope)
+        try await store.keep(revoked: [], valid: ["10"], of: scope)
+        let held = try #require(try await find(["10", "20"], ["99"]))
+        #expect(held.needsLookup && held.transactions.count == 2)
+        try await store.keep(
+            customer([transaction("10", "10", at: 2_000), transaction("20", "20", at: 2_000)], at: 2_000), of: scope)
+        #expect(try await find(["10", "20"], ["99"])?.needsLookup == false)
+    }
+
     @Test("What one of two needs who become one, the one needs; and whoever was theirs stays so")
     func needsOfTwo() async throws {
         try await store.keep(customer([transaction("10", "10")]), of: scope)

@@ -36,6 +36,19 @@ struct AppleLessonsTests {
         #expect(await undone.ask(receipt.base64).text.contains("cancellation_date") == false)
     }
 
+    @Test("what an answer says last of a purchase holds: in_app is as old as the receipt")
+    func lastRow() async throws {
+        let receipt = try StandIn.receipt(.nonConsumable)
+        let id = try #require(receipt.transactions.first?.transactionId)
+        let old = "{\"transaction_id\":\"\(id)\",\"cancellation_date_ms\":\"1795132800586\"}"
+        let bridge = try bridge([
+            "{\"status\":0,\"receipt\":{\"in_app\":[\(old)]},\"latest_receipt_info\":[{\"transaction_id\":\"\(id)\"}]}"
+        ])
+        #expect(await bridge.ask(receipt.base64).source == .apple)
+        let reply = await bridge.ask(receipt.base64)
+        #expect(reply.source == .receipt && !reply.text.contains("cancellation_date"))
+    }
+
     @Test("the refund of an older period does not make what is old news of the newest a verdict")
     func olderRefund() async throws {
         let (receipt, periods) = try #require(

@@ -210,7 +210,10 @@ struct SettingsFindingsTests {
 
     @Test(
         "shows no secret that stands where the name of its file belongs",
-        arguments: ["-----BEGIN PRIVATE KEY-----\\nQ0FOQVJZ", "Q0FOQVJZ0123456789", "Q0FO\\nQVJZ"])
+        arguments: [
+            "-----BEGIN PRIVATE KEY-----\\nQ0FOQVJZ", "Q0FOQVJZ0123456789", "Q0FO\\nQVJZ", "Q0FO/QVJZ+==",
+            "Q0FO.QVJZ0123456789",
+        ])
     func secretForPath(secret: String) throws {
         let yaml = """
             sharedSecret: {file: "\(secret)"}

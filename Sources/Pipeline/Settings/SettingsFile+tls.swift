@@ -32,7 +32,7 @@ extension SettingsFile {
         }
         let url = node.resolve(path, of: key)
         guard let data = try? Data(contentsOf: url), data.count <= maximumPEMSize else {
-            node.note(key, "cannot read \(path)")
+            node.note(key, SettingsFileContext.unreadable(path, at: url))
             return nil
         }
         return (path, url, [UInt8](data))

@@ -82,9 +82,14 @@ final class SettingsFileContext {
         !text.contains("-----") && !text.contains(where: \.isNewline) && text.utf8.count < 1024
     }
 
-    /// What cannot be read and has nothing of a path may be the secret itself.
-    static func unreadable(_ path: String) -> String {
-        path.contains("/") || path.contains(".") ? "cannot read \(path)" : "cannot read the file that it names"
+    /// What cannot be read may be the secret itself: shown is what has an ending, or stands in a folder that there is.
+    static func unreadable(_ path: String, at url: URL) -> String {
+        let name = url.lastPathComponent
+        let ending = name.contains(".") ? name.split(separator: ".", omittingEmptySubsequences: false).last?.count : nil
+        let folder = url.deletingLastPathComponent().path
+        let isInFolder = path.contains("/") && name.utf8.count < 100 && FileManager.default.fileExists(atPath: folder)
+        let isPath = ending.map { (1...5).contains($0) } ?? isInFolder
+        return isPath ? "cannot read \(path)" : "cannot read the file that it names"
     }
 
     /// The file's text without the white space around it.
@@ -97,7 +102,7 @@ final class SettingsFileContext {
         }
         let url = variable == nil ? resolve(path) : URL(filePath: path)
         guard let data = try? Data(contentsOf: url) else {
-            note(key, variable: variable, Self.unreadable(path))
+            note(key, variable: variable, Self.unreadable(path, at: url))
             return nil
         }
         guard data.count <= 4096 else {

@@ -216,7 +216,7 @@ extension SettingsNode {
             return nil
         }
         guard FileManager.default.isReadableFile(atPath: url.path) else {
-            file.note(key, variable: variable, SettingsFileContext.unreadable(path))
+            file.note(key, variable: variable, SettingsFileContext.unreadable(path, at: url))
             return nil
         }
         file.secretFiles.append(.init(key: variable ?? key, path: url.path))

@@ -35,8 +35,8 @@ extension CamelObject {
     mutating func sayOffer() {
         let isTrial = take("isTrialPeriod") == .flag(true)
         let isIntroduction = take("isInIntroOfferPeriod") == .flag(true)
-        let promotional = take("promotionalOfferId")
-        let code = take("offerCodeRefName")
+        let promotional = take("promotionalOfferId").flatMap { $0 == .text("") ? nil : $0 }
+        let code = take("offerCodeRefName").flatMap { $0 == .text("") ? nil : $0 }
         let type: OfferType? =
             promotional != nil
             ? .promotional : code != nil ? .offerCode : isTrial || isIntroduction ? .introductory : nil
