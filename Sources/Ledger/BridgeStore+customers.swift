@@ -176,16 +176,19 @@ extension BridgeStore {
         var covered = Set(
             try String.fetchAll(db, sql: "SELECT identifier FROM companion WHERE customer = ?", arguments: [id]))
         var transactions: [String] = []
+        var takenBack: Set<String> = []
         let records = try Row.fetchCursor(
             db.cachedStatement(
                 sql: """
-                    SELECT transactionId, originalTransactionId, text FROM transactionRecord WHERE customer = ?
-                    ORDER BY place, id
-                    """), arguments: [id])
+                    SELECT transactionId, originalTransactionId, text, EXISTS
+                    (SELECT 1 FROM revocation WHERE transactionId = record.transactionId AND app = ?1)
+                    FROM transactionRecord AS record WHERE customer = ?2 ORDER BY place, id
+                    """), arguments: [app, id])
         while let record = try records.next() {
             covered.insert(record[0])
             covered.insert(record[1])
             transactions.append(try text(record[2], in: db))
+            if record[3] { takenBack.insert(record[0]) }
         }
         guard (keys.originalTransactionIds + keys.transactionIds).allSatisfy({ covered.contains($0.rawValue) }) else {
             return nil
@@ -199,7 +202,7 @@ extension BridgeStore {
                     """), arguments: [app, id])
         return StoredCustomer(
             askedAt: Timestamp(milliseconds: row[0]), needsLookup: row[1] as Int64? != nil, appAppleId: row[2],
-            revision: row[3], transactions: transactions,
+            revision: row[3], transactions: transactions, takenBack: takenBack,
             subscriptions: try subscriptions.map {
                 StoredCustomer.Subscription(
                     originalTransactionId: $0[0], status: $0[1], subscriptionGroupIdentifier: $0[2],

@@ -52,6 +52,9 @@ package struct StoredCustomer: Sendable {
     package let revision: String?
     /// Compact JWS, in the order of their last change.
     package let transactions: [String]
+    /// Ids of those that are taken back by what was heard last, which need not be the record: verifyReceipt may have
+    /// called the purchase good since.
+    package let takenBack: Set<String>
     /// In the order of the statuses' answer.
     package let subscriptions: [Subscription]
 }

@@ -106,6 +106,11 @@ package struct Pipelines: Sendable {
 }
 
 extension Pipelines {
+    /// Returns once what was learnt behind the last answers is in the store, which may be closed then.
+    package func finishKeeping() async {
+        await verifyReceipt.lessons.keeper?.finish()
+    }
+
     /// Empties what is in memory of customers, whoever they are; what the store holds is read from it again. Waits for the
     /// disk.
     package func forgetCustomers(in store: BridgeStore) throws(LedgerError) {

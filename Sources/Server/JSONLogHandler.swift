@@ -15,9 +15,12 @@ package struct JSONLogHandler: LogHandler {
         return encoder
     }()
 
+    private let output: LogOutput
+
     /// - Parameter metadataProvider: what every line says of its surroundings.
-    package init(metadataProvider: Logger.MetadataProvider? = .request) {
+    package init(metadataProvider: Logger.MetadataProvider? = .request, output: LogOutput = .standardError) {
         self.metadataProvider = metadataProvider
+        self.output = output
     }
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -26,14 +29,20 @@ package struct JSONLogHandler: LogHandler {
     }
 
     package func log(event: LogEvent) {
-        var members = [
-            "time": Date().formatted(.iso8601), "level": event.level.rawValue, "message": "\(event.message)",
-        ]
+        var members: [String: String] = [:]
         let surroundings = metadata.merging(metadataProvider?.get() ?? [:], uniquingKeysWith: { $1 })
         for (key, value) in surroundings.merging(event.metadata ?? [:], uniquingKeysWith: { $1 }) {
             members[key] = "\(value)"
         }
-        guard let line = try? Self.encoder.encode(members) else { return }
-        try? FileHandle.standardError.write(contentsOf: line + Data([0x0A]))
+        output.write(Self.line(event.level, "\(event.message)", members)) { missing in
+            Self.line(.warning, "lines of the log were dropped: nobody read them", ["dropped": "\(missing)"])
+        }
+    }
+
+    private static func line(_ level: Logger.Level, _ message: String, _ metadata: [String: String]) -> [UInt8] {
+        let head = ["time": Date().formatted(.iso8601), "level": level.rawValue, "message": message]
+        // Texts alone, which can always be encoded.
+        let line = try? encoder.encode(head.merging(metadata, uniquingKeysWith: { $1 }))
+        return line.map { [UInt8]($0) + [0x0A] } ?? []
     }
 }

@@ -87,6 +87,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw ExitCode.usage
         }
         await transport.shutDown()
+        await server.live.now.pipelines.finishKeeping()
         await store?.close()
     }
 

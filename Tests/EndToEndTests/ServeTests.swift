@@ -124,6 +124,40 @@ struct ServeTests {
         deaf.leave()
     }
 
+    @Test("A log that nobody reads holds up no answer, and says later how much of it is missing")
+    func unreadLog() async throws {
+        let folder = try Folder()
+        try folder.write("bridge.yaml", "store: none\n".utf8)
+        try #require(mkfifo(folder.path("log"), 0o600) == 0)
+        let log = open(folder.path("log"), O_RDONLY | O_NONBLOCK)
+        defer { close(log) }
+        let start = #"exec "$0" serve --config bridge.yaml --listen 127.0.0.1:0 --log-level info 2<>log"#
+        let proxy = try Running(["-c", start, Binary.url.path], of: URL(filePath: "/bin/sh"), in: folder)
+        var said = ""
+        let isUp = await eventually(within: .seconds(30)) {
+            said += available(in: log)
+            return said.contains("listening on http://")
+        }
+        #expect(isUp)
+        let port = try #require(said.firstMatch(of: /http:\/\/\S+:(\d+)\n/).flatMap { Int($0.1) })
+        let connection = try RawConnection(port: port)
+        func ask() async throws {
+            try await connection.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
+            #expect(try await connection.answer()?.status == 200)
+        }
+        for _ in 0..<1_000 { try await ask() }
+        #expect(available(in: log).utf8.count <= 1 << 16)
+        try await ask()
+        let heard = await eventually {
+            said = available(in: log)
+            return said.contains("dropped")
+        }
+        #expect(heard)
+        expectJSONLines(said)
+        proxy.stop()
+        #expect(await proxy.end() == 0)
+    }
+
     @Test("an address that is taken, or nobody's, is named as it was given")
     func takenAddress() async throws {
         let folder = try Folder()

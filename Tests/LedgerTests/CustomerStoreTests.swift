@@ -175,6 +175,7 @@ struct CustomerStoreTests {
         let told = RevocationRow(
             transactionId: "77", webOrderLineItemId: "78", date: Timestamp(milliseconds: 5), reason: nil)
         try await store.keep(revoked: [told], valid: ["76"], of: scope)
+        #expect(try await find(["10"])?.takenBack == ["10"])
         await store.close()
         let again = try BridgeStore(path: store.path)
         #expect(try again.revocations(limit: 10)[scope]?.map(\.transactionId) == ["10", "77"])

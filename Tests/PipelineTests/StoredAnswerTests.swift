@@ -226,7 +226,7 @@ struct StoredAnswerTests {
         #expect(await lenient.ask(receipt).source == .stored)
     }
 
-    @Test("do not undo verifyReceipt's word that a refund was reversed; after a restart the Server API is asked first")
+    @Test("do not undo verifyReceipt's word that a refund was reversed, over a restart neither")
     func reversal() async throws {
         let appStore = ScriptedAppStore()
         let receipt = try appStore.receipt()
@@ -247,13 +247,16 @@ struct StoredAnswerTests {
             world.clock = StandIn.noon.advanced(byMilliseconds: 5_000)
             world.change(id) { $0.revoked = nil }
         }
-        // What verifyReceipt says is written down behind the answer.
-        let isKept = await eventually {
-            let next = try? StoringBridge(appStore: appStore, folder: first.folder)
-            return await next?.ask(receipt).source == .api
+        await bridge.pipelines.finishKeeping()
+        appStore.tell { $0.isDown = true }
+        let outage = try StoringBridge([.api, .stored, .receipt], appStore: appStore, folder: first.folder)
+        for _ in 0..<2 {
+            let last = await outage.ask(receipt)
+            #expect(last.status == 0 && !last.body.contains("cancellation_date"), "\(last.source)")
         }
-        #expect(isKept)
+        appStore.tell { $0.isDown = false }
         let next = try StoringBridge(appStore: appStore, folder: first.folder)
+        #expect(await next.ask(receipt).source == .api)
         #expect(await next.learn(receipt))
         #expect(await !next.ask(receipt).body.contains("cancellation_date"))
     }
@@ -290,6 +293,19 @@ struct StoredAnswerTests {
         let bare = try StoringBridge([.receipt], appStore: appStore, folder: folder)
         let reply = await bare.ask(receipt)
         #expect(reply.source == .receipt && reply.body.contains("cancellation_date"))
+    }
+
+    @Test("What was learnt behind the last answer is in the store when that is closed")
+    func lastAnswer() async throws {
+        let appStore = ScriptedAppStore()
+        let receipt = try appStore.receipt()
+        let bridge = try StoringBridge([.api], appStore: appStore)
+        #expect(await bridge.ask(receipt).source == .api)
+        await bridge.pipelines.finishKeeping()
+        await bridge.store.close()
+        appStore.tell { $0.isDown = true }
+        let later = try StoringBridge(appStore: appStore, folder: bridge.folder)
+        #expect(await later.ask(receipt).source == .stored)
     }
 
     @Test("A store that cannot be read is passed over")

@@ -114,7 +114,7 @@ extension TransactionRow {
 
 extension RevocationRow {
     /// Nil where it was not taken back; answers never show it of a consumable.
-    fileprivate init?(_ payload: TransactionPayload) {
+    init?(_ payload: TransactionPayload) {
         guard let id = payload.transactionId, let date = payload.revocationDate,
             payload.type != ProductType.consumable.rawValue
         else { return nil }

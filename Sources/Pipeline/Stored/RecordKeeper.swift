@@ -10,6 +10,8 @@ final class RecordKeeper: Sendable {
     private struct State {
         var waiting = 0
         var dropped: Int64 = 0
+        /// Told as soon as nothing waits.
+        var finishing: [CheckedContinuation<Void, Never>] = []
     }
 
     /// Things that wait.
@@ -88,7 +90,25 @@ final class RecordKeeper: Sendable {
                 complain("something learnt cannot be kept", error)
             }
             bytes.giveBack(cost)
-            state.withLock { $0.waiting -= 1 }
+            let finishing = state.withLock { state in
+                state.waiting -= 1
+                guard state.waiting == 0 else { return [] as [CheckedContinuation<Void, Never>] }
+                defer { state.finishing = [] }
+                return state.finishing
+            }
+            for continuation in finishing { continuation.resume() }
+        }
+    }
+
+    /// Returns once all that was handed over is in the store, or cannot be.
+    func finish() async {
+        await withCheckedContinuation { continuation in
+            let isIdle = state.withLock { state in
+                guard state.waiting > 0 else { return true }
+                state.finishing.append(continuation)
+                return false
+            }
+            if isIdle { continuation.resume() }
         }
     }
 

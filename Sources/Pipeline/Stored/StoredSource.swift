@@ -71,6 +71,7 @@ package struct StoredSource: Sendable {
             if lines.admits("damaged", at: now) { logger.error("the store holds what it was not given") }
             return nil
         }
+        guard !stored.contradicts(records) else { return nil }
         revocations.compare(stored: records, of: scope.bundleId)
         let word = StoredWord(
             records: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup,
@@ -129,5 +130,15 @@ package struct StoredSource: Sendable {
                 transactions: records.transactions.map(revised), subscriptions: records.subscriptions,
                 revision: records.revision),
             askedAt: word.askedAt, needsLookup: word.needsLookup)
+    }
+}
+
+extension StoredCustomer {
+    /// Whether these records, which are this customer's, call a purchase taken back that was called good since.
+    fileprivate func contradicts(_ records: CustomerRecords) -> Bool {
+        records.transactions.contains { transaction in
+            guard let revoked = RevocationRow(transaction.payload) else { return false }
+            return !takenBack.contains(revoked.transactionId)
+        }
     }
 }

@@ -33,6 +33,9 @@ struct BridgeMetrics: Sendable {
         writeForwarding(backlog, into: &text)
         writeShadow(into: &text)
         writeStore(into: &text)
+        text.single(
+            "receipt_bridge_log_lines_dropped_total", .counter, "Lines of the log that nobody took.",
+            LogOutput.standardError.dropped)
         ProcessFigures()?.write(into: &text)
         return text.bytes
     }

@@ -1,0 +1,69 @@
+import Foundation
+import Server
+import TestSupport
+import Testing
+
+@Suite("The log, where nobody reads it")
+struct LogOutputTests {
+    /// Both ends, closed with the test.
+    private final class Pipe {
+        let (reading, writing): (Int32, Int32)
+
+        init() throws {
+            var ends: [Int32] = [0, 0]
+            try #require(pipe(&ends) == 0)
+            (reading, writing) = (ends[0], ends[1])
+            _ = fcntl(reading, F_SETFL, O_NONBLOCK)
+        }
+
+        deinit {
+            close(reading)
+            close(writing)
+        }
+
+        /// What is in it.
+        func read() -> [String] { available(in: reading).split(separator: "\n").map(String.init) }
+    }
+
+    private func write(_ text: String, to output: LogOutput) {
+        output.write(Array((text + "\n").utf8)) { Array("\($0) missing\n".utf8) }
+    }
+
+    @Test("waits for a moment, drops lines then, and says how many once one is taken")
+    func dropped() throws {
+        let pipe = try Pipe()
+        let output = LogOutput(descriptor: pipe.writing, patience: .milliseconds(20))
+        let lines = (0..<1_000).map { "\($0) " + String(repeating: "x", count: 500) }
+        for line in lines { write(line, to: output) }
+        let taken = pipe.read()
+        #expect(taken == Array(lines.prefix(taken.count)) && taken.count > 50)
+        #expect(output.dropped == Int64(1_000 - taken.count))
+        write("later", to: output)
+        write("still later", to: output)
+        #expect(pipe.read() == ["\(1_000 - taken.count) missing", "later", "still later"])
+        #expect(output.dropped == Int64(1_000 - taken.count))
+    }
+
+    @Test("begins a new line behind one that was taken in part")
+    func torn() throws {
+        let pipe = try Pipe()
+        let output = LogOutput(descriptor: pipe.writing, patience: .zero)
+        for _ in 0..<15 { write(String(repeating: "x", count: 4_095), to: output) }
+        write(String(repeating: "y", count: 20_000), to: output)
+        #expect(output.dropped == 1)
+        #expect(pipe.read().last == String(repeating: "y", count: 4_096))
+        write("whole", to: output)
+        write("more", to: output)
+        #expect(pipe.read() == ["1 missing", "whole", "more"])
+    }
+
+    @Test("counts lines that nobody can ever read")
+    func gone() throws {
+        let pipe = try Pipe()
+        let output = LogOutput(descriptor: pipe.writing)
+        signal(SIGPIPE, SIG_IGN)
+        dup2(STDIN_FILENO, pipe.reading)
+        for _ in 0..<3 { write("line", to: output) }
+        #expect(output.dropped == 3)
+    }
+}

@@ -1,0 +1,9 @@
+import Foundation
+
+/// What is in a pipe now, of which the descriptor does not wait for more.
+package func available(in descriptor: Int32) -> String {
+    var text: [UInt8] = []
+    var bytes = [UInt8](repeating: 0, count: 1 << 16)
+    while case let count = read(descriptor, &bytes, bytes.count), count > 0 { text += bytes.prefix(count) }
+    return String(decoding: text, as: UTF8.self)
+}
