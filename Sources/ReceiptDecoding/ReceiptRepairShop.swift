@@ -217,20 +217,28 @@ struct ReceiptRepairShop {
         trim()
     }
 
-    /// Blanks inside lines were `+` where the text has no `+` at all; other white space is line breaks.
+    /// Blanks inside lines were `+` where the text has no `+` at all, and could have one; other white space is line
+    /// breaks.
     private mutating func unfold() {
         guard text.contains(where: Self.isWhiteSpace) else { return }
         let lines = text.split { $0 == 0x0A || $0 == 0x0D }
         let hasInnerBlanks = lines.contains { line in
             line.contains(0x20) && line.firstIndex(of: 0x20) != line.indices.last
         }
-        if hasInnerBlanks, !text.contains(UInt8(ascii: "+")), !text.contains(UInt8(ascii: "-")) {
+        if hasInnerBlanks, !text.contains(UInt8(ascii: "+")), !text.contains(UInt8(ascii: "-")), !holdsText() {
             text = text.map { $0 == 0x20 ? UInt8(ascii: "+") : $0 }
             repairs.append(.spaceForPlus)
         }
         guard text.contains(where: Self.isWhiteSpace) else { return }
         text.removeAll(where: Self.isWhiteSpace)
         repairs.append(.whitespace)
+    }
+
+    /// Whether base64 is of a transactionReceipt, or of base64: text, of which `>` and `~` alone give a `+`.
+    private func holdsText() -> Bool {
+        let head = Array(text.lazy.filter { !Self.isWhiteSpace($0) }.prefix(1_024))
+        guard let bytes = Base64.decode(Array(head.prefix(head.count & ~3)).span), !bytes.isEmpty else { return false }
+        return ReceiptIntake.kind(of: bytes) == .transactionReceipt || bytes.allSatisfy { $0 < 0x80 }
     }
 
     private mutating func translateAlphabet() {

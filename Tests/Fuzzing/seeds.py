@@ -162,7 +162,7 @@ def synthetic():
         "hexadecimal": "<3082 0100>", "dataURL": "data:application/octet-stream;base64,MIIBAA==",
         "unity": '{"Store":"AppleAppStore","TransactionID":"1","Payload":"MIIBAA=="}',
         "answer": '{"status":0,"latest_receipt":"MIIBAA\\u003d\\u003d","in_app":[{"transaction_id":"1"}]}',
-        "double": base64.b64encode(b"MIIBAA==").decode(), "jws": text, "blanks": "MIIB AAA ",
+        "double": base64.b64encode(b"MIIBAA==").decode(), "jws": text, "blanks": "MIIB AAA ", "foldedList": "ey1 0Mey1 ",
         "list": '{"signature" = "AA=="; "purchase-info" = "eyJhIiA9ICJiIjt9"; pod = 43;}',
     }
     for name, content in texts.items():

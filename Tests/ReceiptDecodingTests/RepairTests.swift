@@ -32,6 +32,15 @@ struct RepairTests {
         Mangling("blanks for + in lines", [.spaceForPlus, .whitespace], onlyApp: true) {
             Array(lines($1.replacing("+", with: " ")).utf8)
         },
+        Mangling("blanks for line breaks", [.whitespace]) {
+            Array(Recoding.lines($1, width: 76, separator: " ").utf8)
+        },
+        Mangling("base64 of base64, with blanks for line breaks", [.whitespace, .doubleBase64]) {
+            Array(Recoding.lines(Base64.encode(Array($1.utf8)), width: 76, separator: " ").utf8)
+        },
+        Mangling("base64 of lines of base64 that are parted by blanks", [.doubleBase64, .whitespace]) {
+            Array(Base64.encode(Array(Recoding.lines($1, width: 76, separator: " ").utf8)).utf8)
+        },
         Mangling("percent-encoded", [.percentEncoding]) { Array((Recoding.percentEncoded($1) + "%0A").utf8) },
         Mangling("percent-encoded lines", [.percentEncoding, .whitespace]) {
             Array(Recoding.percentEncoded(lines($1)).replacing("\r\n", with: "%0d%0a").utf8)
