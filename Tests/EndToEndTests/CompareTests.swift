@@ -59,7 +59,7 @@ struct CompareTests {
         while last == nil {
             let running = try Running(command("killed", "--workers", "2"), in: stage.folder)
             if kills < 5 {
-                try await Task.sleep(for: duration * Double.random(in: 0.1...0.4, using: &generator))
+                try await Task.sleep(for: duration * Double.random(in: 0.05...0.2, using: &generator))
                 running.kill()
             }
             let exit = await running.end()
