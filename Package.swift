@@ -205,7 +205,8 @@ let package = Package(
             dependencies: ["COpenSSL", "Cryptography", "Simulator", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .target(name: "HTTPTestServer", path: "Tests/HTTPTestServer", swiftSettings: strict),
-        .testTarget(name: "TransportTests", dependencies: ["Transport", "HTTPTestServer"], swiftSettings: strict),
+        .testTarget(
+            name: "TransportTests", dependencies: ["Transport", "HTTPTestServer", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "ReceiptDecodingTests",
             dependencies: ["ReceiptDecoding", "Cryptography", "Simulator", "StoreTypes", "TestSupport"],

@@ -31,10 +31,10 @@ enum Binary {
 
     static func run(
         _ executable: URL, _ arguments: [String], input: [UInt8] = [], in folder: Folder,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], within limit: Duration = Running.limit
     ) async throws -> Outcome {
         let run = try Running(arguments, of: executable, input: input, in: folder, environment: environment)
-        let exit = await run.end()
+        let exit = await run.end(within: limit)
         return Outcome(exit: exit, output: run.output, errors: run.errors)
     }
 }
@@ -44,6 +44,7 @@ final class Running: Sendable {
     private let process: Mutex<Process>
     private let ended: Task<Int32, Never>
     private let files: (output: URL, errors: URL)
+    private let command: String
 
     init(
         _ arguments: [String], of executable: URL = Binary.url, input: [UInt8] = [], in folder: Folder,
@@ -53,6 +54,7 @@ final class Running: Sendable {
             try folder.write(".\(UUID().uuidString).\(name)", bytes)
         }
         files = (try file("out"), try file("err"))
+        command = ([executable.lastPathComponent] + arguments.prefix(2)).joined(separator: " ")
         let process = Process()
         process.executableURL = executable
         process.arguments = arguments
@@ -82,8 +84,24 @@ final class Running: Sendable {
     var isRunning: Bool { process.withLock(\.isRunning) }
     var identifier: Int32 { process.withLock(\.processIdentifier) }
 
-    /// Its exit code; negative for a signal.
-    func end() async -> Int32 { await ended.value }
+    /// How long a process may take to end.
+    static let limit = Duration.seconds(60)
+
+    /// Its exit code; negative for a signal. A process that goes on after the limit, or after the test's own time limit, is
+    /// killed.
+    func end(within limit: Duration = limit) async -> Int32 {
+        let watch = Task {
+            try await Task.sleep(for: limit)
+            Issue.record("\(command) has not ended after \(limit): \(errors.suffix(2_000))")
+            kill()
+        }
+        defer { watch.cancel() }
+        return await withTaskCancellationHandler {
+            await ended.value
+        } onCancel: {
+            kill()
+        }
+    }
 
     /// SIGTERM.
     func stop() { process.withLock { if $0.isRunning { $0.terminate() } } }
@@ -112,21 +130,16 @@ final class Running: Sendable {
     }
 }
 
-/// A folder that is gone with the test, unless it has a place of its own, which is then emptied.
+/// A temporary folder that is removed with the test.
 final class Folder: Sendable {
     let url: URL
-    private let isTemporary: Bool
 
-    init(at place: URL? = nil) throws {
-        url = place ?? FileManager.default.temporaryDirectory.appending(path: "e2e-\(UUID().uuidString)")
-        isTemporary = place == nil
-        try? FileManager.default.removeItem(at: url)
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "e2e-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
 
-    deinit {
-        if isTemporary { try? FileManager.default.removeItem(at: url) }
-    }
+    deinit { try? FileManager.default.removeItem(at: url) }
 
     @discardableResult
     func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> URL {

@@ -7,11 +7,8 @@ import Testing
 @Suite("The commands")
 struct CommandTests {
     /// A folder with the roots of the shared world and a receipt of each kind.
-    private func folder() throws -> Folder { try Self.shared.get() }
-
-    private static let shared = Result {
-        // In the build's own folder: what is made once is not removed by anybody.
-        let folder = try Folder(at: Binary.url.deletingLastPathComponent().appending(path: "e2e-state"))
+    private func folder() throws -> Folder {
+        let folder = try Folder()
         try StateDirectory(folder.url.path).write(try StandIn.store(customers: 4), host: "127.0.0.1", port: 9)
         try folder.write("app.b64", try StandIn.receipt(.activeSubscription).base64.utf8)
         try folder.write("old.b64", try StandIn.receipt(.oldActiveSubscription, version: 3).base64.utf8)

@@ -51,7 +51,7 @@ struct MigrateTests {
 
     // T23
     @Test(
-        "killed again and again, ends with exactly the result of an undisturbed run", .timeLimit(.minutes(10)),
+        "killed again and again, ends with exactly the result of an undisturbed run", .timeLimit(.minutes(1)),
         arguments: ["jsonl", "csv", "sqlite"])
     func killed(format: String) async throws {
         var generator = SeededGenerator("migrate, killed, to \(format)")
@@ -172,7 +172,7 @@ struct MigrateTests {
         // So that there is something to be killed in.
         var fault = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/faults")))
         fault.httpMethod = "POST"
-        fault.httpBody = Data(#"{"kind": "delay", "endpoint": "serverAPI", "milliseconds": 100}"#.utf8)
+        fault.httpBody = Data(#"{"kind": "delay", "endpoint": "serverAPI", "milliseconds": 60}"#.utf8)
         _ = try await URLSession.shared.data(for: fault)
         let begin = ContinuousClock.now
         let whole = try await Binary.run(Binary.url, command("whole"), in: stage.folder)

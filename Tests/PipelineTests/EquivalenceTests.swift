@@ -36,7 +36,7 @@ private enum ExpectedDifference: String, CaseIterable {
 @Suite("The switch to the Server API")
 struct EquivalenceTests {
     #if DEBUG
-        private static let customers = 400
+        private static let customers = 200
     #else
         private static let customers = 2_000
     #endif

@@ -449,18 +449,18 @@ struct ServerTests {
     // T20
     @Test(
         "closes on what is no HTTP, or two readers could read differently",
-        arguments: [
+        arguments: Named.list([
             "nonsense\r\n\r\n", "POST /verifyReceipt HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
             "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n{}{}{}",
             "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
             "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
             "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "x", count: 100_000) + "\r\n\r\n",
             "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        ])
-    func notHTTP(text: String) async throws {
+        ]))
+    func notHTTP(text: Named<String>) async throws {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
-            try? await connection.send(text)
+            try? await connection.send(text.value)
             var answers: [Int] = []
             do {
                 while let answer = try await connection.answer() { answers.append(answer.status) }
