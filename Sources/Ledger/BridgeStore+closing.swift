@@ -1,5 +1,6 @@
 import Dispatch
 import GRDB
+import Synchronization
 
 /// The end of a store: the one file holds everything.
 extension BridgeStore {

@@ -15,7 +15,8 @@ extension Database {
         let level = try synchronousLevel()
         guard level == Self.durable else {
             throw LedgerError(
-                .notDurable, at: path, "SQLite keeps PRAGMA synchronous at \(level); commits would not wait for the disk")
+                .notDurable, at: path,
+                "SQLite keeps PRAGMA synchronous at \(level); commits would not wait for the disk")
         }
     }
 

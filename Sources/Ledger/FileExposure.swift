@@ -41,7 +41,9 @@ package enum StoreFiles {
     static func makePrivate(_ path: String) {
         for (file, _) in exposed(of: path) {
             var status = stat()
-            guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else { continue }
+            guard stat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else {
+                continue
+            }
             _ = chmod(file, status.st_mode & 0o700)
         }
     }

@@ -107,7 +107,9 @@ struct ServeCommand: AsyncParsableCommand {
                 "a private file can be read or changed by others",
                 metadata: ["path": "\(path)", "by": "\(exposure.description)"])
         }
-        for file in settings.secretFiles { FileExposure(path: file.path).map { warn(file.path, $0) } }
+        for path in Set(settings.secretFiles.map(\.path)).sorted() {
+            if let exposure = FileExposure(path: path) { warn(path, exposure) }
+        }
         store?.whenOpen {
             for file in settings.storePath.map(StoreFiles.exposed) ?? [] { warn(file.path, file.exposure) }
         }
