@@ -26,6 +26,11 @@ struct StoreCheckup {
         }
         do throws(LedgerError) {
             let facts = try BridgeStore.inspect(path: path)
+            if let file = StoreFiles.exposed(of: path).first {
+                return Checkup(
+                    "store", .warn, "\(file.path) can be read or changed by \(file.exposure.description)",
+                    advice: "chmod 600; serve does that at its start if it owns the file")
+            }
             let size = ByteCountFormatter.string(fromByteCount: facts.bytes, countStyle: .binary)
             return Checkup(
                 "store", .pass,

@@ -34,6 +34,11 @@ extension BridgeStore {
         }
     }
 
+    /// `PRAGMA synchronous` of the connection that writes: 2 if every commit waits for the disk.
+    package func synchronousLevel() async throws(LedgerError) -> Int {
+        try await write { try $0.synchronousLevel() }
+    }
+
     private static func size(of path: String) -> Int64 {
         let facts = try? FileManager.default.attributesOfItem(atPath: path)
         return (facts?[.size] as? NSNumber)?.int64Value ?? 0

@@ -8,7 +8,7 @@ extension BridgeServer {
         let router = watchedRouter()
         VerifyReceiptController(live: live, shadow: shadow, clients: clients, presence: presence.public)
             .addRoutes(to: router)
-        NotificationController(live: live).addRoutes(to: router)
+        NotificationController(live: live, clients: clients).addRoutes(to: router)
         HealthController(view: view, gate: gate(.public)).addRoutes(to: router)
         DescriptionController().addRoutes(to: router)
         addGatedRoutes(of: .public, to: router)

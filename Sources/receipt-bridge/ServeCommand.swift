@@ -47,6 +47,7 @@ struct ServeCommand: AsyncParsableCommand {
             }
             transport = try CurlTransport(settings: settings)
             store = openStore(settings, logger)
+            warn(of: settings, store, logger)
             let upstream = GuardedTransport(transport) { logger.note($0) }
             let pipelines = try Pipelines(
                 settings: settings, transport: upstream, store: store, tables: settings.tables, logger: logger)
@@ -84,11 +85,34 @@ struct ServeCommand: AsyncParsableCommand {
         } catch {
             Terminal.say("stopped: \(error)")
             await transport.shutDown()
+            await close(store, logger)
             throw ExitCode.usage
         }
         await transport.shutDown()
         await server.live.now.pipelines.finishKeeping()
-        await store?.close()
+        await close(store, logger)
+    }
+
+    private func close(_ store: BridgeStore?, _ logger: Logger) async {
+        guard let failure = await store?.close() else { return }
+        logger.warning(
+            "the store file does not hold everything; copy its -wal file with it",
+            metadata: ["reason": "\(failure)"])
+    }
+
+    /// What others than the owner can read: the store is made private if it is this user's, secrets stay as they are.
+    private func warn(of settings: Settings, _ store: BridgeStore?, _ logger: Logger) {
+        let warn: @Sendable (String, FileExposure) -> Void = { path, exposure in
+            logger.warning(
+                "a private file can be read or changed by others",
+                metadata: ["path": "\(path)", "by": "\(exposure.description)"])
+        }
+        for path in Set(settings.secretFiles.map(\.path)).sorted() {
+            if let exposure = FileExposure(path: path) { warn(path, exposure) }
+        }
+        store?.whenOpen {
+            for file in settings.storePath.map(StoreFiles.exposed) ?? [] { warn(file.path, file.exposure) }
+        }
     }
 
     /// Flags before environment before file.

@@ -84,6 +84,32 @@ struct DoctorTests {
         #expect(try verdicts(alone).contains("warn clock"))
     }
 
+    @Test("warns of a store and of secrets that others than the owner can read, and changes nothing")
+    func exposed() async throws {
+        let stage = try await OperationStage(customers: 2)
+        for (name, mode) in [("bridge.sqlite", 0o644), ("a.txt", 0o440), ("b.txt", 0o600), ("c.txt", 0o604)] {
+            let file = try stage.folder.write(name, name == "bridge.sqlite" ? [] : Array(name.utf8))
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+        }
+        try stage.folder.write(
+            "exposed.yaml", "tokens: [{file: a.txt}, {file: b.txt}, {file: c.txt}]\n\(try stage.configuration())".utf8)
+        let outcome = try await stage.run("doctor", "--json", "--offline", "--config", "exposed.yaml")
+        let found = try verdicts(outcome)
+        #expect(found.contains("warn store") && !found.contains("warn secret tokens[1]"), "\(found)")
+        #expect(
+            try row(outcome, "store").detail.hasSuffix(
+                "bridge.sqlite can be read or changed by everybody on this machine"))
+        #expect(
+            try row(outcome, "secret tokens[0]").detail.hasSuffix("a.txt can be read or changed by the file's group"))
+        #expect(
+            try row(outcome, "secret tokens[2]").detail.hasSuffix(
+                "c.txt can be read or changed by everybody on this machine"))
+        let mode = try FileManager.default.attributesOfItem(atPath: stage.folder.path("bridge.sqlite"))[
+            .posixPermissions]
+        #expect(mode as? Int == 0o644)
+        await stage.stop()
+    }
+
     @Test("names every mistake of the configuration, and exits with 2 where it cannot be read at all")
     func mistaken() async throws {
         let folder = try Folder()

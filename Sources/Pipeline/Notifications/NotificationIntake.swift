@@ -63,8 +63,13 @@ package struct NotificationIntake: Sendable {
     }
 
     /// Takes one in; what comes a second time changes nothing, and is as good as the first.
+    ///
+    /// - Parameter version1Wait: counts a version 1 notification; the value of `Retry-After` if its sender has sent too
+    ///   many, and it is refused then.
     @discardableResult
-    package func take(_ body: [UInt8]) async throws(NotificationRefusal) -> NotificationOutcome {
+    package func take(
+        _ body: [UInt8], version1Wait: @Sendable () -> String? = { nil }
+    ) async throws(NotificationRefusal) -> NotificationOutcome {
         do throws(NotificationRefusal) {
             guard let store else { throw NotificationRefusal(.noStore, "nothing is remembered here: store is none") }
             guard underWay.take(body.count) else {
@@ -74,7 +79,9 @@ package struct NotificationIntake: Sendable {
             let outcome: NotificationOutcome
             switch try NotificationBody(body) {
             case .version2(let text): outcome = try await take(signed: text, in: body, into: store)
-            case .version1(let body): outcome = try await take(body, into: store)
+            case .version1(let body):
+                if let wait = version1Wait() { throw NotificationRefusal(tooManyUntil: wait) }
+                outcome = try await take(body, into: store)
             }
             counts.count { outcome == .repeated ? ($0.repeated += 1) : ($0.stored += 1) }
             return outcome

@@ -8,21 +8,27 @@ import Pipeline
 /// delivery.
 struct NotificationController: Sendable {
     let live: LiveParts
+    let clients: ClientGuard
 
     func addRoutes(to router: Router<BridgeContext>) {
-        router.post("/v1/notifications") { request, _ in
+        router.post("/v1/notifications") { request, context in
             // Read in any case: a sender that is not listened to does not get to read the answer.
             let body = try await request.wholeBody(upTo: NotificationIntake.maximumBodyBytes)
             guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
             guard let body else {
                 return Problem.bodyTooLarge(maximum: NotificationIntake.maximumBodyBytes).closingResponse
             }
+            let parts = live.now
             // Not cancelled when the sender goes away: what is half done would only come again.
             do throws(NotificationRefusal) {
-                try await live.now.pipelines.notifications.take(body)
+                try await parts.pipelines.notifications.take(body) {
+                    clients.version1Wait(request, from: context.channel.remoteAddress, by: parts.settings)
+                }
                 return Response(status: .ok)
             } catch {
-                return Problem(error).response
+                var response = Problem(error).response
+                response.headers[.retryAfter] = error.retryAfter
+                return response
             }
         }
     }
