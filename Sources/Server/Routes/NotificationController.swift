@@ -8,14 +8,19 @@ import Pipeline
 /// delivery.
 struct NotificationController: Sendable {
     let live: LiveParts
+    let bodies: BodyAllowance
 
     func addRoutes(to router: Router<BridgeContext>) {
-        router.post("/v1/notifications") { request, _ in
-            // Read in any case: a sender that is not listened to does not get to read the answer.
-            let body = try await request.wholeBody(upTo: NotificationIntake.maximumBodyBytes)
+        router.post("/v1/notifications") { request, context in
+            let share = bodies.share(on: context.channel)
+            defer { share.release() }
+            let reading = try await request.body(upTo: NotificationIntake.maximumBodyBytes, counting: share)
             guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
-            guard let body else {
-                return Problem.bodyTooLarge(maximum: NotificationIntake.maximumBodyBytes).closingResponse
+            let body: [UInt8]
+            switch reading {
+            case .whole(let bytes): body = bytes
+            case .tooLong: return Problem.bodyTooLarge(maximum: NotificationIntake.maximumBodyBytes).closingResponse
+            case .noRoom: return BodyAllowance.refusal
             }
             // Not cancelled when the sender goes away: what is half done would only come again.
             do throws(NotificationRefusal) {
