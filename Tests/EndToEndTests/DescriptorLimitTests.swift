@@ -40,7 +40,9 @@ import Testing
         }
 
         // T20
-        @Test("answers as many clients as fit, the others wait; it never runs out of descriptors", .timeLimit(.minutes(2)))
+        @Test(
+            "answers as many clients as fit, the others wait; it never runs out of descriptors", .timeLimit(.minutes(2))
+        )
         func crowd() async throws {
             let folder = try Self.folder()
             let question = try Self.question(folder)
@@ -49,7 +51,9 @@ import Testing
             var clients: [RawConnection] = []
             for _ in 0..<200 { clients.append(try RawConnection(port: port)) }
             var most = 0
-            let ports = proxy.errors.matches(of: /Server started and listening on [^"]+?:(\d+)"/).compactMap { Int($0.1) }
+            let ports = proxy.errors.matches(of: /Server started and listening on [^"]+?:(\d+)"/).compactMap {
+                Int($0.1)
+            }
             let operations = try RawConnection(port: try #require(ports.first { $0 != port }))
             // All 200 send; those that are not accepted yet have an answer once others have left.
             for client in clients { try await client.send(question) }
@@ -65,7 +69,8 @@ import Testing
                 clients.removeFirst(10)
             }
             #expect(most > 40 && most < 128, "\(most)")
-            #expect(proxy.errors.contains("the limit of file descriptors serves fewer connections than limits.connections"))
+            #expect(
+                proxy.errors.contains("the limit of file descriptors serves fewer connections than limits.connections"))
             #expect(try await Self.ask(RawConnection(port: port), question) == 0)
             proxy.stop()
             #expect(await proxy.end() == 0)

@@ -28,7 +28,8 @@ final class Proxy: Sendable {
     static let secret = SimulatedApp.first.sharedSecret
 
     private init(
-        store: SimulatedStore, port: Int, operationsPort: Int?, log: LogBook, bodies: BodyAllowance, group: ServiceGroup,
+        store: SimulatedStore, port: Int, operationsPort: Int?, log: LogBook, bodies: BodyAllowance,
+        group: ServiceGroup,
         running: Task<Void, any Error>, transport: CurlTransport
     ) {
         self.store = store
@@ -50,15 +51,16 @@ final class Proxy: Sendable {
     static func serving<Value>(
         isGuarded: Bool = false, schedule: DeliverySchedule = DeliverySchedule(),
         customers: Int = 8, bodies: BodyAllowance.Limits = .init(),
-        clock: @escaping @Sendable () -> Duration = BodyAllowance.uptime(),
+        clock: StandingClock? = nil,
         _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
         _ work: (Proxy) async throws -> Value
     ) async throws -> Value {
         let store = try SimulatedStore(
             seed: 7, customers: customers, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
         let log = LogBook()
-        let bodies = BodyAllowance(bodies, logger: log.logger, now: clock)
-        let proxy = try await start(store, isGuarded, schedule, log, bodies, change)
+        let allowance = BodyAllowance(
+            bodies, logger: log.logger, now: clock?.time ?? BodyAllowance.uptime())
+        let proxy = try await start(store, isGuarded, schedule, log, allowance, change)
         do {
             let value = try await work(proxy)
             try await proxy.stop()
@@ -165,6 +167,13 @@ final class Proxy: Sendable {
         else { throw StandIn.Missing(what: "\(kind)") }
         return Question.body(receipt.base64, password: Self.secret)
     }
+}
+
+/// Stands unless it is moved.
+final class StandingClock: Sendable {
+    private let now = Mutex(Duration.zero)
+    var time: @Sendable () -> Duration { { self.now.withLock { $0 } } }
+    func move(by duration: Duration) { now.withLock { $0 += duration } }
 }
 
 /// Keeps a port taken.

@@ -11,6 +11,7 @@ struct LongBodyTests {
         func note(_ state: CircuitBreaker.State) { names.withLock { $0.append(state.rawValue) } }
     }
 
+    // T22
     @Test("that do not go out in time say nothing of the host; a short one without an answer does")
     func slowUpload() async throws {
         let server = try DeafServer()

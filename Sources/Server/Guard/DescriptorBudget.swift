@@ -15,9 +15,9 @@ package struct DescriptorBudget: Sendable, Hashable {
     private static let leastConnections = 8
     private static let leastOperations = 8
     private static let leastUpstream = 4
-    /// An upstream connection has one socket; while it is opened a second one, for the resolver or for the other address
-    /// family.
-    private static let eachUpstream = 2
+    /// An upstream connection has one socket; before it is open its name may be resolved, which takes two to wake libcurl and
+    /// two of the resolver.
+    private static let eachUpstream = 4
     /// An event loop of NIO waits for sockets, for a timer and to be woken.
     private static let eachEventLoop = 3
     /// Of the process itself: standard streams, listeners and what they accept beyond their limit in one step (3 each), the

@@ -1,7 +1,7 @@
 /// A request's body in memory, or the part of it that has arrived.
 package struct HeldBody: Sendable {
     let begun: Duration
-    let close: @Sendable () -> Void
+    package let close: @Sendable () -> Void
     var isUpload = true
     private(set) var received = 0
     /// Bytes that arrived in the second of the last arrival, and in the one before it.
@@ -99,15 +99,15 @@ package struct HeldBodies: Sendable {
     }
 
     /// The upload that gives way to the body: for a small body any large one before a small one; otherwise one that makes
-    /// less progress than the body, the oldest of several. Only a large one makes room for a large body.
+    /// less than a quarter of the body's progress, the oldest of several. Only a large one makes room for a large body.
     private func slowest(for body: HeldBody, at time: Duration) -> ID? {
         func slowest(_ mayGiveWay: @escaping (HeldBody) -> Bool) -> ID? {
             bodies.lazy.filter { $0.value.isUpload && time - $0.value.begun >= Self.leastAge && mayGiveWay($0.value) }
                 .min {
-                    ($0.value.progress(at: time), $0.value.begun) < ($1.value.progress(at: time), $1.value.begun)
+                    ($0.value.progress(at: time), $0.key) < ($1.value.progress(at: time), $1.key)
                 }?.key
         }
-        let isSlower = { (other: HeldBody) in other.progress(at: time) < body.progress(at: time) }
+        let isSlower = { (other: HeldBody) in 4 * other.progress(at: time) < body.progress(at: time) }
         guard body.isSmall else { return slowest { !$0.isSmall && isSlower($0) } }
         return slowest { !$0.isSmall } ?? slowest(isSlower)
     }

@@ -19,22 +19,22 @@ extension Request {
         let announced = headers[.contentLength].flatMap { Int($0) } ?? maximum
         var whole: [UInt8] = []
         var received = 0
-        var reading: BodyReading?
+        var isHeld = true
         for try await buffer in body {
             received += buffer.readableBytes
-            guard received <= VerifyReceiptController.drainedBodyBytes else { return reading ?? .tooLong }
-            guard reading == nil else { continue }
+            guard received <= VerifyReceiptController.drainedBodyBytes else { return .tooLong }
+            guard isHeld else { continue }
             if received <= maximum, share.take(buffer.readableBytes) {
                 whole.grow(to: received, atMost: announced)
                 whole.append(contentsOf: buffer.readableBytesView)
             } else {
-                reading = received > maximum ? .tooLong : .noRoom
+                isHeld = false
                 share.release()
                 whole = []
             }
         }
-        if let reading { return reading }
-        return share.complete() ? .whole(whole) : .noRoom
+        guard received <= maximum else { return .tooLong }
+        return isHeld && share.complete() ? .whole(whole) : .noRoom
     }
 
     /// Whether the body is compressed or otherwise not what it is.
