@@ -121,22 +121,20 @@ package struct VerifyReceiptPipeline: Sendable {
             counts.answerMemory.add((reply == nil ? HitLabel.miss : .hit).rawValue)
             if let reply { return reply }
         }
-        let request: VerifyReceiptRequest
+        var request: VerifyReceiptRequest
         do throws(VerifyReceiptRequest.Failure) {
             request = try read(body)
         } catch {
             logger.debug("request refused", metadata: ["reason": "\(error.rawValue)"])
             return PipelineReply(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
-        let text = request.receiptText.reveal()
-        let sighting = Sighting(of: text.span, by: decoder)
-        if case .rejected(let error, _) = sighting, manner.priority == .live {
-            probe?.look(at: text, refusedFor: error, at: now())
-        }
+        let sighting = sighting(of: request, manner)
         if case .rejected = sighting, !request.hasBase64Text {
             logger.debug("request refused", metadata: ["reason": "receiptNotBase64"])
             return PipelineReply(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
+        // While Apple is asked, a body is in memory once.
+        request.dropText()
         switch apps.treatment(of: sighting) {
         case .refused(let status):
             return PipelineReply(.failure(status), source: .receipt, environment: sighting.environment(on: route))
@@ -153,6 +151,15 @@ package struct VerifyReceiptPipeline: Sendable {
             reply.claimedApp = app.bundleId
             return reply
         }
+    }
+
+    private func sighting(of request: VerifyReceiptRequest, _ manner: Manner) -> Sighting {
+        let text = request.receiptText.reveal()
+        let sighting = Sighting(of: text.span, by: decoder)
+        if case .rejected(let error, _) = sighting, manner.priority == .live {
+            probe?.look(at: text, refusedFor: error, at: now())
+        }
+        return sighting
     }
 
     private func isRefusedReplay(_ sighting: Sighting, of app: AppSettings, _ manner: Manner) -> Bool {

@@ -34,6 +34,8 @@ package struct BridgeServer: Service {
     let handshakes = CounterTable("outcome", HandshakeOutcome.self)
     let state: ServingState
     let clients: ClientGuard
+    let bodies: BodyAllowance
+    private let descriptors: DescriptorBudget?
     /// Of each listener.
     let presence = (public: ClientPresence(), operations: ClientPresence())
     let logger: Logger
@@ -47,12 +49,15 @@ package struct BridgeServer: Service {
     ///   - version: of the program.
     ///   - requests: go on counting where they are.
     ///   - state: told when all listeners take connections, and when the end is near.
+    ///   - bodies: for the bodies of all requests; nil for the usual one.
+    ///   - descriptors: of this process; nil where they are not counted.
     ///   - onListening: called once all listeners take connections.
     package init(
         settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, shadow: Shadow? = nil,
         forwarder: Forwarder? = nil, upstream: GuardedTransport? = nil, version: String,
         requests: RequestCounts = RequestCounts(),
-        state: ServingState = ServingState(), logger: Logger,
+        state: ServingState = ServingState(), bodies: BodyAllowance? = nil, descriptors: DescriptorBudget? = nil,
+        logger: Logger,
         onListening: @escaping @Sendable (ListeningPorts) async -> Void
     ) {
         live = LiveParts(settings: settings, pipelines: pipelines)
@@ -65,6 +70,8 @@ package struct BridgeServer: Service {
         self.state = state
         self.logger = logger
         clients = ClientGuard(logger: logger)
+        self.bodies = bodies ?? BodyAllowance(logger: logger)
+        self.descriptors = descriptors
         self.onListening = onListening
     }
 
@@ -163,7 +170,7 @@ package struct BridgeServer: Service {
             router: publicRouter(),
             server: server(presence.public, clients, settings.tls),
             configuration: configuration(
-                settings.listen, MaximumAvailableConnections(Int(settings.limits.connections))),
+                settings.listen, atMost: descriptors?.connections ?? Int(settings.limits.connections)),
             onServerRunning: { channel in
                 var ports = ListeningPorts(public: channel.localAddress?.port ?? settings.listen.port, operations: nil)
                 for await port in operations { ports.operations = port }
@@ -179,7 +186,8 @@ package struct BridgeServer: Service {
         return Application(
             router: operationsRouter(),
             server: server(presence.operations, nil),
-            configuration: configuration(address),
+            configuration: configuration(
+                address, atMost: descriptors?.operations ?? DescriptorBudget.mostOperations),
             onServerRunning: { onListening($0.localAddress?.port ?? address.port) },
             logger: logger)
     }
@@ -207,10 +215,10 @@ package struct BridgeServer: Service {
     }
 
     private func configuration(
-        _ address: Settings.Address, _ connections: MaximumAvailableConnections? = nil
+        _ address: Settings.Address, atMost connections: Int
     ) -> ApplicationConfiguration {
         ApplicationConfiguration(
             address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024,
-            availableConnectionsDelegate: connections)
+            availableConnectionsDelegate: MaximumAvailableConnections(connections))
     }
 }

@@ -42,10 +42,11 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             try SelfTest.run()
             let settings = try read()
+            let descriptors = try DescriptorBudget(of: settings, logger: logger)
             for key in settings.unused {
                 logger.notice("configured, and not used by this version", metadata: ["key": "\(key)"])
             }
-            transport = try CurlTransport(settings: settings)
+            transport = try CurlTransport(settings: settings, connections: descriptors.upstream)
             store = openStore(settings, logger)
             warn(of: settings, store, logger)
             let upstream = GuardedTransport(transport) { logger.note($0) }
@@ -58,7 +59,7 @@ struct ServeCommand: AsyncParsableCommand {
                 settings: settings, pipelines: pipelines, transport: transport, tables: settings.tables, logger: logger)
             server = BridgeServer(
                 settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
-                upstream: upstream, version: Tool.version, logger: logger
+                upstream: upstream, version: Tool.version, descriptors: descriptors, logger: logger
             ) { ports in
                 var address = settings.listen
                 address.port = ports.public
@@ -145,10 +146,12 @@ struct ServeCommand: AsyncParsableCommand {
 
 extension CurlTransport {
     /// - Throws: `SettingsError`, `TransportError`.
-    convenience init(settings: Settings) throws {
+    convenience init(settings: Settings, connections: Int = DescriptorBudget.mostUpstream) throws {
         try self.init(
             CurlConfiguration(
-                version: Tool.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment))
+                version: Tool.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment,
+                // One host that hangs leaves half of them to the others.
+                maximumConnectionsPerHost: min(64, connections / 2), maximumConnections: connections))
     }
 }
 

@@ -61,6 +61,7 @@ struct SimulateCommand: AsyncParsableCommand {
             try await SampleAnswers(writeReceipts).write()
             return
         }
+        OpenFiles.raiseLimit()
         let (host, port) = try address()
         let clock = try simulatedClock()
         switch AddressProbe.bind(Settings.Address(host: host, port: port)) {

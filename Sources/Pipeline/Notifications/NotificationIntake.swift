@@ -16,8 +16,6 @@ package struct NotificationIntake: Sendable {
     static let maximumClockSkew: Int64 = 300_000
     /// Longer names than Apple's UUIDs are not one.
     private static let maximumNameBytes = 128
-    /// Of all bodies that are being taken in.
-    private static let maximumBytesUnderWay = 64 << 20
 
     let apps: AppRegistry
     let verifier: SignedPayloadVerifier
@@ -37,7 +35,6 @@ package struct NotificationIntake: Sendable {
     let now: @Sendable () -> Timestamp
     let logger: Logger
     private let lines: OncePerMinute<NotificationRefusal.Code>
-    private let underWay: ByteAllowance
 
     /// - Parameter former: whose counts and waiting work this one goes on with.
     init(
@@ -57,7 +54,6 @@ package struct NotificationIntake: Sendable {
         hints = former?.hints ?? HintLookups(counts: counts, now: now, logger: logger)
         arrivals = former?.arrivals ?? Bell()
         lines = former?.lines ?? OncePerMinute()
-        underWay = former?.underWay ?? ByteAllowance(limit: Self.maximumBytesUnderWay)
         self.now = now
         self.logger = logger
     }
@@ -72,10 +68,6 @@ package struct NotificationIntake: Sendable {
     ) async throws(NotificationRefusal) -> NotificationOutcome {
         do throws(NotificationRefusal) {
             guard let store else { throw NotificationRefusal(.noStore, "nothing is remembered here: store is none") }
-            guard underWay.take(body.count) else {
-                throw NotificationRefusal(.storeUnavailable, "too many notifications are waiting for the disk")
-            }
-            defer { underWay.giveBack(body.count) }
             let outcome: NotificationOutcome
             switch try NotificationBody(body) {
             case .version2(let text): outcome = try await take(signed: text, in: body, into: store)
