@@ -36,6 +36,7 @@ package struct BridgeServer: Service {
     let clients: ClientGuard
     /// Of each listener.
     let presence = (public: ClientPresence(), operations: ClientPresence())
+    private let timeouts: ConnectionTimeouts
     let logger: Logger
     private let onListening: @Sendable (ListeningPorts) async -> Void
 
@@ -47,12 +48,13 @@ package struct BridgeServer: Service {
     ///   - version: of the program.
     ///   - requests: go on counting where they are.
     ///   - state: told when all listeners take connections, and when the end is near.
+    ///   - timeouts: of connections that make no progress.
     ///   - onListening: called once all listeners take connections.
     package init(
         settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, shadow: Shadow? = nil,
         forwarder: Forwarder? = nil, upstream: GuardedTransport? = nil, version: String,
         requests: RequestCounts = RequestCounts(),
-        state: ServingState = ServingState(), logger: Logger,
+        state: ServingState = ServingState(), timeouts: ConnectionTimeouts = ConnectionTimeouts(), logger: Logger,
         onListening: @escaping @Sendable (ListeningPorts) async -> Void
     ) {
         live = LiveParts(settings: settings, pipelines: pipelines)
@@ -63,6 +65,7 @@ package struct BridgeServer: Service {
         self.version = version
         self.requests = requests
         self.state = state
+        self.timeouts = timeouts
         self.logger = logger
         clients = ClientGuard(logger: logger)
         self.onListening = onListening
@@ -191,15 +194,15 @@ package struct BridgeServer: Service {
         _ presence: ClientPresence, _ clients: ClientGuard?, _ certificate: ListenerCertificate? = nil
     ) -> HTTPServerBuilder {
         let gate = ConnectionGate(live: live, clients: clients)
-        return HTTPServerBuilder { [live, handshakes] responder in
+        return HTTPServerBuilder { [live, handshakes, timeouts] responder in
             let channel = ReceiptChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
-                        idleTimeout: .seconds(60),
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
-                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate)
+                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate,
+                timeouts: timeouts)
             guard let certificate else { return channel }
             return SecureChannel(
                 base: channel, certificate: { live.now.settings.tls ?? certificate }, handshakes: handshakes)

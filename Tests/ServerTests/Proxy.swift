@@ -44,14 +44,16 @@ final class Proxy: Sendable {
     /// - Parameters:
     ///   - isGuarded: hosts that fail are left alone, as in the program.
     ///   - schedule: of what is forwarded.
+    ///   - timeouts: of connections that make no progress.
     static func serving<Value>(
         isGuarded: Bool = false, schedule: DeliverySchedule = DeliverySchedule(),
-        customers: Int = 8, _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
+        timeouts: ConnectionTimeouts = ConnectionTimeouts(), customers: Int = 8,
+        _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
         _ work: (Proxy) async throws -> Value
     ) async throws -> Value {
         let store = try SimulatedStore(
             seed: 7, customers: customers, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
-        let proxy = try await start(store, isGuarded, schedule, change)
+        let proxy = try await start(store, isGuarded, schedule, timeouts, change)
         do {
             let value = try await work(proxy)
             try await proxy.stop()
@@ -65,7 +67,7 @@ final class Proxy: Sendable {
     }
 
     private static func start(
-        _ store: SimulatedStore, _ isGuarded: Bool, _ schedule: DeliverySchedule,
+        _ store: SimulatedStore, _ isGuarded: Bool, _ schedule: DeliverySchedule, _ timeouts: ConnectionTimeouts,
         _ change: (inout Settings, inout AppSettings) -> Void
     ) async throws -> Proxy {
         let upstream = try await store.start()
@@ -99,7 +101,7 @@ final class Proxy: Sendable {
         let (ports, bound) = AsyncStream.makeStream(of: ListeningPorts.self)
         let server = BridgeServer(
             settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, forwarder: forwarder,
-            upstream: guarded, version: "1.2.3", logger: logger
+            upstream: guarded, version: "1.2.3", timeouts: timeouts, logger: logger
         ) {
             bound.yield($0)
         }
