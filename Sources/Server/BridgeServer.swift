@@ -38,6 +38,7 @@ package struct BridgeServer: Service {
     private let descriptors: DescriptorBudget?
     /// Of each listener.
     let presence = (public: ClientPresence(), operations: ClientPresence())
+    private let timeouts: ConnectionTimeouts
     let logger: Logger
     private let onListening: @Sendable (ListeningPorts) async -> Void
 
@@ -51,13 +52,14 @@ package struct BridgeServer: Service {
     ///   - state: told when all listeners take connections, and when the end is near.
     ///   - bodies: for the bodies of all requests; nil for the usual one.
     ///   - descriptors: of this process; nil where they are not counted.
+    ///   - timeouts: of connections that make no progress.
     ///   - onListening: called once all listeners take connections.
     package init(
         settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, shadow: Shadow? = nil,
         forwarder: Forwarder? = nil, upstream: GuardedTransport? = nil, version: String,
         requests: RequestCounts = RequestCounts(),
         state: ServingState = ServingState(), bodies: BodyAllowance? = nil, descriptors: DescriptorBudget? = nil,
-        logger: Logger,
+        timeouts: ConnectionTimeouts = ConnectionTimeouts(), logger: Logger,
         onListening: @escaping @Sendable (ListeningPorts) async -> Void
     ) {
         live = LiveParts(settings: settings, pipelines: pipelines)
@@ -68,6 +70,7 @@ package struct BridgeServer: Service {
         self.version = version
         self.requests = requests
         self.state = state
+        self.timeouts = timeouts
         self.logger = logger
         clients = ClientGuard(logger: logger)
         self.bodies = bodies ?? BodyAllowance(logger: logger)
@@ -199,15 +202,15 @@ package struct BridgeServer: Service {
         _ presence: ClientPresence, _ clients: ClientGuard?, _ certificate: ListenerCertificate? = nil
     ) -> HTTPServerBuilder {
         let gate = ConnectionGate(live: live, clients: clients)
-        return HTTPServerBuilder { [live, handshakes] responder in
+        return HTTPServerBuilder { [live, handshakes, timeouts] responder in
             let channel = ReceiptChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
-                        idleTimeout: .seconds(60),
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
-                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate)
+                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate,
+                timeouts: timeouts)
             guard let certificate else { return channel }
             return SecureChannel(
                 base: channel, certificate: { live.now.settings.tls ?? certificate }, handshakes: handshakes)

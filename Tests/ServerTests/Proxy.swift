@@ -48,10 +48,11 @@ final class Proxy: Sendable {
     ///   - isGuarded: hosts that fail are left alone, as in the program.
     ///   - schedule: of what is forwarded.
     ///   - bodies: of the allowance for request bodies; `clock` is its time.
+    ///   - timeouts: of connections that make no progress.
     static func serving<Value>(
         isGuarded: Bool = false, schedule: DeliverySchedule = DeliverySchedule(),
-        customers: Int = 8, bodies: BodyAllowance.Limits = .init(),
-        clock: StandingClock? = nil,
+        timeouts: ConnectionTimeouts = ConnectionTimeouts(), customers: Int = 8,
+        bodies: BodyAllowance.Limits = .init(), clock: StandingClock? = nil,
         _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
         _ work: (Proxy) async throws -> Value
     ) async throws -> Value {
@@ -60,7 +61,7 @@ final class Proxy: Sendable {
         let log = LogBook()
         let allowance = BodyAllowance(
             bodies, logger: log.logger, now: clock?.time ?? BodyAllowance.uptime())
-        let proxy = try await start(store, isGuarded, schedule, log, allowance, change)
+        let proxy = try await start(store, isGuarded, schedule, timeouts, log, allowance, change)
         do {
             let value = try await work(proxy)
             try await proxy.stop()
@@ -74,8 +75,8 @@ final class Proxy: Sendable {
     }
 
     private static func start(
-        _ store: SimulatedStore, _ isGuarded: Bool, _ schedule: DeliverySchedule, _ log: LogBook,
-        _ bodies: BodyAllowance,
+        _ store: SimulatedStore, _ isGuarded: Bool, _ schedule: DeliverySchedule, _ timeouts: ConnectionTimeouts,
+        _ log: LogBook, _ bodies: BodyAllowance,
         _ change: (inout Settings, inout AppSettings) -> Void
     ) async throws -> Proxy {
         let upstream = try await store.start()
@@ -108,7 +109,7 @@ final class Proxy: Sendable {
         let (ports, bound) = AsyncStream.makeStream(of: ListeningPorts.self)
         let server = BridgeServer(
             settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, forwarder: forwarder,
-            upstream: guarded, version: "1.2.3", bodies: bodies, logger: logger
+            upstream: guarded, version: "1.2.3", bodies: bodies, timeouts: timeouts, logger: logger
         ) {
             bound.yield($0)
         }

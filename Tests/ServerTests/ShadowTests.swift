@@ -69,6 +69,8 @@ struct ShadowTests {
             let page = try await get("/comparisons", from: proxy.operationsPort)
             #expect(page.header("Content-Type") == "text/html; charset=utf-8")
             #expect(page.header("Content-Security-Policy")?.contains("default-src 'none'") == true)
+            #expect(page.header("Content-Security-Policy")?.hasSuffix("; frame-ancestors 'none'") == true)
+            #expect(page.header("X-Content-Type-Options") == "nosniff")
             let text = String(decoding: page.body, as: UTF8.self)
             #expect(text.contains("would get the same answer"))
             for receipt in proxy.store.receipts { #expect(!text.contains(receipt.base64.prefix(60))) }
