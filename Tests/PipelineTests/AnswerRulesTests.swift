@@ -168,7 +168,9 @@ struct AnswerRulesTests {
         for (name, copy) in Self.copies {
             let (bridge, lines) = try watching(FakeApple { _, _ in .body(body) }) { $1.replay = policy }
             let (own, taken) = (Base64.encode(receipt.bytes), Base64.encode(copy(receipt.bytes)))
-            for _ in 0..<2 { #expect(await bridge.ask(Question.body(own), user: "alice").short == "0 apple Production") }
+            for _ in 0..<2 {
+                #expect(await bridge.ask(Question.body(own), user: "alice").short == "0 apple Production")
+            }
             #expect(lines().isEmpty)
             let reply = await bridge.ask(Question.body(taken), user: "mallory")
             #expect(reply.status == (policy == .refuse ? 21003 : 0), "\(name)")

@@ -322,7 +322,8 @@ struct LastGoodTests {
         await before.pipelines.finishKeeping()
         let asked = try stage.bridge(saying: story, after: 1_000, [.apple], change)
         let unbought = try stage.bridge(
-            saying: #"{"status":0,"receipt":{"bundle_id":"com.example.app","in_app":[]}}"#, after: 1_000, [.apple], change)
+            saying: #"{"status":0,"receipt":{"bundle_id":"com.example.app","in_app":[]}}"#, after: 1_000, [.apple],
+            change)
         for number in 0..<300 {
             let variant = Base64.encode(ReceiptVariants.withRevocationList(genuine, number))
             #expect(await asked.ask(variant).text == story)
