@@ -243,6 +243,7 @@ let package = Package(
                 "Pipeline", "AppStore", "Comparison", "Cryptography", "Forwarding", "Ledger", "ListenerTLS",
                 "ReceiptDecoding", "Rendering", "Simulator", "StoreTypes", "Transport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

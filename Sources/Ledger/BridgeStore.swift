@@ -128,6 +128,7 @@ package final class BridgeStore: Sendable {
         layout.registerMigration("lastGood", migrate: addLastGood)
         layout.registerMigration("signedTexts", migrate: addSignedTexts)
         layout.registerMigration("hints", migrate: addHints)
+        layout.registerMigration("learntByOriginals", migrate: addLearntByOriginals)
         return layout
     }
 

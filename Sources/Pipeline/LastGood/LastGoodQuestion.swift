@@ -29,18 +29,18 @@ struct LastGoodQuestion: Sendable {
     let excludesOldTransactions: Bool
     let password: Password
 
-    /// SHA-256 of all of it. The environment is not in it: it follows from the receipt, and Apple's may be another than
-    /// ours.
+    /// SHA-256 of what is signed in the receipt, then SHA-256 of the rest of the question: one receipt has one beginning,
+    /// however its container is written. The environment is not in it: it follows from the receipt, and Apple's may be
+    /// another than ours.
     var digest: [UInt8] {
-        var bytes = receipt.canonicalText.reveal()
-        bytes.append(excludesOldTransactions ? 1 : 0)
+        var options: [UInt8] = [excludesOldTransactions ? 1 : 0]
         switch password {
-        case .none: bytes.append(0)
-        case .right: bytes.append(1)
+        case .none: options.append(0)
+        case .right: options.append(1)
         case .unjudged(let text):
-            bytes.append(2)
-            bytes += SHA.digest(Array(text.reveal().utf8), with: .sha256)
+            options.append(2)
+            options += SHA.digest(Array(text.reveal().utf8), with: .sha256)
         }
-        return SHA.digest(bytes, with: .sha256)
+        return SHA.digest(receipt.signedBytes.reveal(), with: .sha256) + SHA.digest(options, with: .sha256)
     }
 }
