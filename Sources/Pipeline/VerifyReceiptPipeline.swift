@@ -178,7 +178,8 @@ package struct VerifyReceiptPipeline: Sendable {
             guard app.sandbox == .deny || app.testers != nil || (manner.user != nil && app.replay != .off) else {
                 return nil
             }
-            return decoder.receiptBeforeTrailingBytes(of: request.receiptText.reveal().span, refusedFor: error)
+            let text = request.receiptText.reveal()
+            return decoder.receiptBeforeTrailingBytes(of: text.span, refusedFor: error)
         }
     }
 
