@@ -96,6 +96,20 @@ struct PipeliningTests {
         }
     }
 
+    // T20
+    @Test("is closed when an answer takes longer than any may, and Apple is no longer asked")
+    func endless() async throws {
+        var timeouts = ConnectionTimeouts()
+        timeouts.answer = .seconds(1)
+        try await Proxy.serving(timeouts: timeouts) { proxy in
+            proxy.store.faults.add(SimulatedFault(.delay, milliseconds: 15_000))
+            let connection = try proxy.connect()
+            try await connection.send(RawConnection.post("/verifyReceipt", try proxy.question()))
+            #expect(try await connection.remainder().isEmpty)
+            #expect(proxy.store.requests.total == 1)
+        }
+    }
+
     // MARK: - Many requests at once
 
     // T20

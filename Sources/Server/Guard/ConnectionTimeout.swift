@@ -4,13 +4,15 @@ import NIOCore
 package struct ConnectionTimeouts: Sendable, Hashable {
     /// No request is being answered, and nothing is received or sent.
     package var idle = Duration.seconds(60)
+    /// A request is being answered, and nothing is received or sent. Every answer has a shorter deadline of its own.
+    package var answer = Duration.seconds(600)
     /// Part of an answer waits in memory, and the client reads nothing.
     package var write = Duration.seconds(30)
 
     package init() {}
 
     /// How often a connection is examined; it is closed at most that much later than at its limit.
-    fileprivate var interval: TimeAmount { TimeAmount(min(idle, write) / 3) }
+    fileprivate var interval: TimeAmount { TimeAmount(min(idle, answer, write) / 3) }
 }
 
 /// Closes connections that are idle, and those whose client stopped reading.
@@ -78,7 +80,7 @@ final class ConnectionTimeout: ChannelDuplexHandler {
         if pending > 0 {
             // Without the end of TLS, which the client would not read either.
             if now - lastSent >= TimeAmount(limits.write) { context.close(mode: .all, promise: nil) }
-        } else if !queue.isAnswering, now - lastActivity >= TimeAmount(limits.idle) {
+        } else if now - lastActivity >= TimeAmount(queue.isAnswering ? limits.answer : limits.idle) {
             context.channel.close(mode: .all, promise: nil)
         }
     }
