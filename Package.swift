@@ -71,7 +71,8 @@ let package = Package(
             swiftSettings: strict),
 
         // Stages of the walk, in its order.
-        .target(name: "ReceiptDecoding", dependencies: ["StoreTypes", "Cryptography"], swiftSettings: strict),
+        .target(
+            name: "ReceiptDecoding", dependencies: ["StoreTypes", "JSONReading", "Cryptography"], swiftSettings: strict),
         .target(
             name: "AppStore", dependencies: ["StoreTypes", "JSONReading", "Cryptography", "Telemetry", "Transport"],
             swiftSettings: strict),

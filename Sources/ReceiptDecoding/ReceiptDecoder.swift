@@ -90,13 +90,9 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(
                 .signerCertificateMissing, at: "SignedData.certificates", "none is the one that SignerInfo names")
         }
-        do throws(CryptographyError) {
-            return try trust.key(
-                of: PresentedSigner(leaf: leaf.whole, authorities: signature.authorities(over: leaf, in: bytes)),
-                in: bytes, role: .storeReceipt, time: .at(created.seconds))
-        } catch {
-            throw ReceiptDecodingError(error, at: "signer")
-        }
+        return try rsaKey(
+            of: PresentedSigner(leaf: leaf.whole, authorities: signature.authorities(over: leaf, in: bytes)),
+            in: bytes, role: .storeReceipt, time: .at(created.seconds))
     }
 
     /// - Returns: what the signature covers.
@@ -118,13 +114,27 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(
                 .missingAttribute, at: "purchase-date-ms", "no purchase date to judge the signer at")
         }
+        return try rsaKey(
+            of: PresentedSigner(leaf: 0..<signature.certificate.count, authorities: []),
+            in: signature.certificate.span, role: signature.role, time: .notBefore(purchased.seconds))
+    }
+
+    /// A signer's key. Receipts of both styles name RSA as their algorithm; a key of another type, though its chain
+    /// holds, signs something else.
+    private func rsaKey(
+        of presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole,
+        time: TrustStore.SigningTime
+    ) throws(ReceiptDecodingError) -> VerifyingKey {
+        let key: VerifyingKey
         do throws(CryptographyError) {
-            return try trust.key(
-                of: PresentedSigner(leaf: 0..<signature.certificate.count, authorities: []),
-                in: signature.certificate.span, role: signature.role, time: .notBefore(purchased.seconds))
+            key = try trust.key(of: presented, in: bytes, role: role, time: time)
         } catch {
             throw ReceiptDecodingError(error, at: "signer")
         }
+        guard key.isRSA else {
+            throw ReceiptDecodingError(.unsupportedAlgorithm, at: "signer", "not an RSA key")
+        }
+        return key
     }
 }
 

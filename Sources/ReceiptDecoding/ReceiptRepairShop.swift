@@ -1,4 +1,4 @@
-import Foundation
+import JSONReading
 
 /// Undoes, one after the other, what clients, databases and exports do to receipts, until bytes of a known kind come
 /// out. Every step is bounded by the size of the text and none is tried twice, so that the work is linear.
@@ -103,18 +103,29 @@ struct ReceiptRepairShop {
         repairs.append(.quotes)
     }
 
-    /// Unity's wrapper, and a whole verifyReceipt request or answer.
+    /// Members that may hold a receipt, in order of preference.
+    private static let wrappers: [(key: StaticString, repair: ReceiptRepair)] = [
+        ("Payload", .unityWrapper), ("receipt-data", .requestWrapper), ("latest_receipt", .answerWrapper),
+    ]
+
+    /// Unity's wrapper, and a whole verifyReceipt request or answer. One pass; other members are checked and not
+    /// stored.
     private mutating func unwrapJSON() throws(ReceiptDecodingError) {
-        guard let object = (try? JSONSerialization.jsonObject(with: Data(text))) as? [String: Any] else {
+        let bytes = text
+        var found = [JSONScanner.Value?](repeating: nil, count: Self.wrappers.count)
+        var scanner = JSONScanner()
+        do throws(JSONStructureError) {
+            try scanner.takeDocument(bytes.span) { member in
+                for (index, wrapper) in Self.wrappers.enumerated() where member.name.says(wrapper.key, in: bytes.span) {
+                    found[index] = member.value
+                }
+            }
+        } catch {
             throw ReceiptDecodingError(.notAReceipt, at: "text", "a brace, but neither a property list nor JSON")
         }
-        let wrappers: [(key: String, repair: ReceiptRepair)] = [
-            ("Payload", .unityWrapper), ("receipt-data", .requestWrapper),
-            ("latest_receipt", .answerWrapper),
-        ]
-        for wrapper in wrappers {
-            if let inner = object[wrapper.key] as? String {
-                text = Array(inner.utf8)
+        for (wrapper, value) in zip(Self.wrappers, found) {
+            if case .string(let inner)? = value {
+                text = inner.unescaped(in: bytes.span)
                 repairs.append(wrapper.repair)
                 trim()
                 return

@@ -109,7 +109,8 @@ private struct OptionSetter {
         results.append(bridge_curl_set_long(handle, option, value))
     }
 
-    private mutating func set(_ option: CURLoption, _ value: String) {
+    /// - Parameter value: nil removes the default.
+    private mutating func set(_ option: CURLoption, _ value: String?) {
         results.append(bridge_curl_set_text(handle, option, value))
     }
 
@@ -118,7 +119,11 @@ private struct OptionSetter {
         set(CURLOPT_PROTOCOLS_STR, url.isSecure ? "https" : "http")
         set(CURLOPT_USERAGENT, configuration.userAgent)
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        if let caFile = configuration.caFile { set(CURLOPT_CAINFO, caFile) }
+        if let caFile = configuration.caFile {
+            set(CURLOPT_CAINFO, caFile)
+            // Otherwise the folder that libcurl was built with stays trusted too.
+            set(CURLOPT_CAPATH, nil)
+        }
         if url.isLoopback {
             set(CURLOPT_PROXY, "")  // overrides the environment
         } else if case .url(let proxy) = configuration.proxy {

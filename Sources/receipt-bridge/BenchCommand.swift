@@ -28,7 +28,7 @@ struct BenchCommand: AsyncParsableCommand {
             throw ConfigurationOptions.report(error)
         }
         let rows = try await bench.run(only: only ?? "")
-        Terminal.line(json ? Self.json(rows) : Self.table(rows))
+        if json { Terminal.line(Array(Self.json(rows).utf8)) } else { Terminal.line(Self.table(rows)) }
     }
 
     private static func json(_ rows: [BenchRow]) -> String {

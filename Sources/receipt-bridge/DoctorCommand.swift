@@ -46,6 +46,6 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     private func show(_ checkups: [Checkup]) {
-        if json { Terminal.line(checkups.json) } else { Terminal.result(Array(checkups.table.utf8)) }
+        if json { Terminal.line(checkups.json) } else { Terminal.result(Array(Terminal.visible(checkups.table).utf8)) }
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import Pipeline
 import ReceiptDecoding
 import Rendering
+import Reports
 import StoreTypes
 
 /// One line of `decode`.
@@ -138,7 +139,7 @@ struct InspectionReport {
     // MARK: - For people
 
     var text: String {
-        var lines = ["\(file): \(kindName), \(verdict)"]
+        var lines = ["\(printable(file)): \(kindName), \(verdict)"]
         if !inspection.repairs.isEmpty {
             lines.append("  mended:       \(inspection.repairs.map(\.rawValue).joined(separator: ", "))")
         }
@@ -190,9 +191,6 @@ struct InspectionReport {
         timestamp.map { DateTriplet($0).text } ?? "-"
     }
 
-    /// Foreign text on a terminal: control characters would be commands to it.
-    private func printable(_ text: String?) -> String {
-        guard let text else { return "-" }
-        return String(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) })
-    }
+    /// Line breaks are replaced too: a product id must not look like a line of ours.
+    private func printable(_ text: String?) -> String { text.map { VisibleText.text(of: $0) } ?? "-" }
 }

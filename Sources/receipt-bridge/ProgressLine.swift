@@ -13,7 +13,7 @@ final class ProgressLine: Sendable {
     func show(_ line: String) {
         guard isTerminal else { return Terminal.say(line) }
         hasLine.withLock { $0 = true }
-        Terminal.note("\r\u{1B}[2K\(line)")
+        Terminal.note("\r\u{1B}[2K\(Terminal.visible(line))")
     }
 
     /// Makes room for other lines.

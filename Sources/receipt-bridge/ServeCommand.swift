@@ -33,6 +33,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = Logger.toStandardError(level: Logger.Level(rawValue: logLevel.rawValue) ?? .notice)
+        CoreDumps.disable()
         // Before anything else: from here on SIGHUP no longer ends the process.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let transport: CurlTransport
