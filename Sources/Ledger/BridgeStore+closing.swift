@@ -23,7 +23,8 @@ extension BridgeStore {
         }
     }
 
-    private func closeFile(_ opened: Opened) -> LedgerError? {
+    /// Blocks for as long as the disk and other processes take.
+    func closeFile(_ opened: Opened) -> LedgerError? {
         // Only the last connection removes the log when it closes, and a read-only one cannot. GRDB closes its readers
         // after the writer, so close them first.
         opened.pool.releaseMemory()

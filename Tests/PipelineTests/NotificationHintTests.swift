@@ -91,7 +91,9 @@ struct NotificationHintTests {
         // Of a customer who is not known here yet.
         #expect(await bridge.refusal(body(Self.secret, receipt: receipt, id: nil)) == nil)
         #expect(
-            try await kept(bridge).map(\.text) == ["700000000000995", "700000000000100 700000000000500 700000000000101"])
+            try await kept(bridge).map(\.text) == [
+                "700000000000995", "700000000000100 700000000000500 700000000000101",
+            ])
     }
 
     // T29
