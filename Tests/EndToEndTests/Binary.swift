@@ -61,9 +61,13 @@ final class Running: Sendable {
         process.currentDirectoryURL = folder.url
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("RECEIPT_BRIDGE_") }
             .merging(environment, uniquingKeysWith: { $1 })
-        process.standardInput = try FileHandle(forReadingFrom: try file("in", input))
-        process.standardOutput = try FileHandle(forWritingTo: files.output)
-        process.standardError = try FileHandle(forWritingTo: files.errors)
+        let handles = [
+            try FileHandle(forReadingFrom: try file("in", input)), try FileHandle(forWritingTo: files.output),
+            try FileHandle(forWritingTo: files.errors),
+        ]
+        // The process has its own, and a run of all tests starts more processes than a shell's 1,024 descriptors allow.
+        defer { for handle in handles { try? handle.close() } }
+        (process.standardInput, process.standardOutput, process.standardError) = (handles[0], handles[1], handles[2])
         let (exits, exit) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in
             exit.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
