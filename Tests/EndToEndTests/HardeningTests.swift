@@ -35,10 +35,7 @@ struct HardeningTests {
         _ = try await Binary.run(URL(filePath: "/usr/bin/env"), ["gzip", "rows.csv"], in: folder)
         let outcome = try await Binary.run(
             "migrate", "rows.csv.gz", "--to", "results.jsonl", in: folder,
-            environment: [
-                "PATH": "\(folder.path("bin")):/usr/bin:/bin", "RECEIPT_BRIDGE_APP_SHAREDSECRET": "canary",
-                "SECRET": "canary",
-            ])
+            environment: ["PATH": "\(folder.path("bin")):/usr/bin:/bin", "APP_SHAREDSECRET": "canary"])
         #expect(outcome.exit == 1, "\(outcome.errors)")
         #expect(try folder.lines("results.jsonl").map { $0["outcome"]?.text } == ["refused"])
         let environment = try String(contentsOfFile: folder.path("environment"), encoding: .utf8)

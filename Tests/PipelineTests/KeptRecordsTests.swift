@@ -63,35 +63,6 @@ struct KeptRecordsTests {
         }
     }
 
-    @Test("is good for five seconds near the end of a period, and not beyond the end itself")
-    func nearTheEnd() async throws {
-        try await ServerAPIWorld.asking { store, port, transport in
-            let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
-            let receipt = try #require(store.receipts(of: customer).first)
-            let end = try #require(customer.transactions.compactMap(\.expiresDate).max())
-            let clock = MovableClock()
-            let pipeline = try ServerAPIWorld.pipeline(
-                store, port: port, transport: transport, answer: [.api], now: { clock.now })
-            func calls(_ milliseconds: Int64...) async -> [Int] {
-                var calls: [Int] = []
-                for instant in milliseconds {
-                    clock.now = end.advanced(byMilliseconds: instant)
-                    store.requests.removeAll()
-                    _ = await pipeline.answer(body: body(receipt), route: .auto)
-                    calls.append(store.requests.total)
-                }
-                return calls
-            }
-            // A free sandbox subscription renews every few minutes: it is always near the end of a period.
-            #expect(await calls(-119_000, -118_000, -114_001, -114_000, -113_000) == [2, 0, 0, 2, 0])
-            #expect(await calls(-123_000, -118_001, -118_000) == [2, 0, 2])
-            #expect(await calls(-2_000, -1) == [2, 0])
-            // Over by the clock, and still active in the records: both are asked for once more, and that is good again.
-            let after = await calls(0, 1_000, 4_999, 5_000)
-            #expect(after[0] >= 2 && after[1] == 0 && after[2] == 0 && after[3] >= 2, "\(after)")
-        }
-    }
-
     @Test("is good for no longer than the app wants it now, whatever held when it came")
     func shorter() async throws {
         try await ServerAPIWorld.asking { store, port, transport in
