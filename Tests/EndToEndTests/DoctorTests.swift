@@ -124,6 +124,15 @@ struct DoctorTests {
                 pass  openssl        verifies SHA-1 and RSA-1024, as old receipts need
 
                 """), "\(bad.text)")
+        try folder.write("open.yaml", "operations: {listen: 0.0.0.0:0}\nstore: none\n".utf8)
+        let reason =
+            "open.yaml: operations.listen: 0.0.0.0:0 is not on loopback and there are no tokens: set tokens, or whoever "
+            + "reaches it could read every customer"
+        let open = try await Binary.run("doctor", "--offline", "--config", "open.yaml", in: folder)
+        #expect(open.exit == 1 && open.text.hasPrefix("fail  configuration  \(reason)\n"), "\(open.text)")
+        // Not this machine's address: without the rule it ends too.
+        let serve = try await Binary.run("serve", "--listen", "192.0.2.1:80", "--config", "open.yaml", in: folder)
+        #expect(serve.exit == 2 && serve.errors == "receipt-bridge: \(reason)\n", "\(serve.errors)")
         try folder.write("worse.yaml", "sharedSecret: [canary".utf8)
         for (file, reason) in [
             ("worse.yaml", "worse.yaml: not YAML: line"), ("none.yaml", "none.yaml: there is no such file"),

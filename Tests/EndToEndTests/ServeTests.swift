@@ -174,7 +174,11 @@ struct ServeTests {
             (taken, "is taken"), ("192.0.2.1:80", "cannot be used: Cannot assign"),
             ("127.0.0.1:1", "is the address of listen"),
         ] {
-            try folder.write("b.yaml", "listen: 127.0.0.1:1\noperations: {listen: \(address)}\nstore: none\n".utf8)
+            try folder.write("token.txt", "Zm9ydHktdHdv".utf8)
+            try folder.write(
+                "b.yaml",
+                "listen: 127.0.0.1:1\noperations: {listen: \(address)}\ntokens: [{file: token.txt}]\nstore: none\n".utf8
+            )
             let listen = address == "127.0.0.1:1" ? [] : ["--listen", "127.0.0.1:0"]
             let outcome = try await Binary.run(Binary.url, ["serve", "--config", "b.yaml"] + listen, in: folder)
             #expect(

@@ -9,7 +9,7 @@ import Testing
 struct ShadowTests {
     private func get(_ path: String, from port: Int, _ headers: [String] = []) async throws -> RawConnection.Answer {
         let connection = try RawConnection(port: port)
-        let head = ["GET \(path) HTTP/1.1", "Host: a"] + headers + ["", ""]
+        let head = ["GET \(path) HTTP/1.1", "Host: localhost"] + headers + ["", ""]
         try await connection.send(Array(head.joined(separator: "\r\n").utf8))
         return try #require(try await connection.answer())
     }
