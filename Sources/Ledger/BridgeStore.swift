@@ -118,6 +118,7 @@ package final class BridgeStore: Sendable {
         layout.registerMigration("erasure", migrate: addErasure)
         layout.registerMigration("lastGood", migrate: addLastGood)
         layout.registerMigration("signedTexts", migrate: addSignedTexts)
+        layout.registerMigration("comparedCustomers", migrate: addComparedCustomers)
         return layout
     }
 
