@@ -27,6 +27,8 @@ package enum ComparisonCondition: Sendable, Hashable {
     case notAutoRenewable
     case revokedInHistory
     case sameLineItem
+    /// The Server API knows the customer by both ids.
+    case knownToServerAPI
     /// Matched without the transaction's id.
     case matchedOtherwise
     /// The answer's list is full, and the row is no newer than its oldest.
@@ -91,6 +93,8 @@ package enum ComparisonCondition: Sendable, Hashable {
         case .sameLineItem:
             return finding.left?.identifier(.webOrderLineItemId) != nil
                 && finding.left?.identifier(.webOrderLineItemId) == finding.right?.identifier(.webOrderLineItemId)
+        case .knownToServerAPI:
+            return [left, right].allSatisfy { $0?.text.map(all.serverIdentifiers.contains) ?? false }
         case .matchedOtherwise: return finding.left != nil && finding.right != nil
         case .beyondCap:
             guard let count = all.latestCount, count >= Self.cap, let date = finding.purchaseDate,

@@ -129,6 +129,7 @@ package final class BridgeStore: Sendable {
         layout.registerMigration("signedTexts", migrate: addSignedTexts)
         layout.registerMigration("hints", migrate: addHints)
         layout.registerMigration("learntByOriginals", migrate: addLearntByOriginals)
+        layout.registerMigration("comparedCustomers", migrate: addComparedCustomers)
         return layout
     }
 

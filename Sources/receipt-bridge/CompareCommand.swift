@@ -24,7 +24,7 @@ struct CompareCommand: AsyncParsableCommand {
 
             Exit codes: 0 all well; 1 done, and with --fail-on-diff something differs unexpectedly, or rows could not be \
             compared; 2 usage, configuration, a source that is not the one this comparison began with; 3 stopped by a \
-            limit, or by something that passes.
+            limit, by a shared secret or a key that Apple refuses, or by something that passes.
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
@@ -74,7 +74,8 @@ struct CompareCommand: AsyncParsableCommand {
                 let curl = try CurlTransport(settings: settings)
                 live = LiveSides(
                     verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: curl),
-                    serverAPI: try BatchLookups(settings: settings, transport: curl, trust: trust, share: rows.budget))
+                    serverAPI: try BatchLookups(settings: settings, transport: curl, trust: trust, share: rows.budget),
+                    rendered: BatchAnswers(settings: settings, trust: trust))
                 transport = curl
             }
         } catch {

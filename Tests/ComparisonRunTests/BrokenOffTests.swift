@@ -12,7 +12,7 @@ import Transport
 
 @Suite("A comparison that is broken off, or cannot begin")
 struct BrokenOffTests {
-    /// Apple, who answers nobody, or refuses everybody.
+    /// Apple, which answers nobody, or whose App Store Server API refuses every request.
     private final class Apple: HTTPTransport {
         private let isSilent: Bool
         private let count = Mutex(0)
@@ -27,7 +27,10 @@ struct BrokenOffTests {
             count.withLock { $0 += 1 }
             guard isSilent else {
                 let isOld = request.url.text.hasSuffix("verifyReceipt")
-                let body = isOld ? #"{"status":21004}"# : #"{"errorCode":4000000,"errorMessage":"no"}"#
+                let body =
+                    isOld
+                    ? #"{"status":0,"environment":"Production","receipt":{"bundle_id":"com.example.app","in_app":[]}}"#
+                    : #"{"errorCode":4000000,"errorMessage":"no"}"#
                 return HTTPResponse(status: isOld ? 200 : 400, body: Array(body.utf8))
             }
             while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
@@ -68,7 +71,8 @@ struct BrokenOffTests {
             live = LiveSides(
                 verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: apple),
                 serverAPI: try BatchLookups(
-                    settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { StandIn.noon }))
+                    settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { StandIn.noon }),
+                rendered: BatchAnswers(settings: settings, trust: recordings.trust))
         }
         let comparer = RowComparer(
             reader: StoredReceiptReader(trust: recordings.trust),

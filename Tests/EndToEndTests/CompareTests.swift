@@ -128,4 +128,41 @@ struct CompareTests {
         let foreign = try await run("pair.jsonl", "--to", "broken.jsonl")
         #expect(foreign.exit == 2 && foreign.errors.contains("is not this comparison's"), "\(foreign.errors)")
     }
+
+    @Test("stops at a wrong shared secret and at a wrong key with exit code 3, and at a file that is no key with 2")
+    func credentials() async throws {
+        let stage = try await Stage()
+        defer { stage.simulator.stop() }
+        let settings = try String(
+            contentsOf: stage.folder.url.appending(path: "state/receipt-bridge.yaml"), encoding: .utf8)
+        func compare(_ name: String, _ change: (String) -> String) async throws -> (exit: Int32, errors: String) {
+            let changed = change(settings)
+            #expect(changed != settings)
+            try stage.folder.write("state/\(name).yaml", Array(changed.utf8))
+            let outcome = try await Binary.run(
+                Binary.url,
+                ["compare", "state/receipts.jsonl", "--config", "state/\(name).yaml", "--to", "\(name).jsonl"],
+                in: stage.folder)
+            return (outcome.exit, outcome.errors)
+        }
+        let secret = try await compare("secret") {
+            $0.replacing("5afb5f7a1f0e4d1c9a2b3c4d5e6f7081", with: "00000000000000000000000000000000")
+        }
+        #expect(secret.exit == 3, "\(secret.errors)")
+        #expect(
+            secret.errors.contains("stopped: verifyReceipt answers 21004 for com.example.app: its sharedSecret is missing"),
+            "\(secret.errors)")
+        #expect(!secret.errors.contains("unexplained") && !secret.errors.contains("Not safe"), "\(secret.errors)")
+        let key = try await compare("key") { text in
+            text.replacing(#/keyId: *"?[A-Z0-9]+"?/#, with: "keyId: ABCDEFGHIJ")
+        }
+        #expect(key.exit == 3, "\(key.errors)")
+        #expect(key.errors.contains("stopped: the App Store refuses the key of com.example.app"), "\(key.errors)")
+        try stage.folder.write("state/none.p8", Array("no key\n".utf8))
+        let none = try await compare("none") { text in
+            text.replacing(#/SubscriptionKey_[A-Z0-9]+\.p8/#, with: "none.p8")
+        }
+        #expect(none.exit == 2, "\(none.errors)")
+        #expect(none.errors.contains("com.example.app: the privateKey of serverAPI cannot be used:"), "\(none.errors)")
+    }
 }

@@ -110,6 +110,37 @@ struct ShadowTests {
         }
     }
 
+    @Test("330 posts of one receipt are one customer: too early to tell, also after a restart")
+    func oneCustomer() async throws {
+        let folder = try TemporaryFolder()
+        func configure(_ settings: inout Settings, _ app: inout AppSettings) {
+            settings.storePath = folder.path("bridge.sqlite")
+            app.appAppleId = SimulatedApp.first.appAppleId
+            app.answer = [.apple, .receipt]
+            app.shadow = .api
+        }
+        try await Proxy.serving(configure) { proxy in
+            let body = try proxy.question()
+            for posted in 1...330 {
+                let answer = try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
+                #expect(answer?.status == 200)
+                // Few enough wait for none to be dropped.
+                if posted.isMultiple(of: 110) { _ = try await report(proxy, of: posted) }
+            }
+            let app = try #require(try await report(proxy, of: 330)["apps"]?.elements?.first)
+            #expect(app["compared"]?.integer == 330 && app["customers"]?.integer == 1, "\(app)")
+            #expect(app["verdict"]?.text == "notYet")
+            #expect(
+                app["sentence"]?.text?.hasPrefix(
+                    "com.example.app, Production: all 330 receipts of 1 customer would get the same answer.") == true)
+        }
+        try await Proxy.serving(configure) { proxy in
+            _ = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
+            let app = try #require(try await report(proxy, of: 331)["apps"]?.elements?.first)
+            #expect(app["compared"]?.integer == 331 && app["customers"]?.integer == 1, "\(app)")
+        }
+    }
+
     @Test("asks about the receipt's own word where that is what an app answers with")
     func ownWord() async throws {
         try await Proxy.serving({ _, app in
