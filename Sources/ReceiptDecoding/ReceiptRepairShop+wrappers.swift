@@ -118,7 +118,8 @@ extension ReceiptRepairShop {
     mutating func stripArmour() {
         let dashes = Array("-----".utf8)
         let begin = Array("-----BEGIN ".utf8)
-        guard text.starts(with: begin), let label = text.prefix(128).dropFirst(begin.count).firstRange(of: dashes) else {
+        guard text.starts(with: begin), let label = text.prefix(128).dropFirst(begin.count).firstRange(of: dashes)
+        else {
             return
         }
         let body = text[label.upperBound...]

@@ -196,7 +196,8 @@ struct CSVSourceTests {
             let within = try rows(of: file(10), as: "a.csv", limits: limits)
             #expect(within == [.text(1, "a", value(10)), .text(2, "b", "MIIU")])
             let beyond = try rows(of: file(11), as: "a.csv", limits: limits)
-            #expect(beyond.map(\.value.code) == ["unclosedQuote"] + Array(repeating: "wrongFieldCount", count: 10) + [nil])
+            #expect(
+                beyond.map(\.value.code) == ["unclosedQuote"] + Array(repeating: "wrongFieldCount", count: 10) + [nil])
             #expect(beyond.first?.id == "a" && beyond.last == .text(12, "b", "MIIU"))
             (limits.quotedLines, limits.row) = (1_000, 54)
             #expect(try rows(of: file(10), as: "a.csv", limits: limits).map(\.value.code) == [nil, nil])
@@ -209,11 +210,12 @@ struct CSVSourceTests {
     @Test("leaves a last row whose quote is open to be finished, unless rows follow in it")
     func openTail() throws {
         let open = try rows(of: "id,receipt\na,\"MI\nIT\nIU", as: "a.csv")
-        #expect(open.map(\.value) == [
-            .unreadable(
-                code: "malformedQuotes",
-                reason: "the file ends within quotes, 2 lines after the one in which the record begins")
-        ])
+        #expect(
+            open.map(\.value) == [
+                .unreadable(
+                    code: "malformedQuotes",
+                    reason: "the file ends within quotes, 2 lines after the one in which the record begins")
+            ])
         #expect(try rows(of: "id,receipt\na,\"MIIT\nb,MIIU", as: "a.csv").map(\.value.code) == ["unclosedQuote", nil])
         #expect(try rows(of: "receipt\n\"MIIT\nMIIU\n", as: "a.csv").map(\.value.code) == ["malformedQuotes"])
     }

@@ -279,8 +279,12 @@ struct RepairTests {
     }
 
     @Test(
-        "of braces without end costs little", arguments: ["[", "{\"a\":", "\\", "%", "<", "\"", " ", "+ ", "-", "30", "%25", "0x", "\\x30", "eyJ.", "{length = 1, bytes = 0x",
-            "-----BEGIN ", "M\u{0}"])
+        "of braces without end costs little",
+        arguments: [
+            "[", "{\"a\":", "\\", "%", "<", "\"", " ", "+ ", "-", "30", "%25", "0x", "\\x30", "eyJ.",
+            "{length = 1, bytes = 0x",
+            "-----BEGIN ", "M\u{0}",
+        ])
     func bombs(piece: String) throws {
         let text = Array("{\"Payload\":\"".utf8) + [UInt8](repeating: 0x41, count: 400)
         let bombs = [

@@ -145,7 +145,8 @@ struct CSVSource: RowSource {
         guard !scanner.isBroken else {
             let reason =
                 scanner.isInQuotes
-                ? "the file ends within quotes, \(lines(in: record)) after the one in which the record begins" : "something stands between a closing quote and the next separator"
+                ? "the file ends within quotes, \(lines(in: record)) after the one in which the record begins"
+                : "something stands between a closing quote and the next separator"
             return row(.unreadable(code: "malformedQuotes", reason: reason), in: record)
         }
         guard scanner.fieldCount == header.count else {
