@@ -59,7 +59,8 @@ package struct AppleWalk: Sendable {
         switch reply {
         case .answer(let answer): received(answer)
         case .outage(let failure) where failure.isRefusal: refused(failure)
-        case .outage(let failure): again(unless: !failure.isTemporary, reason: "\(failure)")
+        case .outage(let failure):
+            again(unless: !failure.isTemporary, reason: "\(failure)", after: failure.retryAfter ?? .zero)
         }
     }
 
@@ -113,12 +114,16 @@ package struct AppleWalk: Sendable {
         .unavailable(last: last, from: environment, reason: failure ?? "no time left to ask")
     }
 
-    private mutating func again(unless isFinal: Bool, reason: String) -> Instruction {
+    /// - Parameter requested: how long the service asks to wait; what is longer than the client's time ends the walk.
+    private mutating func again(
+        unless isFinal: Bool, reason: String, after requested: Duration = .zero
+    ) -> Instruction {
         guard !isFinal, repetitions < Self.pauses.count else {
             return .unavailable(last: last, from: environment, reason: reason)
         }
         repetitions += 1
         failure = reason
-        return .ask(environment, afterMilliseconds: Self.pauses[repetitions - 1])
+        let pause = max(Self.pauses[repetitions - 1], Int64(requested / .milliseconds(1)))
+        return .ask(environment, afterMilliseconds: pause)
     }
 }

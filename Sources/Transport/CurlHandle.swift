@@ -139,6 +139,8 @@ private struct OptionSetter {
         let isUpload = request.method != .get
         set(CURLOPT_HTTP_VERSION, Int(isUpload ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
         set(CURLOPT_FOLLOWLOCATION, 0)
+        // Decoded by libcurl piece by piece; the limit of a response is on what comes out.
+        set(CURLOPT_ACCEPT_ENCODING, "gzip")
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_NOSIGNAL, 1)
         // Without it, taking back a handle whose name is still being resolved waits for the resolver, and with it the

@@ -33,9 +33,10 @@ struct MappingsCommand: ParsableCommand {
 
         @Option(help: "text for people, markdown for documents, json for programs.")
         var format = TableListing.text
+        @OptionGroup var tables: TablesOptions
 
         func run() throws {
-            Terminal.result(Array(FieldTables.bundled.listing(format).utf8))
+            Terminal.result(Array(try tables.tables().listing(format).utf8))
         }
     }
 
@@ -50,30 +51,51 @@ struct MappingsCommand: ParsableCommand {
 
         @Option(help: "camel: from a verifyReceipt answer; snake: to one.")
         var to: Direction
+        @OptionGroup var tables: TablesOptions
         @Argument(help: "A file, or - for standard input.")
         var file: String
 
         func run() throws {
+            let converter = DocumentConverter(tables: try tables.tables())
             guard let input = Inputs.read(file) else {
                 Terminal.say("\(file): cannot be read")
                 throw ExitCode.usage
             }
-            let converter = DocumentConverter(tables: .bundled)
             do throws(ConversionError) {
                 switch to {
                 case .camel:
                     Terminal.line(try converter.camelCase(input))
-                    let keys = try converter.keysPassedOver(in: input)
-                    guard !keys.isEmpty else { return }
-                    let others = keys.count > 50 ? " and \(keys.count - 50) more" : ""
-                    Terminal.say("\(file): passed over: \(keys.prefix(50).joined(separator: ", "))\(others)")
-                case .snake: Terminal.line(try converter.snakeCase(input))
+                    sayPassedOver(try converter.keysPassedOver(in: input))
+                case .snake:
+                    Terminal.line(try converter.snakeCase(input))
+                    sayPassedOver(try converter.keysPassedOver(inCamelCase: input))
                 }
             } catch {
                 Terminal.say("\(file): \(error)")
                 throw ExitCode.someNotVerified
             }
         }
+
+        private func sayPassedOver(_ keys: [String]) {
+            guard !keys.isEmpty else { return }
+            let others = keys.count > 50 ? " and \(keys.count - 50) more" : ""
+            Terminal.say("\(file): passed over: \(keys.prefix(50).joined(separator: ", "))\(others)")
+        }
+    }
+}
+
+/// Which tables a command uses.
+struct TablesOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("Folder of tables, as Mappings/; those in the program without it.", valueName: "dir"))
+    var mappings: String?
+
+    func tables() throws -> FieldTables {
+        guard let mappings else { return .bundled }
+        let folder = URL(filePath: mappings)
+        let errors = FieldTables.findings(directory: folder).compactMap(\.error)
+        for error in errors { Terminal.say("\(error)") }
+        guard errors.isEmpty else { throw ExitCode.usage }
+        return try FieldTables(directory: folder)
     }
 }
 

@@ -267,5 +267,23 @@ struct CommandTests {
         let unheard = Array(#"{"status":0,"receipt":{"new-key":1,"in_app":[]}}"#.utf8)
         let passed = try await Binary.run("mappings", "convert", "--to", "camel", "-", input: unheard, in: folder)
         #expect(passed.exit == 0 && passed.errors == "receipt-bridge: -: passed over: receipt.new-key\n")
+        let twice = try await Binary.run("mappings", "convert", "--to", "snake", "-", input: answer.output, in: folder)
+        #expect(twice.exit == 1 && twice.output.isEmpty)
+        #expect(twice.errors == "receipt-bridge: -: this is a verifyReceipt answer already: --to camel converts it\n")
+
+        let mappings = Repository.folder.appending(path: "Mappings")
+        try FileManager.default.copyItem(at: mappings, to: folder.url.appending(path: "tables"))
+        let transactions = try String(contentsOf: mappings.appending(path: "transaction.json"), encoding: .utf8)
+        try folder.write(
+            "tables/transaction.json", transactions.replacing(#""wire": "quantity""#, with: #""wire": "number""#).utf8)
+        let options = ["--mappings", "tables"]
+        let other = try await Binary.run(
+            Binary.url, ["mappings", "convert", "--to", "snake", "-"] + options, input: camel.output, in: folder)
+        #expect(other.exit == 0 && other.text.contains(#""number":"1""#))
+        let listed = try await Binary.run(Binary.url, ["mappings", "list"] + options, in: folder)
+        #expect(listed.exit == 0 && listed.text.contains("  number "))
+        let missing = try await Binary.run(
+            Binary.url, ["mappings", "list", "--mappings", "nowhere"], in: folder)
+        #expect(missing.exit == 2 && missing.output.isEmpty)
     }
 }

@@ -9,6 +9,7 @@ struct AppleWalkTests {
     enum Say: Sendable, CustomStringConvertible {
         case status(Int, retryable: Bool?)
         case outage(UpstreamFailure.Code, http: Int?)
+        case rateLimited(after: Duration)
 
         static func verdict(_ status: Int, _ retryable: Bool? = nil) -> Say { .status(status, retryable: retryable) }
         static let html = Say.outage(.notJSON, http: 200)
@@ -23,6 +24,8 @@ struct AppleWalkTests {
                         body: Array("{\"status\":\(number)}".utf8), status: VerifyReceiptStatus(rawValue: number),
                         isRetryable: retryable))
             case .outage(let code, let http): .outage(UpstreamFailure(code, at: "apple", "x", httpStatus: http))
+            case .rateLimited(let pause):
+                .outage(UpstreamFailure(.httpStatus, at: "apple", "x", httpStatus: 429, retryAfter: pause))
             }
         }
 
@@ -30,6 +33,7 @@ struct AppleWalkTests {
             switch self {
             case .status(let number, let retryable): "\(number)\(retryable.map { $0 ? "+" : "-" } ?? "")"
             case .outage(let code, let http): "\(code.rawValue)\(http.map(String.init) ?? "")"
+            case .rateLimited(let pause): "429 \(pause)"
             }
         }
     }
@@ -137,6 +141,14 @@ struct AppleWalkTests {
         ] as [(AppleWalk.Route, [Say], String)])
     func denied(route: AppleWalk.Route, says: [Say], expected: String) {
         #expect(walk(route, verified: false, followsToSandbox: false, says) == expected)
+    }
+
+    @Test("waits as long as a 429 asks for, and never less than its own pause")
+    func retryAfter() {
+        let second = Say.rateLimited(after: .seconds(2))
+        #expect(
+            walk(.auto, verified: true, [second, .rateLimited(after: .zero), .verdict(0)])
+                == "P P+2000 P+400 pass 0 production")
     }
 
     @Test("ends after at most four questions, whatever Apple says")
