@@ -45,9 +45,10 @@ final class Running: Sendable {
     private let ended: Task<Int32, Never>
     private let files: (output: URL, errors: URL)
 
+    /// - Parameter terminal: for standard error, in place of a file.
     init(
         _ arguments: [String], of executable: URL = Binary.url, input: [UInt8] = [], in folder: Folder,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], terminal: PseudoTerminal? = nil
     ) throws {
         func file(_ name: String, _ bytes: [UInt8] = []) throws -> URL {
             try folder.write(".\(UUID().uuidString).\(name)", bytes)
@@ -61,7 +62,7 @@ final class Running: Sendable {
             .merging(environment, uniquingKeysWith: { $1 })
         process.standardInput = try FileHandle(forReadingFrom: try file("in", input))
         process.standardOutput = try FileHandle(forWritingTo: files.output)
-        process.standardError = try FileHandle(forWritingTo: files.errors)
+        process.standardError = try terminal?.terminal ?? FileHandle(forWritingTo: files.errors)
         let (exits, exit) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in
             exit.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
@@ -101,10 +102,13 @@ final class Running: Sendable {
         kill()
     }
 
+    /// At the end of a line, or of a message in JSON.
+    private static var address: Regex<(Substring, Substring)> { /https?:\/\/[^\s"]+:(\d+)["\n]/ }
+
     /// The port that it says it listens on.
     func port() async throws -> Int {
-        let said = await eventually(within: .seconds(30)) { errors.contains(/https?:\/\/\S+:\d+\n/) || !isRunning }
-        let match = errors.firstMatch(of: /https?:\/\/\S+:(\d+)\n/)
+        let said = await eventually(within: .seconds(30)) { errors.contains(Self.address) || !isRunning }
+        let match = errors.firstMatch(of: Self.address)
         guard said, let match, let port = Int(match.1) else {
             throw RawConnection.Failure(description: "it never listened: \(errors)")
         }
