@@ -141,10 +141,10 @@ package final class BridgeStore: Sendable {
     ) async throws(LedgerError) -> Result {
         do throws(LedgerError) {
             let result = try await opened().queue.run(body)
-            counts.writes.add()
+            counts.wrote()
             return result
         } catch {
-            counts.failed(error)
+            if !Task.isCancelled { counts.writeFailed(error) }
             throw error
         }
     }
@@ -155,10 +155,13 @@ package final class BridgeStore: Sendable {
     ) async throws(LedgerError) -> Result {
         let pool = try opened().pool
         do {
-            return try await pool.read(body)
+            let result = try await pool.read(body)
+            counts.wasRead()
+            return result
         } catch {
             let error = LedgerError(error, at: path)
-            counts.failed(error)
+            // A reader that ended meanwhile says nothing about the store.
+            if !Task.isCancelled { counts.readFailed(error) }
             throw error
         }
     }

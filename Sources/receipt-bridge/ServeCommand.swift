@@ -17,14 +17,21 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Answers verifyReceipt over HTTP.",
-        discussion: "Works without any configuration: Apple is asked, and the receipt itself answers when Apple cannot."
+        discussion: """
+            Works without any configuration: Apple is asked, and the receipt itself answers when Apple cannot.
+
+            Example:
+              receipt-bridge serve --config bridge.yaml --listen 127.0.0.1:8080
+            """
     )
 
     @OptionGroup var configuration: ConfigurationOptions
     @Option(help: ArgumentHelp("Address to listen on; IPv6 as [::]:8080.", valueName: "host:port"))
     var listen: String?
     @OptionGroup var mappings: MappingsOption
-    @Option(help: "Least severe log messages to write: debug, info, notice, warning, error.")
+    @Option(
+        help: ArgumentHelp(
+            "Least severe log messages to write: debug, info, notice, warning, error.", valueName: "level"))
     var logLevel = LogLevel.notice
 
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
@@ -64,7 +71,10 @@ struct ServeCommand: AsyncParsableCommand {
             ) { ports in
                 var address = settings.listen
                 address.port = ports.public
-                Terminal.say("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
+                // At every log level: scripts wait for it.
+                var announcing = logger
+                announcing.logLevel = .notice
+                announcing.notice("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
             }
             let memory = store
             reload = ConfigurationReload(

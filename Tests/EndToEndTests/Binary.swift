@@ -46,9 +46,10 @@ final class Running: Sendable {
     private let files: (output: URL, errors: URL)
     private let command: String
 
+    /// - Parameter terminal: for standard error, in place of a file.
     init(
         _ arguments: [String], of executable: URL = Binary.url, input: [UInt8] = [], in folder: Folder,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], terminal: PseudoTerminal? = nil
     ) throws {
         func file(_ name: String, _ bytes: [UInt8] = []) throws -> URL {
             try folder.write(".\(UUID().uuidString).\(name)", bytes)
@@ -67,7 +68,8 @@ final class Running: Sendable {
         ]
         // The process has its own, and a run of all tests starts more processes than a shell's 1,024 descriptors allow.
         defer { for handle in handles { try? handle.close() } }
-        (process.standardInput, process.standardOutput, process.standardError) = (handles[0], handles[1], handles[2])
+        (process.standardInput, process.standardOutput) = (handles[0], handles[1])
+        process.standardError = terminal?.terminal ?? handles[2]
         let (exits, exit) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in
             exit.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
@@ -123,10 +125,13 @@ final class Running: Sendable {
         kill()
     }
 
+    /// At the end of a line, or of a message in JSON.
+    private static var address: Regex<(Substring, Substring)> { /https?:\/\/[^\s"]+:(\d+)["\n]/ }
+
     /// The port that it says it listens on.
     func port() async throws -> Int {
-        let said = await eventually(within: .seconds(30)) { errors.contains(/https?:\/\/\S+:\d+\n/) || !isRunning }
-        let match = errors.firstMatch(of: /https?:\/\/\S+:(\d+)\n/)
+        let said = await eventually(within: .seconds(30)) { errors.contains(Self.address) || !isRunning }
+        let match = errors.firstMatch(of: Self.address)
         guard said, let match, let port = Int(match.1) else {
             throw RawConnection.Failure(description: "it never listened: \(errors)")
         }

@@ -98,7 +98,76 @@ struct CommandTests {
         #expect(outcome.errors.isEmpty)
     }
 
+    /// What `--experimental-dump-help` says of each command without subcommands: its words, and the rest.
+    private func leaves(_ command: JSONValue, _ path: [String] = []) -> [(words: [String], command: JSONValue)] {
+        let words = path + [command["commandName"]?.text ?? ""]
+        guard command["shouldDisplay"] != .bool(false), words.last != "help" else { return [] }
+        let inner = command["subcommands"]?.elements ?? []
+        return inner.isEmpty ? [(words, command)] : inner.flatMap { leaves($0, words) }
+    }
+
+    @Test("each have an example that they would take, value names that say what is wanted, and completion of files")
+    func examples() async throws {
+        let dump = try await Binary.run("--experimental-dump-help", in: Folder())
+        let root = try #require(try JSONValue(reading: dump.output)["command"])
+        let all = leaves(root)
+        #expect(all.count == 20, "\(all.map(\.words))")
+        for (words, command) in all {
+            let lines = (command["discussion"]?.text ?? "").split(separator: "\n")
+            let place = lines.firstIndex { $0 == "Example:" }
+            let example = place.map { lines[$0 + 1] } ?? ""
+            #expect(example.hasPrefix("  " + words.joined(separator: " ")), "\(words): \(lines)")
+            let arguments = command["arguments"]?.elements ?? []
+            let names = arguments.flatMap { $0["names"]?.elements?.compactMap { $0["name"]?.text } ?? [] }
+            for word in example.split(separator: " ") where word.hasPrefix("--") {
+                #expect(names.contains(String(word.dropFirst(2))), "\(words): \(word)")
+            }
+            for argument in arguments where argument["kind"]?.text == "option" {
+                let name = argument["preferredName"]?["name"]?.text ?? ""
+                #expect(
+                    argument["valueName"]?.text != name || argument["allValues"] != nil || Self.spoken.contains(name),
+                    "\(words): --\(name) <\(name)>")
+            }
+        }
+        let completion = try await Binary.run("--generate-completion-script", "bash", in: Folder())
+        #expect(
+            completion.exit == 0 && completion.text.contains("compgen -d") && completion.text.contains("compgen -f"))
+    }
+
+    /// Options whose name is also what is wanted.
+    private static let spoken = [
+        "bundle-id", "environment", "product-id", "days", "type", "subtype", "checkpoint-milliseconds", "only",
+    ]
+
     // MARK: - decode
+
+    @Test("decode --format text lists the claims of a signed text, and those of what is signed inside it")
+    func decodeSignedText() async throws {
+        let folder = try Folder()
+        let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try StandIn.pki)
+        try StateDirectory(folder.path("state")).write(store)
+        let line = #"{"alg":"ES256"}"#,
+            claims = #"{"transactionId":"7","bundleId":"com.example.app","purchaseDate":1795262400000}"#
+        let text = [line, claims, "x"].map {
+            Data($0.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
+                "=", with: "")
+        }.joined(separator: ".")
+        try folder.write("a.jws", text.utf8)
+        let outcome = try await Binary.run("decode", "--format", "text", "a.jws", in: folder)
+        #expect(outcome.exit == 1)
+        #expect(
+            outcome.text.hasPrefix("a.jws: signed transaction (JWS), NOT AUTHENTIC\n")
+                && outcome.text.hasSuffix(
+                    """
+                      environment:  unknown
+                      bundle id:    com.example.app
+                      transactionId: 7
+                      bundleId: com.example.app
+                      purchaseDate: 2026-11-21T12:00:00Z (1795262400000)
+
+                    """),
+            "\(outcome.text)")
+    }
 
     @Test("decode prints a line for each input, in order, with the same keys in each")
     func decode() async throws {

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Simulator
 import TestSupport
 import Testing
@@ -107,6 +108,36 @@ struct DoctorTests {
         let mode = try FileManager.default.attributesOfItem(atPath: stage.folder.path("bridge.sqlite"))[
             .posixPermissions]
         #expect(mode as? Int == 0o644)
+        await stage.stop()
+    }
+
+    @Test("finds a damaged store, and never advises to move one away that a newer version wrote")
+    func damagedStore() async throws {
+        let stage = try await OperationStage(customers: 24)
+        let filled = try await stage.run("notifications", "history", "--replay")
+        #expect(filled.exit == 0, "\(filled.errors)")
+        #expect(try await stage.run("forget", "--rewrite").exit == 0)
+        let whole = try Data(contentsOf: stage.folder.url.appending(path: "bridge.sqlite"))
+        var bytes = [UInt8](whole)
+        // Every fourth page after those of the layout.
+        var generator = SeededGenerator("doctor, a damaged store")
+        for page in stride(from: 64, to: bytes.count / 4_096, by: 4) {
+            for index in 0..<4_096 { bytes[page * 4_096 + index] = .random(in: 0...255, using: &generator) }
+        }
+        try stage.folder.write("bridge.sqlite", bytes)
+        let damaged = try await stage.run("doctor", "--offline", "--json")
+        let found = try row(damaged, "store")
+        #expect(damaged.exit == 1 && found.detail.contains("bridge.sqlite is damaged: "), "\(found)")
+        #expect(found.advice.contains("put back a copy"))
+
+        try stage.folder.write("bridge.sqlite", whole)
+        try await DatabaseQueue(path: stage.folder.path("bridge.sqlite")).write { db in
+            try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('of a later version')")
+        }
+        let newer = try await stage.run("doctor", "--offline", "--json")
+        let verdict = try row(newer, "store")
+        #expect(newer.exit == 1 && verdict.detail.contains("a newer version of receipt-bridge wrote this file"))
+        #expect(verdict.advice == "run the version that wrote it, or a newer one; the file is intact")
         await stage.stop()
     }
 
