@@ -205,6 +205,7 @@ package struct VerifyReceiptPipeline: Sendable {
         else { return nil }
         var reply = PipelineReply(answer, source: .stored, environment: entry.scope.environment)
         (reply.authenticApp, reply.claimedApp) = (entry.scope.bundleId, entry.scope.bundleId)
+        reply.consumables = entry.consumables
         return reply
     }
 

@@ -204,7 +204,7 @@ extension VerifyReceiptPipeline {
             }
             let history = PurchaseHistory(
                 receipt: receipt, records: word.records, configuredAppAppleId: app.appAppleId)
-            let reply = answer(history, from: .stored)
+            let reply = answer(history, from: .stored, password)
             if !isFallback { remember(reply, to: receipt, made: word, in: scope) }
             return .verdict(reply)
         }
@@ -217,7 +217,9 @@ extension VerifyReceiptPipeline {
                 let answer = DatedAnswer(reply.answer, requestDate: now)
             else { return }
             pipeline.memory?.keep(
-                .init(app: app, scope: scope, keys: keys, serial: serial, answer: answer), for: memoryKey)
+                .init(
+                    app: app, scope: scope, keys: keys, serial: serial, answer: answer,
+                    consumables: reply.consumables), for: memoryKey)
         }
 
         private func askServerAPI(_ password: PasswordVerdict, within limit: Duration) async -> Word {
@@ -232,7 +234,8 @@ extension VerifyReceiptPipeline {
             do throws(ServerAPIError) {
                 guard
                     let reply = try await reply(
-                        to: receipt, keys: keys, isFresh: manner.isFresh, until: ContinuousClock.now + limit)
+                        to: receipt, keys: keys, password, isFresh: manner.isFresh,
+                        until: ContinuousClock.now + limit)
                 else {
                     return .pass(spare: unavailable(from: .api))
                 }
@@ -250,7 +253,8 @@ extension VerifyReceiptPipeline {
 
         /// Nil where the app has no key.
         private func reply(
-            to receipt: Receipt, keys: LookupKeys, isFresh: Bool, until end: ContinuousClock.Instant
+            to receipt: Receipt, keys: LookupKeys, _ password: PasswordVerdict, isFresh: Bool,
+            until end: ContinuousClock.Instant
         ) async throws(ServerAPIError) -> PipelineReply? {
             guard
                 let records = try await pipeline.serverAPI?.records(
@@ -262,13 +266,13 @@ extension VerifyReceiptPipeline {
                 throw ServerAPIError(.statusesMissing, at: "statuses", "nothing of the receipt's subscription")
             }
             let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: app.appAppleId)
-            let reply = answer(history, from: .api)
+            let reply = answer(history, from: .api, password)
             guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: now),
                 end - .now > Self.renewalPause
             else { return reply }
             // The news of a renewal can be minutes behind its due time: once more, before somebody is locked out.
             await pipeline.sleep(Self.renewalPause)
-            return (try? await self.reply(to: receipt, keys: keys, isFresh: true, until: end)) ?? reply
+            return (try? await self.reply(to: receipt, keys: keys, password, isFresh: true, until: end)) ?? reply
         }
 
         /// Authentic, but the Server API does not know it.
@@ -292,8 +296,8 @@ extension VerifyReceiptPipeline {
             let word: Word
         }
 
-        /// The receipt, if it is authentic, came to its own endpoint, and with a password that is not wrong: what every
-        /// source but Apple's own endpoint needs.
+        /// The receipt, if it is authentic, came to its own endpoint, and without a wrong password that it needs right: what
+        /// every source but Apple's own endpoint needs.
         private func trusted(_ password: PasswordVerdict, by source: AnswerSource) -> Result<Receipt, Refusal> {
             let receipt: Receipt
             switch sighting {
@@ -307,19 +311,25 @@ extension VerifyReceiptPipeline {
             if let elsewhere = misroutedStatus(receipt) {
                 return .failure(Refusal(word: .verdict(reply(.failure(elsewhere), from: .receipt))))
             }
-            if case .wrong = password {
+            if case .wrong = password, receipt.contents.hasAutoRenewable {
                 let answer = VerifyReceiptAnswer.wrongSharedSecret(environment: receipt.environment)
                 return .failure(Refusal(word: .verdict(reply(answer, from: .receipt))))
             }
             return .success(receipt)
         }
 
-        private func answer(_ history: PurchaseHistory, from source: AnswerSource) -> PipelineReply {
+        /// - Parameter password: nil for an answer of the receipt alone, which holds nothing that a password protects, or
+        ///   needed the right one.
+        private func answer(
+            _ history: PurchaseHistory, from source: AnswerSource, _ password: PasswordVerdict? = nil
+        ) -> PipelineReply {
             let options = AnswerOptions(
                 excludesOldTransactions: request.excludesOldTransactions,
-                latestReceiptInfoOrder: app.latestReceiptInfoOrder)
-            return reply(
+                latestReceiptInfoOrder: app.latestReceiptInfoOrder, omitsLatest: password?.omitsLatest ?? false)
+            var reply = reply(
                 pipeline.renderer.answer(history: history, requestDate: now, options: options), from: source)
+            reply.consumables = history.records?.consumables ?? []
+            return reply
         }
 
         // MARK: - Rules

@@ -15,12 +15,12 @@ struct LastGoodQuestion: Sendable {
 
         /// Nil where it was wrong, or missing where it is demanded: then nothing that was kept is given.
         init?(_ password: VerifyReceiptRequest.Password, judged verdict: PasswordVerdict, for app: AppSettings) {
-            guard case .fine(let replacement) = verdict else { return nil }
             let isJudged = app.sharedSecret != nil || !app.acceptedSecrets.isEmpty
-            switch password {
-            case .absent: self = replacement == nil ? .none : .right
-            case .text(let text): self = isJudged ? .right : .unjudged(text)
-            case .notText: return nil
+            switch (verdict, password) {
+            case (.wrong, _), (.missing, _), (.fine, .notText): return nil
+            case (.absent, _): self = .none
+            case (.fine(let replacement), .absent): self = replacement == nil ? .none : .right
+            case (.fine, .text(let text)): self = isJudged ? .right : .unjudged(text)
             }
         }
     }
