@@ -71,7 +71,7 @@ package struct VerifyReceiptClient: Sendable {
         }
         guard response.status == 200 else {
             let pause = response.headers["Retry-After"].flatMap(RetryAfter.init)?
-                .delay(nowMilliseconds: Timestamp.now.milliseconds, maximum: UpstreamFailure.longestPause)
+                .delay(nowMilliseconds: AppStoreClock.system.now().milliseconds, maximum: UpstreamFailure.longestPause)
             return .outage(
                 UpstreamFailure(
                     .httpStatus, at: host, "HTTP status \(response.status)", httpStatus: response.status,
