@@ -84,8 +84,8 @@ struct SettingsFindingsTests {
         try folder.write("token.txt", "Zm9ydHktdHdv")
         let yaml = "operations: {listen: \"\(address)\"}\n"
         let expected =
-            "operations.listen: \(address) is not on loopback and there are no tokens: set tokens, or whoever reaches it "
-            + "could read every customer"
+            "operations.listen: \(address) is not on loopback and there are no tokens: set tokens, or every client that "
+            + "reaches it could read every customer"
         #expect(try findings(yaml, in: folder) == [expected])
         #expect(try findings(yaml + "tokens: []", in: folder) == [expected])
         #expect(try findings(yaml + "tokens: [{file: token.txt}]", in: folder) == [])

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Lets something through at most once a minute for each name, so that what happens all the time does not fill the log.
 ///
-/// Names come from the configuration and the code, never from requests: whoever could make them up could fill the table,
-/// and then nothing gets through.
+/// Names come from the configuration and the code, never from requests. A table that a client fills with names of its
+/// own would let nothing through.
 final class OncePerMinute<Name: Hashable & Sendable>: Sendable {
     private struct Entry {
         let date: Timestamp
