@@ -23,7 +23,8 @@ struct ConsumptionCommand: ParsableCommand {
                 Exit codes: 0 sent; 1 Apple did not take it; 2 usage, or refused here and nothing sent; 3 stopped by a limit.
 
                 Example:
-                  receipt-bridge consumption send 730000000000001 --customer-consented --delivery-status DELIVERED
+                  receipt-bridge consumption send 730000000000001 \\
+                      --customer-consented --delivery-status DELIVERED
                 """)
 
         @OptionGroup var options: OperationOptions

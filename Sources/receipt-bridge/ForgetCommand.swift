@@ -22,7 +22,8 @@ struct ForgetCommand: AsyncParsableCommand {
             not be written anew.
 
             Example:
-              receipt-bridge forget --original-transaction-id 730000000240001 --dry-run --config bridge.yaml
+              receipt-bridge forget --original-transaction-id 730000000240001 \\
+                  --dry-run --config bridge.yaml
             """)
 
     @OptionGroup var configuration: ConfigurationOptions

@@ -22,7 +22,8 @@ struct MigrateCommand: AsyncParsableCommand {
             is not the one this migration began with; 3 stopped by a limit, or by something that passes.
 
             Example:
-              receipt-bridge migrate receipts.csv --to result.jsonl --with-api --config bridge.yaml
+              receipt-bridge migrate receipts.csv --to result.jsonl \\
+                  --with-api --config bridge.yaml
             """)
 
     @OptionGroup var configuration: ConfigurationOptions

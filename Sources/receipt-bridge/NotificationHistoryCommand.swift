@@ -22,7 +22,8 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             limit, or by something that passes.
 
             Example:
-              receipt-bridge notifications history --start 2026-11-01 --replay --config bridge.yaml
+              receipt-bridge notifications history --start 2026-11-01 \\
+                  --replay --config bridge.yaml
             """)
 
     @OptionGroup var options: OperationOptions

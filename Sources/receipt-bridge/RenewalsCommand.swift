@@ -23,7 +23,8 @@ struct RenewalsCommand: ParsableCommand {
                 3 stopped by a limit.
 
                 Example:
-                  receipt-bridge renewals extend --original-transaction-id 730000000000061 --days 14 --reason 3 --dry-run
+                  receipt-bridge renewals extend --original-transaction-id 730000000000061 \\
+                      --days 14 --reason 3 --dry-run
                 """)
 
         @OptionGroup var options: OperationOptions

@@ -118,7 +118,8 @@ struct CommandTests {
         for (words, command) in all {
             let lines = (command["discussion"]?.text ?? "").split(separator: "\n")
             let place = lines.firstIndex { $0 == "Example:" }
-            let example = place.map { lines[$0 + 1] } ?? ""
+            let example = place.map { lines[($0 + 1)...].joined(separator: " ") } ?? ""
+            #expect(lines.allSatisfy { !$0.hasPrefix("  ") || $0.count < 80 }, "\(words)")
             #expect(example.hasPrefix("  " + words.joined(separator: " ")), "\(words): \(lines)")
             let arguments = command["arguments"]?.elements ?? []
             let names = arguments.flatMap { $0["names"]?.elements?.compactMap { $0["name"]?.text } ?? [] }
@@ -134,7 +135,8 @@ struct CommandTests {
         }
         let completion = try await Binary.run("--generate-completion-script", "bash", in: Folder())
         #expect(
-            completion.exit == 0 && completion.text.contains("compgen -d") && completion.text.contains("compgen -f"))
+            completion.exit == 0 && completion.text.contains("_add_completions -d\n")
+                && completion.text.contains("_add_completions -f\n"))
     }
 
     /// Options whose name is also what is wanted.

@@ -103,6 +103,7 @@ extension Migration {
             return try await withThrowingTaskGroup(of: Event.self) { group in
                 var stop: Stop?
                 var lines = try ledger.scopes().map { Line(scope: $0) }
+                try show(directory)
                 var lastCommit = ContinuousClock.now
                 var answered = 0
                 var failing: (count: Int, stop: Stop?) = (0, nil)
