@@ -16,7 +16,11 @@ struct OriginalIdTests {
             var scene = Scene()
             scene.latest[number % 2]["original_transaction_id"] = "7000000000\(10 + number)"
             let differences = try scene.differences()
-            if differences.map(\.rule) == ["originalTransactionId"], differences[0].verdict == .unexpected { found += 1 }
+            // Without its newest period a subscription also contradicts its status.
+            #expect(Set(differences.map(\.rule)).subtracting(["originalTransactionId", "entitlement"]) == [])
+            if differences.contains(where: { $0.rule == "originalTransactionId" && $0.verdict == .unexpected }) {
+                found += 1
+            }
         }
         print("30 original ids planted, \(found) found")
         #expect(found == 30)
@@ -28,14 +32,14 @@ struct OriginalIdTests {
         scene.history[1]["originalTransactionId"] = "777"
         #expect(try rules(scene) == ["expected originalIdAlias latestTransactions[101].originalTransactionId"])
         scene = Scene()
-        scene.latest[1]["original_transaction_id"] = "101"
-        #expect(try rules(scene) == ["expected originalIdAlias latestTransactions[101].originalTransactionId"])
+        scene.latest[0]["original_transaction_id"] = "101"
+        #expect(try rules(scene) == ["expected originalIdAlias latestTransactions[100].originalTransactionId"])
     }
 
     @Test("are expected if the history was found by the other id")
     func foundBy() throws {
         var scene = Scene()
-        scene.latest[1]["original_transaction_id"] = "777"
+        scene.latest[0]["original_transaction_id"] = "777"
         var serverAPI = try scene.serverAPI()
         serverAPI.aliases = ["777"]
         let comparison = Comparison(
