@@ -6,16 +6,21 @@ import TestSupport
 final class PseudoTerminal: Sendable {
     struct Failure: Error {}
 
+    /// Linux's TIOCSPTLCK and TIOCGPTN, which glibc shows only as macros.
+    private static let (setLock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
+
     private let controller: Int32
     /// What a process gets as its terminal.
     let terminal: FileHandle
     private let shown = Mutex<[UInt8]>([])
 
     init(columns: UInt16) throws {
-        controller = posix_openpt(O_RDWR | O_NOCTTY)
-        guard controller >= 0, grantpt(controller) == 0, unlockpt(controller) == 0, let name = ptsname(controller)
+        controller = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        var (lock, number) = (Int32(0), UInt32(0))
+        guard controller >= 0, ioctl(controller, Self.setLock, &lock) == 0,
+            ioctl(controller, Self.getNumber, &number) == 0
         else { throw Failure() }
-        let descriptor = open(name, O_RDWR | O_NOCTTY)
+        let descriptor = open("/dev/pts/\(number)", O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Failure() }
         terminal = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         try resize(columns: columns)
