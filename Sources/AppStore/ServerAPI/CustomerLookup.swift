@@ -86,12 +86,10 @@ struct CustomerLookup {
     ) async throws(ServerAPIError) -> History? {
         // A revision may be of another history, too old, or no longer valid between two pages: then the history is read
         // from its beginning, once more and not again.
-        for start in [known.map { HistoryPages(after: $0) }, HistoryPages()].compactMap(\.self) {
-            do throws(ServerAPIError) {
-                return try await history(of: identifier, environment, start)
-            } catch {
-                guard error.errorNumber == .invalidRevision else { throw error }
-            }
+        do throws(ServerAPIError) {
+            return try await history(of: identifier, environment, known.map { HistoryPages(after: $0) } ?? HistoryPages())
+        } catch {
+            guard error.errorNumber == .invalidRevision else { throw error }
         }
         return try await history(of: identifier, environment, HistoryPages())
     }
