@@ -152,12 +152,12 @@ struct MigrationRunTests {
         withExtendedLifetime(other) {}
     }
 
-    @Test("refuses somebody else's file also beside the progress file of a start that failed")
+    @Test("leaves no progress file after a start that failed, and refuses a file that is not its own")
     func failedStart() async throws {
         let world = try MigrationWorld()
         let failed = await world.failure { $0.source += ".nowhere" }
         #expect(failed != nil)
-        #expect(FileManager.default.fileExists(atPath: world.destination.path + ".progress"))
+        #expect(!FileManager.default.fileExists(atPath: world.destination.path + ".progress"))
         try Data("mine".utf8).write(to: world.destination)
         for isFresh in [false, true] {
             let refusal = await world.failure { $0.isFresh = isFresh }

@@ -58,7 +58,7 @@ extension MigrationWatch.Snapshot {
             .init("setting account tokens: \(customers) customers", short: "tokens \(customers)", importance: 5),
             .init("\(calls.grouped) calls", importance: 0),
         ]
-        if accounts.failed > 0 { parts.append(.init("\(accounts.failed.grouped) failed", importance: 1)) }
+        if accounts.failed > 0 { parts.append(.init("\(accounts.failed.grouped) failed", importance: 6)) }
         return parts
     }
 
