@@ -65,7 +65,7 @@ let package = Package(
         .target(
             name: "Ledger",
             dependencies: [
-                "StoreTypes", "Telemetry", .product(name: "GRDB", package: "GRDB.swift"),
+                "StoreTypes", "Cryptography", "Telemetry", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -86,7 +86,8 @@ let package = Package(
 
         // Assembly, doors and the stand-in App Store.
         .target(
-            name: "Comparison", dependencies: ["StoreTypes", "JSONReading", "AppStore", "Rendering", "Reports"],
+            name: "Comparison",
+            dependencies: ["StoreTypes", "JSONReading", "Cryptography", "AppStore", "Rendering", "Reports"],
             swiftSettings: strict),
         .target(
             name: "Pipeline",
@@ -152,8 +153,8 @@ let package = Package(
         .target(
             name: "ComparisonRun",
             dependencies: [
-                "StoreTypes", "JSONReading", "AppStore", "ReceiptDecoding", "Transport", "Ledger", "Pipeline",
-                "StoredRows", "Reports", "Comparison",
+                "StoreTypes", "Cryptography", "JSONReading", "AppStore", "ReceiptDecoding", "Transport", "Ledger",
+                "Pipeline", "StoredRows", "Reports", "Comparison",
             ],
             swiftSettings: strict),
         .target(
@@ -206,7 +207,8 @@ let package = Package(
             dependencies: ["COpenSSL", "Cryptography", "Simulator", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .target(name: "HTTPTestServer", path: "Tests/HTTPTestServer", swiftSettings: strict),
-        .testTarget(name: "TransportTests", dependencies: ["Transport", "HTTPTestServer"], swiftSettings: strict),
+        .testTarget(
+            name: "TransportTests", dependencies: ["Transport", "HTTPTestServer", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "ReceiptDecodingTests",
             dependencies: ["ReceiptDecoding", "Cryptography", "Simulator", "StoreTypes", "TestSupport"],
@@ -243,6 +245,7 @@ let package = Package(
                 "Pipeline", "AppStore", "Comparison", "Cryptography", "Forwarding", "Ledger", "ListenerTLS",
                 "ReceiptDecoding", "Rendering", "Simulator", "StoreTypes", "Transport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

@@ -18,6 +18,8 @@ struct Circumstances {
     private let newest: [String: Timestamp]
     /// Ids of `latest_receipt_info`.
     let latestIdentifiers: Set<String>
+    /// Ids by which the second side knows the customer.
+    let serverIdentifiers: Set<String>
     /// Of what the receipt lists.
     let snapshotProducts: Set<String>
     /// Whether any row of one side stands on the other.
@@ -37,6 +39,12 @@ struct Circumstances {
         oldest = left.latest?.lazy.compactMap(\.purchaseDate).min()
         latestIdentifiers = Set((left.latest ?? []).lazy.compactMap { $0.identifier(.transactionId) })
         snapshotProducts = Set(left.snapshot.lazy.compactMap { $0[.productId]?.text })
+        // An answer that is made of records was found by the receipt's own ids; recorded and live records say by which.
+        let known = (right.latest ?? []) + (right.form == .records ? [] : right.snapshot)
+        serverIdentifiers = Set(
+            known.lazy.flatMap { [$0.identifier(.originalTransactionId), $0.identifier(.transactionId)] }
+                .compactMap(\.self)
+        ).union(right.aliases)
         var newest: [String: Timestamp] = [:]
         for row in left.latest ?? [] {
             guard let id = row.identifier(.originalTransactionId), let date = row.purchaseDate else { continue }

@@ -10,6 +10,7 @@ extension ComparedAnswer {
         bundleId = records.bundleId
         appAppleId = records.appAppleId
         try Self.check(rows: records.transactions.count + records.subscriptions.count, at: "serverAPI.history")
+        for case .requestedIdIsAlias(let identifier) in records.anomalies { aliases.insert(identifier.rawValue) }
         latest = records.transactions.map { ComparedRow($0.payload) }
         renewals = records.subscriptions.compactMap { $0.renewal.map { ComparedRow($0.payload) } }
         for subscription in records.subscriptions {

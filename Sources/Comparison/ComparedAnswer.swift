@@ -39,6 +39,8 @@ package struct ComparedAnswer: Sendable, Hashable {
     package var latest: [ComparedRow]?
     /// `pending_renewal_info`, or the renewals of the statuses; nil where nobody told.
     package var renewals: [ComparedRow]?
+    /// Of records: ids that the history was found by, and that it does not name.
+    package var aliases: Set<String> = []
     /// Of the statuses, by `originalTransactionId`: 1 active, 2 expired, 3 in billing retry, 4 in grace, 5 revoked.
     package var statuses: [String: Int64] = [:]
 

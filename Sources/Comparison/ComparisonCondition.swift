@@ -27,6 +27,8 @@ package enum ComparisonCondition: Sendable, Hashable {
     case notAutoRenewable
     case revokedInHistory
     case sameLineItem
+    /// The Server API knows the customer by both ids.
+    case knownToServerAPI
     /// Matched without the transaction's id.
     case matchedOtherwise
     /// The answer's list is full, and the row is no newer than its oldest.
@@ -84,13 +86,17 @@ package enum ComparisonCondition: Sendable, Hashable {
         case .cancelledUpgrade:
             return right == nil && finding.isUpgraded && finding.subject != .field(RowField.isUpgraded.name)
                 || finding.right?.isUpgraded == true && finding.left?[.revocationDate] != nil
-        case .consumable: return finding.right?.isConsumable == true
+        case .consumable:
+            return finding.right?.isConsumable == true
+                || finding.identifier.map(all.context.consumables.contains) ?? false
         case .notAutoRenewable:
             return finding.left?.isAutoRenewable != true && finding.right?.isAutoRenewable != true
         case .revokedInHistory: return finding.right?[.revocationDate] != nil
         case .sameLineItem:
             return finding.left?.identifier(.webOrderLineItemId) != nil
                 && finding.left?.identifier(.webOrderLineItemId) == finding.right?.identifier(.webOrderLineItemId)
+        case .knownToServerAPI:
+            return [left, right].allSatisfy { $0?.text.map(all.serverIdentifiers.contains) ?? false }
         case .matchedOtherwise: return finding.left != nil && finding.right != nil
         case .beyondCap:
             guard let count = all.latestCount, count >= Self.cap, let date = finding.purchaseDate,

@@ -73,8 +73,14 @@ package enum ComparisonRules {
             source: RuleSources.latest,
             "A restored purchase has an id of its own in receipts; line item, or product and second, are the same."),
         ComparisonRule(
-            "originalIdAlias", .expected, rows, Finding.Subject.fields(.originalTransactionId), when: [.sameLineItem],
+            "originalIdAlias", .expected, rows, Finding.Subject.fields(.originalTransactionId),
+            when: [.sameLineItem, .knownToServerAPI],
             "One line item has been seen under two original ids since 2025; keep both."),
+        ComparisonRule(
+            "originalTransactionId", .unexpected, rows, Finding.Subject.fields(.originalTransactionId),
+            when: [.bothSay],
+            source: RuleSources.transaction,
+            "The same transaction belongs to different first purchases, and the Server API does not know both."),
         ComparisonRule(
             "originalPurchaseClock", .expected, rows, Finding.Subject.fields(.originalPurchaseDate),
             when: [.within(2_000)],
@@ -178,6 +184,10 @@ package enum ComparisonRules {
             "finishedConsumables", .expected, rows, [.row], when: [.onlyServerAPI, .consumable],
             source: RuleSources.history,
             "Receipts keep a consumable until it is finished, the history for ever."),
+        ComparisonRule(
+            "unfinishedConsumable", .expected, [.latest], [.row], when: [.onlyVerifyReceipt, .consumable],
+            source: RuleSources.latest,
+            "verifyReceipt lists a consumable until the app has finished it; the history does not say when that is."),
         ComparisonRule(
             "refundedPurchase", .expected, rows, [.row], when: [.onlyServerAPI, .revokedInHistory, .notAutoRenewable],
             "Refunded purchases may vanish from receipts."),

@@ -18,6 +18,8 @@ package struct ComparisonTally: Sendable, Codable {
     package static let maximumEntries = 1_000
     /// Apps and environments; foreign documents can name any number of them.
     package static let maximumScopes = 1_000
+    /// Customers of all apps together; those beyond are not counted.
+    package static let maximumCustomers = 200_000
 
     package private(set) var apps: [ComparisonReport.Scope: ComparisonReport.App] = [:]
     package private(set) var entries: [Key: ComparisonReport.Entry] = [:]
@@ -27,6 +29,8 @@ package struct ComparisonTally: Sendable, Codable {
     package private(set) var historyVersions: [Int: Int64] = [:]
     /// Comparisons with a side that no signature vouches for.
     package private(set) var unverified: Int64 = 0
+    /// Those whose receipts were compared; nil in the progress files of versions that did not count them.
+    private var customers: [ComparisonReport.Scope: CustomerSet]?
 
     /// Nothing yet.
     package init() {}
@@ -45,24 +49,51 @@ package struct ComparisonTally: Sendable, Codable {
         entries.reduce(0) { $0 + ($1.key.verdict == verdict ? $1.value.count : 0) }
     }
 
+    /// How many different customers there are of each app.
+    package var customerCounts: [ComparisonReport.Scope: Int64] { (customers ?? [:]).mapValues(\.count) }
+
+    /// Different customers of an app, as short digests.
+    package func customers(of scope: ComparisonReport.Scope) -> CustomerSet { customers?[scope] ?? CustomerSet() }
+
     /// Counts one comparison.
     ///
     /// - Parameters:
+    ///   - customer: see ``ComparedCustomer``.
     ///   - historyVersion: 1 or 2; nil where no history was compared.
     ///   - isWhole: whether all of verifyReceipt's answer had something to be compared with.
     ///   - isVerified: whether signatures vouch for the App Store Server API's side.
+    ///   - isOfRecordsOnly: whether there was no answer made of the records to compare.
     ///   - now: when the differences were seen; nil where that does not matter.
     package mutating func add(
-        _ differences: [Difference], of scope: ComparisonReport.Scope, historyVersion: Int? = nil,
-        isWhole: Bool = true, isVerified: Bool = true, at now: Timestamp? = nil
+        _ differences: [Difference], of scope: ComparisonReport.Scope, customer: Int64? = nil,
+        historyVersion: Int? = nil, isWhole: Bool = true, isVerified: Bool = true, isOfRecordsOnly: Bool = false,
+        at now: Timestamp? = nil
     ) {
         let scope = known(scope)
+        if let customer, hasRoomForCustomers { customers(of: scope) { $0.insert(customer) } }
+        if isOfRecordsOnly { addRecordsOnly(1, of: scope) }
         apps[scope]?.compared += 1
         if !differences.contains(where: { $0.verdict == .unexpected }) { apps[scope]?.equal += 1 }
         if !isWhole { apps[scope]?.partial += 1 }
         if let historyVersion { historyVersions[historyVersion, default: 0] += 1 }
         if !isVerified { unverified += 1 }
         for difference in differences { add(difference, of: scope, at: now) }
+    }
+
+    private mutating func addRecordsOnly(_ count: Int64, of scope: ComparisonReport.Scope) {
+        let before = apps[scope]?.recordsOnly ?? 0
+        apps[scope]?.recordsOnly = before + count
+    }
+
+    private var hasRoomForCustomers: Bool {
+        (customers ?? [:]).values.reduce(0) { $0 + $1.count } < Self.maximumCustomers
+    }
+
+    private mutating func customers(of scope: ComparisonReport.Scope, _ change: (inout CustomerSet) -> Void) {
+        var all = customers ?? [:]
+        customers = nil
+        change(&all[scope, default: CustomerSet()])
+        customers = all
     }
 
     /// Counts a receipt that could not be compared.
@@ -79,7 +110,11 @@ package struct ComparisonTally: Sendable, Codable {
             apps[scope]?.compared += app.compared
             apps[scope]?.equal += app.equal
             apps[scope]?.partial += app.partial
+            if let count = app.recordsOnly { addRecordsOnly(count, of: scope) }
             apps[scope]?.failures.merge(app.failures, uniquingKeysWith: +)
+        }
+        for (scope, others) in other.customers ?? [:] where hasRoomForCustomers {
+            customers(of: known(scope)) { $0.formUnion(others) }
         }
         for entry in other.entries.values {
             let place = place(of: entry.rule, entry.verdict, entry.path, known(entry.scope), at: entry.firstSeen)
@@ -137,7 +172,11 @@ package struct ComparisonTally: Sendable, Codable {
     /// For people.
     package func report(_ kind: ComparisonReport.Kind, title: String, madeAt: Timestamp) -> ComparisonReport {
         var report = ComparisonReport(kind: kind, title: title, madeAt: madeAt)
-        report.apps = apps.values.sorted { $0.scope < $1.scope }
+        report.apps = apps.values.sorted { $0.scope < $1.scope }.map { app in
+            var app = app
+            app.customers = customers(of: app.scope).count
+            return app
+        }
         report.entries = entries.values.sorted(by: ComparisonReport.Entry.precedes)
         report.historyVersions = historyVersions
         report.unverified = unverified

@@ -63,6 +63,7 @@ extension ComparisonCondition {
         case .notAutoRenewable: "no auto-renewable"
         case .revokedInHistory: "revoked in the history"
         case .sameLineItem: "same line item"
+        case .knownToServerAPI: "the Server API knows both ids of this customer"
         case .matchedOtherwise: "matched without the id"
         case .beyondCap: "no newer than the oldest of a full list"
         case .emptyList: "empty list beside a filled `in_app`"

@@ -96,11 +96,12 @@ extension ComparisonRun {
             case .success(let finding):
                 let right = finding.serverAPI
                 findings.tally.add(
-                    finding.differences, of: outcome.scope,
+                    finding.differences, of: outcome.scope, customer: finding.customer,
                     historyVersion: right.latest == nil ? nil : right.historyVersion, isWhole: finding.isWhole,
-                    isVerified: right.isVerified)
+                    isVerified: right.isVerified, isOfRecordsOnly: finding.rendered == nil)
+                let shown = finding.shown
                 findings.samples.offer(
-                    verifyReceipt: finding.verifyReceipt, serverAPI: right, differences: finding.differences,
+                    verifyReceipt: finding.verifyReceipt, serverAPI: shown.serverAPI, differences: shown.differences,
                     receipt: Self.id(of: row), limit: options.shownPairs)
                 var lines: [UInt8] = []
                 for difference in finding.differences { lines += difference.json + [0x0A] }
@@ -159,7 +160,7 @@ extension ComparisonRun {
                     begin()
                 }
                 // What waits for the budget of an hour is not waited for.
-                if underWay > 0, stopReason() != nil {
+                if comparer.refusal != nil || underWay > 0 && stopReason() != nil {
                     group.cancelAll()
                     return nil
                 }

@@ -24,8 +24,10 @@ package struct ComparisonRun {
     }
 
     /// Why a run ended before the source did.
-    package enum Stop: String, Sendable, Hashable {
+    package enum Stop: Sendable, Hashable {
         case rowLimit, timeLimit, asked
+        /// Apple refuses a shared secret or a key.
+        case refused(String)
 
         /// To go on after "stopped:".
         package var sentence: String {
@@ -33,6 +35,7 @@ package struct ComparisonRun {
             case .rowLimit: "--limit is reached"
             case .timeLimit: "--max-hours are over"
             case .asked: "as asked"
+            case .refused(let reason): reason
             }
         }
     }
@@ -147,6 +150,7 @@ package struct ComparisonRun {
 
     /// Why no new work is to begin; nil where nothing speaks against it.
     func stopReason() -> Stop? {
+        if let reason = comparer.refusal { return .refused(reason) }
         if watch.isStopped { return .asked }
         if let limit = options.rowLimit, taken >= limit { return .rowLimit }
         if let limit = options.timeLimit, begin.duration(to: .now) >= limit { return .timeLimit }

@@ -6,11 +6,15 @@ package import StoreTypes
 package struct LiveSides: Sendable {
     private let verifyReceipt: BatchVerifyReceipt
     private let serverAPI: BatchLookups
+    private let rendered: BatchAnswers
+    private let refusals = CredentialRefusals()
     private let now: @Sendable () -> Timestamp
 
     package init(
-        verifyReceipt: BatchVerifyReceipt, serverAPI: BatchLookups, now: @escaping @Sendable () -> Timestamp = { .now }
+        verifyReceipt: BatchVerifyReceipt, serverAPI: BatchLookups, rendered: BatchAnswers,
+        now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
+        self.rendered = rendered
         self.verifyReceipt = verifyReceipt
         self.serverAPI = serverAPI
         self.now = now
@@ -27,6 +31,14 @@ package struct LiveSides: Sendable {
         let apart: Int64
     }
 
+    /// Why no more receipts can be compared: Apple refuses a shared secret or a key; nil if it does not.
+    var refusal: String? { refusals.reason }
+
+    /// What the source `api` would answer; nil if it has no answer of its own.
+    func rendered(_ receipt: StoredReceipt, from answers: Answers, at time: Timestamp) -> [UInt8]? {
+        rendered.answer(to: receipt, records: answers.serverAPI, at: time)
+    }
+
     func serves(_ bundleId: BundleIdentifier) -> Bool { serverAPI.serves(bundleId) }
 
     /// Calls to the App Store Server API that were made.
@@ -37,6 +49,10 @@ package struct LiveSides: Sendable {
         guard let answer = await verifyReceipt.answer(to: receipt) else {
             throw RowFailure("verifyReceiptUnavailable", isTemporary: true)
         }
+        guard answer.status != .wrongSharedSecret else {
+            refusals.noteSecret(of: bundleId)
+            throw RowFailure("verifyReceipt.\(answer.status)", isTemporary: true)
+        }
         let time = now()
         // Without a single id nobody can be asked about: what verifyReceipt knows beyond the receipt is a difference.
         guard !receipt.lookupKeys.isEmpty else {
@@ -46,11 +62,14 @@ package struct LiveSides: Sendable {
         do throws(ServerAPIError) {
             records = try await serverAPI.records(
                 for: receipt.lookupKeys, bundleId: bundleId, environment: receipt.environment)
+            refusals.noteSuccess(of: bundleId)
         } catch {
+            if error.code == .unauthorized || error.code == .privateKey { refusals.noteKey(of: bundleId, error) }
             guard error.isUnknownTransaction || error.errorNumber == .accountNotFound else {
                 let code = error.errorNumber.map { "\($0)" } ?? error.code.rawValue
                 throw RowFailure(code, isTemporary: true)
             }
+            refusals.noteSuccess(of: bundleId)
             // That the App Store Server API knows nobody is its answer, and differs from verifyReceipt's.
         }
         return Answers(

@@ -1,5 +1,6 @@
 package import AppStore
 package import Comparison
+import Cryptography
 package import Pipeline
 import ReceiptDecoding
 import StoredRows
@@ -10,16 +11,7 @@ package struct RowComparer: Sendable {
     /// One row's outcome.
     struct Outcome: Sendable {
         var scope: ComparisonReport.Scope
-        var result: Result<Finding, RowFailure>
-    }
-
-    /// Two sides that could be compared.
-    struct Finding: Sendable {
-        let differences: [Difference]
-        /// See ``Comparison/isWhole``.
-        let isWhole: Bool
-        let verifyReceipt: ComparedAnswer
-        let serverAPI: ComparedAnswer
+        var result: Result<RowFinding, RowFailure>
     }
 
     private let reader: StoredReceiptReader
@@ -53,6 +45,9 @@ package struct RowComparer: Sendable {
     /// Calls to the App Store Server API that were made.
     var calls: Int64 { live?.calls ?? 0 }
 
+    /// Why no more receipts can be compared; nil if nothing speaks against it.
+    var refusal: String? { live?.refusal }
+
     /// - Parameter id: names the receipt in differences.
     func compare(_ value: StoredValue, id: String) async -> Outcome {
         switch value {
@@ -71,13 +66,19 @@ package struct RowComparer: Sendable {
         do throws(ComparisonError) {
             let left = try ComparedAnswer(verifyReceipt: pair.verifyReceipt)
             scope = ComparisonReport.Scope(left, nil)
+            if let status = left.status.map({ VerifyReceiptStatus(rawValue: Int($0)) }), !status.canBeCompared {
+                return Outcome(scope: scope, result: .failure(Self.failure(status)))
+            }
             var right = try ComparedAnswer(
                 history: pair.history, statuses: pair.statuses, voucher: .init(verifier: verifier, now: now()))
             right.historyVersion = pair.historyVersion
             scope = ComparisonReport.Scope(left, right)
             var context = context(id, scope)
             context.excludesOldTransactions = pair.excludesOldTransactions
-            return outcome(left, right, context, scope)
+            let finding = RowFinding(
+                verifyReceipt: left, serverAPI: right, rendered: nil, context: context,
+                receipt: SHA.hex(pair.verifyReceipt ?? [], with: .sha256))
+            return Outcome(scope: scope, result: .success(finding))
         } catch {
             // `verifyReceipt.html`, `history.notAuthentic`: the side and what is wrong with it.
             let side = error.place.prefix { $0 != "." }
@@ -118,10 +119,18 @@ package struct RowComparer: Sendable {
         context.now = answers.time
         context.apart = answers.apart
         context.isAuthentic = receipt.isVerified
+        guard answers.verifyReceipt.status.canBeCompared else {
+            throw Self.failure(answers.verifyReceipt.status)
+        }
         do throws(ComparisonError) {
             let left = try ComparedAnswer(verifyReceipt: answers.verifyReceipt.body)
             let right = try answers.serverAPI.map(Self.side) ?? .nobody(beside: left, environment: receipt.environment)
-            return outcome(left, right, context, scope)
+            // Dated as Apple's answer is: two requests differ in nothing else by that.
+            let rendered = live.rendered(receipt, from: answers, at: left.requestDate ?? answers.time)
+            let answer = try rendered.map(Self.answer)
+            let finding = RowFinding(
+                verifyReceipt: left, serverAPI: right, rendered: answer, context: context, receipt: receipt.digest ?? id)
+            return Outcome(scope: scope, result: .success(finding))
         } catch {
             throw RowFailure("\(error.place.prefix { $0 != "." }).\(error.code.rawValue)")
         }
@@ -129,6 +138,10 @@ package struct RowComparer: Sendable {
 
     private static func side(_ records: CustomerRecords) throws(ComparisonError) -> ComparedAnswer {
         try ComparedAnswer(records)
+    }
+
+    private static func answer(_ body: [UInt8]) throws(ComparisonError) -> ComparedAnswer {
+        try ComparedAnswer(verifyReceipt: body, at: "rendered")
     }
 
     // MARK: - Both
@@ -139,16 +152,9 @@ package struct RowComparer: Sendable {
         return context
     }
 
-    private func outcome(
-        _ left: ComparedAnswer, _ right: ComparedAnswer, _ context: ComparisonContext, _ scope: ComparisonReport.Scope
-    ) -> Outcome {
-        let comparison = Comparison(verifyReceipt: left, serverAPI: right, context: context)
-        return Outcome(
-            scope: scope,
-            result: .success(
-                Finding(
-                    differences: comparison.differences, isWhole: comparison.isWhole, verifyReceipt: left,
-                    serverAPI: right)))
+    /// An answer that is no verdict on the receipt has nothing to compare: `verifyReceipt.21004`.
+    private static func failure(_ status: VerifyReceiptStatus) -> RowFailure {
+        RowFailure("verifyReceipt.\(status)", isTemporary: status.isTemporary)
     }
 }
 

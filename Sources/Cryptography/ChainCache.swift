@@ -3,7 +3,7 @@ import Synchronization
 /// Remembers complete chains that held, by the bytes of all three certificates. A text with a known chain and a false
 /// signature then costs one verification of that signature, and no certificate work.
 ///
-/// Bounded; the oldest goes first. Only chains below a pinned root get in. Whoever collects them gains little: an ECDSA
+/// Bounded; the oldest goes first. Only chains below a pinned root get in. Collecting them gains little: an ECDSA
 /// signature `(r, s)` has one other valid spelling, `(r, n − s)`, so a leaf and its authority make at most four entries,
 /// and the root is compared with the pinned one byte for byte.
 final class ChainCache: Sendable {

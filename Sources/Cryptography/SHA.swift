@@ -10,7 +10,12 @@ package enum SHA {
         return Array(result.prefix(Int(length)))
     }
 
-    /// The same as lower-case hexadecimal digits.
+    /// The first eight bytes of a text's SHA-256: tells texts apart in a table of many.
+    package static func short(_ text: String) -> Int64 {
+        Int64(bitPattern: digest(Array(text.utf8), with: .sha256).prefix(8).reduce(0) { $0 << 8 | UInt64($1) })
+    }
+
+    /// The digest as lower-case hexadecimal digits.
     package static func hex(_ bytes: [UInt8], with algorithm: DigestAlgorithm) -> String {
         func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
         let bytes = digest(bytes, with: algorithm)

@@ -76,8 +76,11 @@ extension BridgeStore {
     }
 
     /// Adds to what was counted before.
+    ///
+    /// - Parameter limit: customers of one app and environment that are kept.
     package func add(
-        comparisons: [ComparisonCount], differences: [DifferenceCount]
+        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers] = [],
+        limit: Int = 10_000
     ) async throws(LedgerError) {
         try await write { db in
             for row in comparisons {
@@ -89,6 +92,7 @@ extension BridgeStore {
                 ).execute(arguments: [row.day, row.bundleId, row.environment, row.outcome, row.count])
             }
             for row in differences { try Self.add(row, to: db) }
+            for row in customers { try Self.add(row, limit: limit, to: db) }
         }
     }
 

@@ -6,7 +6,7 @@ package struct ErasureTable: Sendable {
     /// What its rows are to people.
     let kind: String
     /// Which rows are the customer's. `:app` is the app's number; `:ids`, `:customers`, `:notifications`, `:examples`,
-    /// `:answers` and `:learnt` are lists in JSON.
+    /// `:answers`, `:learnt` and `:digests` are lists in JSON.
     let condition: String
 
     /// In the order in which they can go.
@@ -26,6 +26,9 @@ package struct ErasureTable: Sendable {
         .init("learntIdentifiers", "learntIdentifiers", "hex(receipt) IN \(list("learnt"))"),
         .init("lastGood", "lastGoodAnswers", "id IN \(list("answers"))"),
         .init("differenceExample", "comparisonExamples", "rowid IN \(list("examples"))"),
+        .init(
+            "comparedCustomer", "comparedCustomers",
+            "customer IN \(list("digests")) AND bundleId = :bundleId AND environment = :environment"),
     ]
 
     /// Tables without a person in them, and why.

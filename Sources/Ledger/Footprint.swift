@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import GRDB
 import StoreTypes
@@ -45,7 +46,8 @@ struct Footprint: Sendable {
         [
             "app": app, "ids": Self.list(identifiers), "customers": Self.list(customers),
             "notifications": Self.list(notifications), "examples": Self.list(examples), "answers": Self.list(answers),
-            "learnt": Self.list(learnt),
+            "learnt": Self.list(learnt), "digests": Self.list(Set(identifiers.map(SHA.short))),
+            "bundleId": scope.bundleId.rawValue, "environment": scope.environment.rawValue,
         ]
     }
 

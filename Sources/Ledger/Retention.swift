@@ -74,6 +74,9 @@ struct RetentionRule: Sendable {
         RetentionRule(
             kind: "comparisons", days: \.comparisons, table: "comparison",
             primaryKey: "day, bundleId, environment, outcome", isPast: "day < :beforeDay"),
+        RetentionRule(
+            kind: "comparisons", days: \.comparisons, table: "comparedCustomer",
+            primaryKey: "bundleId, environment, customer", isPast: "day < :beforeDay"),
     ]
 
     /// - Parameter column: of `transactionRecord`, which the keys are of.

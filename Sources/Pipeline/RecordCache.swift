@@ -7,8 +7,8 @@ import StoreTypes
 ///
 /// Kept are only complete records, never failures, for as long as the app's settings say, and never past an instant at
 /// which a subscription ends or renews. From two minutes before that instant to two minutes after it they are kept for
-/// five seconds: a sandbox subscription renews every few minutes and costs nothing, so that without them whoever holds
-/// one could spend the hour's calls. The key holds all identifiers of the receipt: one with a newer purchase is another
+/// five seconds. A sandbox subscription renews every few minutes and costs nothing; without this limit one of them could
+/// use up the hour's calls. The key holds all identifiers of the receipt: one with a newer purchase is another
 /// key. About 6 KB a transaction, most of it the signed text.
 final class RecordCache: Sendable {
     struct Key: Hashable, Sendable {

@@ -32,7 +32,7 @@ package struct VerifyReceiptRequest: Sendable {
     }
 
     /// The base64 text of the receipt, escapes undone.
-    package let receiptText: Redacted<[UInt8]>
+    package private(set) var receiptText: Redacted<[UInt8]>
     package let password: Password
     package let excludesOldTransactions: Bool
     private let body: Redacted<[UInt8]>
@@ -87,6 +87,11 @@ package struct VerifyReceiptRequest: Sendable {
             }
         }
         return digits > 0
+    }
+
+    /// Frees the text's memory, once it was read: what is forwarded is in the body, unless the receipt was mended.
+    mutating func dropText() {
+        if !isMended { receiptText = Redacted([]) }
     }
 
     /// What goes to Apple: the body as it came, unless a password takes the client's place, the receipt was mended or

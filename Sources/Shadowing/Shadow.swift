@@ -131,7 +131,7 @@ package final class Shadow: Service {
             scope = ComparisonReport.Scope(
                 bundleId: job.app.rawValue, environment: outcome.verifyReceipt.environment ?? scope.environment)
             let (differences, time) = (outcome.differences, now())
-            findings.withLock { $0.add(differences, of: scope, at: time) }
+            findings.withLock { $0.add(differences, of: scope, customer: outcome.customer, at: time) }
             count(differences, of: job.app)
             if !differences.isEmpty {
                 samples.withLock {
@@ -185,13 +185,14 @@ package final class Shadow: Service {
         context.isAuthentic = true
         context.excludesOldTransactions = request?.excludesOldTransactions ?? false
         context.overrides = app(job.app)?.comparisonRules ?? [:]
+        context.consumables = (job.shadow == .apple ? answered : second).consumables
         do throws(ComparisonError) {
             let left = try ComparedAnswer(verifyReceipt: (job.shadow == .apple ? second : answered).answer.body)
             let right = try ComparedAnswer(
                 verifyReceipt: (job.shadow == .apple ? answered : second).answer.body, at: "serverAPI")
             let comparison = Comparison(verifyReceipt: left, serverAPI: right, context: context)
             return ShadowOutcome(
-                receipt: digest, differences: comparison.differences, verifyReceipt: left, serverAPI: right)
+                receipt: digest, customer: ComparedCustomer.digest(left, right, receipt: digest), differences: comparison.differences, verifyReceipt: left, serverAPI: right)
         } catch {
             throw ShadowFailure("\(error.place.prefix { $0 != "." }).\(error.code.rawValue)")
         }
@@ -221,7 +222,9 @@ package final class Shadow: Service {
         guard let store else { return unstored.withLock { $0.merge(found.tally) } }
         let rows = found.rows(on: time.day)
         do throws(LedgerError) {
-            try await store.add(comparisons: rows.comparisons, differences: rows.differences)
+            try await store.add(
+                comparisons: rows.comparisons, differences: rows.differences, customers: rows.customers,
+                limit: CustomerSet.maximum)
         } catch {
             logger.error("differences were not written down", metadata: ["reason": "\(error)"])
             unstored.withLock { $0.merge(found.tally) }
@@ -236,11 +239,20 @@ package final class Shadow: Service {
         let time = now()
         var comparisons: [ComparisonCount] = []
         var differences: [DifferenceCount] = []
-        if let store { (comparisons, differences) = try await store.comparisons(since: time.day - days + 1) }
-        let rest = ShadowFindings(unstored.withLock { $0 }).rows(on: time.day)
+        let unstored = unstored.withLock { $0 }
+        let rest = ShadowFindings(unstored).rows(on: time.day)
+        var customers = unstored.customerCounts
+        if let store {
+            (comparisons, differences) = try await store.comparisons(since: time.day - days + 1)
+            for row in try await store.comparedCustomers(since: time.day - days + 1) {
+                let scope = ComparisonReport.Scope(bundleId: row.bundleId, environment: row.environment)
+                // They may be the same ones.
+                customers[scope] = max(customers[scope] ?? 0, row.count)
+            }
+        }
         var report = ComparisonReport(
             comparisons: comparisons + rest.comparisons, differences: differences + rest.differences,
-            title: "the last \(days) days", madeAt: time)
+            customers: customers, title: "the last \(days) days", madeAt: time)
         report.pairs = samples.withLock { $0.pairs }
         return report
     }
@@ -249,6 +261,8 @@ package final class Shadow: Service {
 /// Two answers that could be compared.
 struct ShadowOutcome: Sendable {
     let receipt: String
+    /// See ``ComparedCustomer``.
+    let customer: Int64
     let differences: [Difference]
     let verifyReceipt: ComparedAnswer
     let serverAPI: ComparedAnswer
@@ -259,13 +273,6 @@ struct ShadowFailure: Error {
     let code: String
 
     init(_ code: String) { self.code = code }
-}
-
-extension VerifyReceiptStatus {
-    /// A verdict on the receipt; not a passing trouble, nor a request that nobody understands.
-    fileprivate var canBeCompared: Bool {
-        [.valid, .subscriptionExpired, .notAuthentic, .accountNotFound].contains(self)
-    }
 }
 
 extension Timestamp {

@@ -14,14 +14,16 @@ struct ShadowFindings: Sendable {
         self.tally = tally
     }
 
-    mutating func add(_ differences: [Difference], of scope: ComparisonReport.Scope, at time: Timestamp) {
-        tally.add(differences, of: scope, at: time)
+    mutating func add(
+        _ differences: [Difference], of scope: ComparisonReport.Scope, customer: Int64, at time: Timestamp
+    ) {
+        tally.add(differences, of: scope, customer: customer, at: time)
     }
 
     mutating func addFailure(_ code: String, of scope: ComparisonReport.Scope) { tally.addFailure(code, of: scope) }
 
     /// As rows of the store, all of them of one day.
-    func rows(on day: Int64) -> (comparisons: [ComparisonCount], differences: [DifferenceCount]) {
+    func rows(on day: Int64) -> ShadowRows {
         var comparisons: [ComparisonCount] = []
         for (scope, app) in tally.apps {
             var counts = app.failures
@@ -42,14 +44,27 @@ struct ShadowFindings: Sendable {
                 first: entry.firstSeen?.milliseconds ?? 0, last: entry.lastSeen?.milliseconds ?? 0,
                 examples: entry.examples.compactMap { (try? encoder.encode($0)).map { [UInt8]($0) } })
         }
-        return (comparisons, differences)
+        let customers = tally.apps.keys.map { scope in
+            ComparedCustomers(
+                day: day, bundleId: scope.bundleId, environment: scope.environment,
+                digests: tally.customers(of: scope).sorted)
+        }
+        return ShadowRows(comparisons: comparisons, differences: differences, customers: customers)
     }
+}
+
+/// What of the shadow's findings goes into the store.
+struct ShadowRows: Sendable {
+    let comparisons: [ComparisonCount]
+    let differences: [DifferenceCount]
+    let customers: [ComparedCustomers]
 }
 
 extension ComparisonReport {
     /// What the store holds, and what is not written down yet.
     init(
-        comparisons: [ComparisonCount], differences: [DifferenceCount], title: String, madeAt: Timestamp
+        comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [Scope: Int64], title: String,
+        madeAt: Timestamp
     ) {
         self.init(kind: .shadow, title: title, madeAt: madeAt)
         var apps: [Scope: App] = [:]
@@ -65,6 +80,7 @@ extension ComparisonReport {
             }
             apps[scope] = app
         }
+        for (scope, count) in customers { apps[scope]?.customers = count }
         self.apps = apps.values.sorted { $0.scope < $1.scope }
         // Answers of ours are made of it.
         let compared = self.apps.reduce(0) { $0 + $1.compared }

@@ -10,9 +10,12 @@ struct BenchCommand: AsyncParsableCommand {
         discussion: """
             The limit of a row is the least that OpenSSL can do for the item in this process: digest and verification \
             with the item's own key, nothing else. Without receipts, samples made on the spot are measured.
+
+            Example:
+              receipt-bridge bench receipt.b64
             """)
 
-    @Argument(help: "Files that hold one receipt each.")
+    @Argument(help: ArgumentHelp("Files that hold one receipt each.", valueName: "file"), completion: .file())
     var receipts: [String] = []
     @OptionGroup var configuration: ConfigurationOptions
     @Option(help: ArgumentHelp("Only rows whose name begins so.", valueName: "name"))

@@ -9,7 +9,12 @@ struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Checks configuration, keys, clock, store and the way to Apple; changes nothing.",
-        discussion: "Exit 0 where nothing fails, 1 where something does, 2 where the configuration cannot be read.")
+        discussion: """
+            Exit codes: 0 nothing fails; 1 something fails; 2 the configuration cannot be read.
+
+            Example:
+              receipt-bridge doctor --config bridge.yaml
+            """)
 
     @OptionGroup var configuration: ConfigurationOptions
     @Flag(help: "One JSON array in place of the table.")

@@ -147,6 +147,11 @@ struct InspectionReport {
             lines.append("  failure:      \(failure.code.rawValue) at \(failure.place)")
             lines.append("                \(failure.reason)")
         }
+        if let signedText {
+            lines.append("  environment:  \(printable(signedText.environment ?? "unknown"))")
+            lines.append("  bundle id:    \(printable(signedText.bundleId))")
+            return (lines + SignedTextListing(inspection: signedText).lines).joined(separator: "\n")
+        }
         guard let contents = inspection.contents else { return lines.joined(separator: "\n") }
         lines.append("  environment:  \(contents.environment?.rawValue ?? "unknown")")
         lines.append("  bundle id:    \(printable(contents.bundleId))")
@@ -173,7 +178,7 @@ struct InspectionReport {
         switch inspection.kind {
         case .appReceipt: "App Receipt"
         case .transactionReceipt: "transactionReceipt (iOS 6)"
-        case .jws: "signed transaction (JWS)"
+        case .jws: signedText.map { SignedTextListing(inspection: $0).kindName } ?? "signed text (JWS)"
         case .unknown: "not a receipt"
         }
     }

@@ -12,9 +12,15 @@ struct MappingsCommand: ParsableCommand {
     /// A line a table, `ok` or what is wrong with it; exit 2 for a fault.
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Checks the tables of a folder, or those in the program.")
+            abstract: "Checks the tables of a folder, or those in the program.",
+            discussion: """
+                Exit codes: 0 no mistake; 2 mistakes.
 
-        @Argument(help: ArgumentHelp("Folder of tables, as Mappings/.", valueName: "dir"))
+                Example:
+                  receipt-bridge mappings check Mappings
+                """)
+
+        @Argument(help: ArgumentHelp("Folder of tables, as Mappings/.", valueName: "dir"), completion: .directory)
         var folder: String?
 
         func run() throws {
@@ -29,7 +35,14 @@ struct MappingsCommand: ParsableCommand {
 
     /// Every key, property and conversion, and what is left out.
     struct List: ParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Shows every table, omissions included.")
+        static let configuration = CommandConfiguration(
+            abstract: "Shows every table, omissions included.",
+            discussion: """
+                The tables in the program.
+
+                Example:
+                  receipt-bridge mappings list --format markdown
+                """)
 
         @Option(help: "text for people, markdown for documents, json for programs.")
         var format = TableListing.text
@@ -43,7 +56,13 @@ struct MappingsCommand: ParsableCommand {
     /// One document; exit 1 when it cannot be converted.
     struct Convert: ParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Converts a verifyReceipt answer to camelCase, or a camelCase document to one.")
+            abstract: "Converts a verifyReceipt answer to camelCase, or a camelCase document to one.",
+            discussion: """
+                Exit codes: 0 converted; 1 the document cannot be converted; 2 usage.
+
+                Example:
+                  receipt-bridge mappings convert --to camel answer.json
+                """)
 
         enum Direction: String, ExpressibleByArgument, CaseIterable {
             case camel, snake
@@ -52,7 +71,7 @@ struct MappingsCommand: ParsableCommand {
         @Option(help: "camel: from a verifyReceipt answer; snake: to one.")
         var to: Direction
         @OptionGroup var tables: TablesOptions
-        @Argument(help: "A file, or - for standard input.")
+        @Argument(help: ArgumentHelp("A file, or - for standard input.", valueName: "file"), completion: .file())
         var file: String
 
         func run() throws {

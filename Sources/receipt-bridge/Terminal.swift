@@ -60,5 +60,19 @@ enum Terminal {
             .map { VisibleText.text(of: String($0)) }.joined(separator: "\n")
     }
 
+    /// What a person types after a question; nil if nobody can be asked, because input or messages are not on a terminal.
+    static func answer(to question: String) -> String? {
+        guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
+        note("receipt-bridge: \(visible(question)): ")
+        return readLine() ?? ""
+    }
+
+    /// The width of a terminal; 80 if it does not say.
+    static func columns(of descriptor: Int32) -> Int {
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+
     static var resultsGoToTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 }

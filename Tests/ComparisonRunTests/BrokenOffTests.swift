@@ -12,7 +12,7 @@ import Transport
 
 @Suite("A comparison that is broken off, or cannot begin")
 struct BrokenOffTests {
-    /// Apple, who answers nobody, or refuses everybody.
+    /// Apple, which answers nobody, or whose App Store Server API refuses every request.
     private final class Apple: HTTPTransport {
         private let isSilent: Bool
         private let count = Mutex(0)
@@ -27,7 +27,10 @@ struct BrokenOffTests {
             count.withLock { $0 += 1 }
             guard isSilent else {
                 let isOld = request.url.text.hasSuffix("verifyReceipt")
-                let body = isOld ? #"{"status":21004}"# : #"{"errorCode":4000000,"errorMessage":"no"}"#
+                let body =
+                    isOld
+                    ? #"{"status":0,"environment":"Production","receipt":{"bundle_id":"com.example.app","in_app":[]}}"#
+                    : #"{"errorCode":4000000,"errorMessage":"no"}"#
                 return HTTPResponse(status: isOld ? 200 : 400, body: Array(body.utf8))
             }
             while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
@@ -68,7 +71,8 @@ struct BrokenOffTests {
             live = LiveSides(
                 verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: apple),
                 serverAPI: try BatchLookups(
-                    settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { StandIn.noon }))
+                    settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { StandIn.noon }),
+                rendered: BatchAnswers(settings: settings, trust: recordings.trust))
         }
         let comparer = RowComparer(
             reader: StoredReceiptReader(trust: recordings.trust),
@@ -90,7 +94,7 @@ struct BrokenOffTests {
 
     @Test(
         "ends while Apple is silent, and the next run does what was given up, each row once",
-        .timeLimit(.minutes(2)), arguments: [nil, .milliseconds(400)] as [Duration?])
+        .timeLimit(.minutes(1)), arguments: [nil, .milliseconds(400)] as [Duration?])
     func stopped(timeLimit: Duration?) async throws {
         let folder = try TemporaryFolder()
         var options = try await options(in: folder)
@@ -112,7 +116,7 @@ struct BrokenOffTests {
         #expect(try folder.read("out.jsonl") == folder.read("whole.jsonl"))
     }
 
-    @Test("keeps what failed for a while where it ends while that is tried again", .timeLimit(.minutes(2)))
+    @Test("keeps what failed for a while where it ends while that is tried again", .timeLimit(.minutes(1)))
     func stoppedRetry() async throws {
         let folder = try TemporaryFolder()
         let options = try await options(in: folder)

@@ -122,6 +122,37 @@ struct RecordedPairTests {
         #expect(outcome.ending.report.pairs.contains { $0.receipt == pairs[plain[0]].id })
     }
 
+    @Test("Changed original ids are found, 30 of 30, and no other receipt differs")
+    func originalIds() async throws {
+        var pairs = try await Recordings.world.pairs
+        var planted: Set<String> = []
+        for index in pairs.indices where planted.count < 30 {
+            var rows = pairs[index].verifyReceipt["latest_receipt_info"] as? [[String: Any]] ?? []
+            guard let place = rows.indices.last(where: { rows[$0]["web_order_line_item_id"] != nil }) else { continue }
+            rows[place]["original_transaction_id"] = "70000000000\(1_000 + index)"
+            pairs[index].verifyReceipt["latest_receipt_info"] = rows
+            planted.insert(pairs[index].id)
+        }
+        try #require(planted.count == 30)
+        let outcome = try await compare(try pairs.map { try $0.line })
+        let found = Set(unexpected(outcome))
+        #expect(found.isSuperset(of: planted.map { "\($0) originalTransactionId" }))
+        // Without its newest period a subscription also contradicts its status.
+        #expect(
+            found.isSubset(
+                of: planted.flatMap { id in ["originalTransactionId", "entitlement"].map { "\(id) \($0)" } }))
+        #expect(outcome.ending.unexpected == 30)
+    }
+
+    @Test("A recorded answer that is no verdict on the receipt is not compared", arguments: [21_004, 21_005, 21_100])
+    func noVerdict(status: Int) async throws {
+        var pair = try #require(try await Recordings.world.pairs.first)
+        pair.verifyReceipt = ["status": status]
+        let outcome = try await compare([try pair.line])
+        #expect(outcome.ending.compared == 0)
+        #expect(outcome.ending.report.apps.map(\.failures) == [["verifyReceipt.\(status)": 1]])
+    }
+
     @Test("Rows that are decoded already are compared and marked")
     func decoded() async throws {
         var pair = try #require(try await Recordings.world.pairs.first)

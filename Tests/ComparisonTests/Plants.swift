@@ -28,6 +28,8 @@ struct Plant: Sendable {
             $0.receipt["app_item_id"] = 99
         },
         Plant("productId", .unexpected) { $0.latest[1]["product_id"] = "yearly" },
+        Plant("originalTransactionId", .unexpected) { $0.latest[0]["original_transaction_id"] = "777" },
+        Plant("originalTransactionId", .unexpected) { $0.snapshot[0]["original_transaction_id"] = "777" },
         Plant("ownership", .unexpected) { $0.latest[1]["in_app_ownership_type"] = "FAMILY_SHARED" },
         Plant("cancellationReason", .unexpected) {
             $0.latest[2].merge(["cancellation_date_ms": "1790000000000", "cancellation_reason": "0"]) { $1 }
@@ -82,7 +84,7 @@ struct Plant: Sendable {
             $0.history[2]["purchaseDate"] = Scene.now - 20 * Scene.day + 900
             $0.latest[2]["purchase_date_ms"] = "\(Scene.now - 20 * Scene.day + 900)"
         },
-        Plant("originalIdAlias") { $0.latest[0]["original_transaction_id"] = "777" },
+        Plant("originalIdAlias") { $0.history[1]["originalTransactionId"] = "777" },
         Plant("originalPurchaseClock") {
             $0.latest[1]["original_purchase_date_ms"] = "\(Scene.now - 40 * Scene.day + 1_500)"
         },
@@ -131,6 +133,23 @@ struct Plant: Sendable {
         Plant("duplicates") { $0.history.append($0.history[0]) },
         Plant("finishedConsumables") {
             $0.history.append(Scene.purchase("300", of: "coins", "Consumable", at: Scene.now - Scene.day).row)
+        },
+        Plant("finishedConsumables") {
+            var answer = $0.answer
+            let coins = Scene.purchase("300", of: "coins", "Consumable", at: Scene.now - Scene.day)
+            answer["latest_receipt_info"] = $0.latest + [coins.wire]
+            $0.otherAnswer = answer
+            $0.context.consumables = ["300"]
+        },
+        Plant("unfinishedConsumable") {
+            $0.otherAnswer = $0.answer
+            $0.latest.append(Scene.purchase("300", of: "coins", "Consumable", at: Scene.now - Scene.day).wire)
+            $0.context.consumables = ["300"]
+        },
+        Plant("missingTransaction", .unexpected) {
+            $0.otherAnswer = $0.answer
+            $0.latest.append(Scene.purchase("300", of: "coins", "Consumable", at: Scene.now - Scene.day).wire)
+            $0.context.consumables = ["299"]
         },
         Plant("refundedPurchase") {
             var row = Scene.purchase("301", of: "skin", "Non-Consumable", at: Scene.now - Scene.day).row

@@ -1,4 +1,5 @@
 import Comparison
+import Foundation
 import StoreTypes
 import TestSupport
 import Testing
@@ -11,18 +12,22 @@ struct ReadinessTests {
         #expect(
             sentences == [
                 """
-                com.example.app, Production: 12,340 of 12,345 receipts (99.96 %) would get the same answer; 5 differ \
-                unexpectedly: cancellation 3, missingTransaction 2. 14 receipts (0.11 %) could not be compared: \
-                notFound 12, html 2. Not safe to switch yet.
+                com.example.app, Production: 12,340 of 12,345 receipts of 9,876 customers (99.96 %) would get the same \
+                answer; 5 differ unexpectedly: cancellation 3, missingTransaction 2. 9,022 expected differences, which \
+                rules explain, count as the same: wholeSeconds 8,410, order 612. 14 receipts (0.11 %) could not be \
+                compared: notFound 12, html 2. Not safe to switch yet.
                 """,
                 """
-                com.example.app, Sandbox: all 120 receipts would get the same answer; with 95 % confidence fewer than \
-                1 in 40 would differ. 40 receipts (25.00 %) could not be compared: notFound 40. Too early to tell: \
-                fewer than 300 receipts were compared, and more than 1 % could not be compared.
+                com.example.app, Sandbox: all 120 receipts of 120 customers would get the same answer; with 95 % \
+                confidence fewer than 1 customer in 40 would get another. 31 expected differences, which rules explain, \
+                count as the same: sandboxPurge 31. 40 receipts (25.00 %) could not be compared: notFound 40. Too early \
+                to tell: receipts of fewer than 300 customers were compared, and more than 1 % could not be compared.
                 """,
                 """
-                com.example.reader, Production: all 12,345 receipts would get the same answer; with 95 % confidence \
-                fewer than 1 in 4,115 would differ. Safe to switch.
+                com.example.reader, Production: all 12,345 receipts of at least 10,000 customers would get the same \
+                answer; with 95 % confidence fewer than 1 customer in 3,333 would get another. 9,083 expected \
+                differences, which rules explain, count as the same: wholeSeconds 9,001, tokenCase 77, \
+                finishedConsumables 5. Safe to switch.
                 """,
             ])
     }
@@ -63,27 +68,86 @@ struct ReadinessTests {
             }
             return Readiness(ReportSample.app(scope, compared: compared, equal: equal), entries: entries).statement
         }
-        #expect(statement(0, 0) == "no receipt was compared. Too early to tell: fewer than 300 receipts were compared.")
+        #expect(
+            statement(0, 0) == """
+                no receipt was compared. Too early to tell: receipts of fewer than 300 customers were compared.
+                """)
         #expect(
             statement(1, 1)
-                == "the one receipt would get the same answer. Too early to tell: fewer than 300 receipts were compared."
-        )
+                == """
+                the one receipt would get the same answer. Too early to tell: receipts of fewer than 300 customers were \
+                compared.
+                """)
         var halves = ReportSample.app(scope, compared: 400, equal: 400)
         halves.partial = 400
         #expect(
             Readiness(halves, entries: []).statement == """
-                all 400 receipts would get the same answer, as far as it was recorded. 400 recordings have no history, \
+                all 400 receipts of 400 customers would get the same answer, as far as it was recorded. 400 recordings have no history, \
                 or no statuses. Too early to tell: more than 1 % were compared in part only.
                 """)
         #expect(Readiness(halves, entries: []).upperBound == nil)
+        var records = ReportSample.app(scope, compared: 300, equal: 300)
+        records.recordsOnly = 1
+        #expect(
+            Readiness(records, entries: []).statement.contains(
+                "1 was compared by the records alone, without the answer that is made of them."))
         #expect(
             statement(2, 1, ["order": 3]) == """
-                1 of 2 receipts (50.00 %) would get the same answer; 1 differs unexpectedly, in 3 places: order 3. \
+                1 of 2 receipts of 2 customers (50.00 %) would get the same answer; 1 differs unexpectedly, in 3 places: order 3. \
                 Not safe to switch yet.
                 """)
         #expect(
             statement(300, 300, in: ReportSample.early).hasSuffix("in the sandbox, which says nothing of production."))
         let many = Dictionary(uniqueKeysWithValues: (1...8).map { ("rule\($0)", Int64($0)) })
         #expect(statement(100, 64, many).contains("rule8 8, rule7 7, rule6 6, rule5 5, rule4 4, and 3 more rules."))
+    }
+
+    @Test("counts customers: many receipts of one customer are no evidence of others")
+    func customers() {
+        let one = Readiness(
+            ReportSample.app(ReportSample.safe, compared: 330, equal: 330, customers: 1), entries: [])
+        #expect(one.verdict == .notYet && one.upperBound == 1)
+        #expect(
+            one.sentence == """
+                com.example.reader, Production: all 330 receipts of 1 customer would get the same answer. Too early to \
+                tell: receipts of fewer than 300 customers were compared.
+                """)
+        let many = Readiness(
+            ReportSample.app(ReportSample.safe, compared: 330, equal: 330, customers: 300), entries: [])
+        #expect(many.verdict == .safe && many.upperBound == 0.01)
+    }
+
+    @Test("begins with an app; what names none comes last and says so")
+    func unnamed() {
+        var tally = ComparisonTally()
+        tally.addFailure("html", of: .init(bundleId: "", environment: ""))
+        tally.add([], of: ReportSample.safe, customer: 1)
+        let sentences = [Readiness](tally.report(.run, title: "t", madeAt: StandIn.noon)).map(\.sentence)
+        #expect(
+            sentences == [
+                """
+                com.example.reader, Production: the one receipt would get the same answer. Too early to tell: receipts of \
+                fewer than 300 customers were compared.
+                """,
+                """
+                rows that name no app: no receipt was compared. 1 receipt (100 %) could not be compared: html 1. Too \
+                early to tell: receipts of fewer than 300 customers were compared, and more than 1 % could not be compared.
+                """,
+            ])
+    }
+
+    @Test("One customer counts once in a tally, in the sum of two and after its progress file is read again")
+    func tally() throws {
+        var tally = ComparisonTally()
+        for index in 0..<330 { tally.add([], of: ReportSample.safe, customer: Int64(index % 2)) }
+        var other = ComparisonTally()
+        other.add([], of: ReportSample.safe, customer: 1)
+        other.add([], of: ReportSample.safe, customer: 2)
+        tally.merge(other)
+        tally = try JSONDecoder().decode(ComparisonTally.self, from: JSONEncoder().encode(tally))
+        let report = tally.report(.run, title: "t", madeAt: StandIn.noon)
+        #expect(report.apps.map(\.customers) == [3] && report.apps.map(\.compared) == [332])
+        for index in 0..<20_000 { tally.add([], of: ReportSample.safe, customer: Int64(index)) }
+        #expect(tally.report(.run, title: "t", madeAt: StandIn.noon).apps.map(\.customers) == [10_000])
     }
 }

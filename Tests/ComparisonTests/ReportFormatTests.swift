@@ -23,7 +23,7 @@ struct ReportFormatTests {
         let app = try #require((report["apps"] as? [[String: Any]])?.first)
         #expect(
             Set(app.keys) == [
-                "bundleId", "environment", "compared", "equal", "partial", "share", "upperBound", "verdict", "sentence",
+                "bundleId", "environment", "compared", "equal", "customers", "partial", "recordsOnly", "share", "upperBound", "verdict", "sentence",
                 "failures",
             ])
         #expect(app["verdict"] as? String == "notSafe" && app["share"] as? Double == 0.999_595)
@@ -52,7 +52,7 @@ struct ReportFormatTests {
         let text = try ReportSample.report().markdown
         #expect(text.hasPrefix("# Comparison: receipts.jsonl\n\n"))
         #expect(
-            text.contains("- **Not safe** — com.example.app, Production: 12,340 of 12,345 receipts (99.96 %) would"))
+            text.contains("- **Not safe** — com.example.app, Production: 12,340 of 12,345 receipts of 9,876 customers (99.96 %)"))
         #expect(
             text.contains(
                 "| unexpected | cancellation | latestTransactions\\[\\].revocationDate | com.example.app | Production | 3 |"
@@ -63,12 +63,12 @@ struct ReportFormatTests {
     // T27
     @Test(
         "Markdown of hostile text is no markup and stays in its cell",
-        arguments: [
+        arguments: Named.list([
             "<script>alert(1)</script>", "a|b\n| c | d |", "`code` **bold** [link](https://example.org) ![i](x)",
             "# head\u{2028}- list", "a\\|b", "\u{202E}abc", String(repeating: "|", count: 1_000_000),
-        ])
-    func hostileMarkdown(text: String) throws {
-        let markdown = try hostileReport(text).markdown
+        ]))
+    func hostileMarkdown(text: Named<String>) throws {
+        let markdown = try hostileReport(text.value).markdown
         #expect(!markdown.contains("<") && !markdown.contains("://") && markdown.utf8.count < 100_000)
         #expect(!markdown.unicodeScalars.contains { $0 == "\u{202E}" || $0 == "\u{2028}" })
         for line in markdown.split(separator: "\n") where line.hasPrefix("| unexpected") {

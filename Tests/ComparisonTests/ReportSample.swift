@@ -11,9 +11,9 @@ enum ReportSample {
     static func report() throws -> ComparisonReport {
         var report = ComparisonReport(kind: .run, title: "receipts.jsonl", madeAt: StandIn.noon)
         report.apps = [
-            app(unsafe, compared: 12_345, equal: 12_340, failures: ["notFound": 12, "html": 2]),
+            app(unsafe, compared: 12_345, equal: 12_340, customers: 9_876, failures: ["notFound": 12, "html": 2]),
             app(early, compared: 120, equal: 120, failures: ["notFound": 40]),
-            app(safe, compared: 12_345, equal: 12_345),
+            app(safe, compared: 12_345, equal: 12_345, customers: 10_000),
         ]
         report.entries =
             try entries(unsafe, of: ["cancellation": 3, "missingTransaction": 2, "wholeSeconds": 8_410, "order": 612])
@@ -27,11 +27,14 @@ enum ReportSample {
         return report
     }
 
+    /// - Parameter customers: nil for one customer a receipt.
     static func app(
-        _ scope: ComparisonReport.Scope, compared: Int64, equal: Int64, failures: [String: Int64] = [:]
+        _ scope: ComparisonReport.Scope, compared: Int64, equal: Int64, customers: Int64? = nil,
+        failures: [String: Int64] = [:]
     ) -> ComparisonReport.App {
         var app = ComparisonReport.App(scope: scope)
         (app.compared, app.equal, app.failures) = (compared, equal, failures)
+        app.customers = customers ?? compared
         return app
     }
 

@@ -128,4 +128,40 @@ struct CompareTests {
         let foreign = try await run("pair.jsonl", "--to", "broken.jsonl")
         #expect(foreign.exit == 2 && foreign.errors.contains("is not this comparison's"), "\(foreign.errors)")
     }
+
+    @Test("stops at a wrong shared secret and at a wrong key with exit code 3, and at a file that is no key with 2")
+    func credentials() async throws {
+        let stage = try await Stage()
+        defer { stage.simulator.stop() }
+        let settings = try String(
+            contentsOf: stage.folder.url.appending(path: "state/receipt-bridge.yaml"), encoding: .utf8)
+        func compare(_ name: String, _ change: (String) -> String) async throws -> (exit: Int32, errors: String) {
+            let changed = change(settings)
+            #expect(changed != settings)
+            try stage.folder.write("state/\(name).yaml", Array(changed.utf8))
+            let outcome = try await Binary.run(
+                Binary.url,
+                ["compare", "state/receipts.jsonl", "--config", "state/\(name).yaml", "--to", "\(name).jsonl"],
+                in: stage.folder)
+            return (outcome.exit, outcome.errors)
+        }
+        try stage.folder.write("state/wrong.txt", Array("00000000000000000000000000000000\n".utf8))
+        let secret = try await compare("secret") { $0.replacing("shared-secret.txt", with: "wrong.txt") }
+        #expect(secret.exit == 3, "\(secret.errors)")
+        #expect(
+            secret.errors.contains("stopped: verifyReceipt answers 21004 for com.example.app: its sharedSecret is missing"),
+            "\(secret.errors)")
+        #expect(!secret.errors.contains("unexplained") && !secret.errors.contains("Not safe"), "\(secret.errors)")
+        let key = try await compare("key") { text in
+            text.replacing("keyId: SIMKEY0001", with: "keyId: ABCDEFGHIJ")
+        }
+        #expect(key.exit == 3, "\(key.errors)")
+        #expect(key.errors.contains("stopped: the App Store refuses the key of com.example.app"), "\(key.errors)")
+        try stage.folder.write("state/none.p8", Array("no key\n".utf8))
+        let none = try await compare("none") { text in
+            text.replacing("SubscriptionKey_SIMKEY0001.p8", with: "none.p8")
+        }
+        #expect(none.exit == 2, "\(none.errors)")
+        #expect(none.errors.contains("com.example.app: the privateKey of serverAPI cannot be used:"), "\(none.errors)")
+    }
 }

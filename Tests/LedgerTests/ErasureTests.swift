@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import GRDB
 import Ledger
@@ -118,6 +119,11 @@ struct ErasureTests {
                     day: 1, bundleId: scope.bundleId.rawValue, environment: scope.environment.rawValue,
                     verdict: "unexpected", rule: "\(prefix.prefix(3))", path: "x", count: 1, first: 1, last: 1,
                     examples: [Array("{\"identifier\":\"\(second)\"}".utf8)])
+            ],
+            customers: [
+                ComparedCustomers(
+                    day: 1, bundleId: scope.bundleId.rawValue, environment: scope.environment.rawValue,
+                    digests: [SHA.short(second)])
             ])
     }
 
@@ -198,6 +204,7 @@ struct ErasureTests {
                 "transactions 2", "subscriptions 1", "companions 1", "customers 1", "revocations 2", "refunds 1",
                 "refundSweeps 1",
                 "renewalExtensions 1", "learntIdentifiers 1", "lastGoodAnswers 1", "comparisonExamples 1",
+                "comparedCustomers 1",
             ])
         #expect(erasure.waitingDeliveries == 2)
         try await store.rewrite()

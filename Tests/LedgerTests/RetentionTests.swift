@@ -133,13 +133,17 @@ struct RetentionTests {
                     DifferenceCount(
                         day: 20_000 - days, bundleId: "com.example.app", environment: "Production",
                         verdict: "expected", rule: "r", path: "p", count: 1, first: 1, last: 1, examples: [[1]])
+                ],
+                customers: [
+                    ComparedCustomers(
+                        day: 20_000 - days, bundleId: "com.example.app", environment: "Production", digests: [days])
                 ])
         }
         try await store.markTold(try await store.untoldRefunds(limit: 9).filter { $0.date == ago(900) }, in: nil)
 
         let expected = [
             "notifications 2", "superseded 2", "customers 1", "transactions 2", "refunds 1", "learntIdentifiers 1",
-            "renewalExtensions 1", "comparisons 2",
+            "renewalExtensions 1", "comparisons 3",
         ]
         // What goes with a customer is not counted twice when it is only counted.
         #expect(try await expire(dry: true) == expected)

@@ -279,6 +279,33 @@ struct RepairTests {
         #expect(try Decoders.tolerant.refusal(ofText: text)?.code == .badSignature)
     }
 
+    // T13
+    @Test("in JSON of a million and a half numbers takes little more memory than the text")
+    func numbers() throws {
+        let text = Array((#"{"a":["# + String(repeating: "1,", count: 1_500_000) + "1]}").utf8)
+        let decoder = try Decoders.tolerant
+        Memory.forget()
+        let before = Memory.peak
+        let refusal = decoder.refusal(ofText: text)
+        #expect(refusal?.code == .notAReceipt && refusal?.reason == "JSON without a receipt in it")
+        #expect(Memory.peak - before < 32 << 20 || Memory.isSanitized)
+    }
+
+    @Test("of a member that is given twice is the last one; one that is no text does not count")
+    func members() throws {
+        let base64 = Base64.encode(try MintedReceipts.app())
+        for (text, code) in [
+            (#"{"Payload":"MIIA","Payload":"\#(base64)"}"#, nil),
+            (#"{"Payload":"\#(base64)","Payload":"AAAA"}"#, .notAReceipt),
+            (#"{"Payload":5,"receipt-data":"\#(base64)"}"#, nil),
+            (#"{"latest_receipt":"\#(base64)","receipt":{"in_app":[{"Payload":"AAAA"}]}}"#, nil),
+            (#"{"receipt\u002ddata":"\#(base64)"}"#, nil),
+            (#"{"receipt-data":"\#(base64)""#, .notAReceipt), (#"{"receipt-data":"\#(base64)"} {}"#, .notAReceipt),
+        ] as [(String, ReceiptDecodingError.Code?)] {
+            #expect(try Decoders.tolerant.refusal(ofText: Array(text.utf8))?.code == code, "\(text.prefix(60))")
+        }
+    }
+
     @Test(
         "of braces without end costs little",
         arguments: [

@@ -1,5 +1,6 @@
 import Foundation
 import Rendering
+import TestSupport
 import Testing
 
 private let converter = DocumentConverter(tables: .bundled)
@@ -191,8 +192,9 @@ struct CamelDocumentTests {
         ),
     ]
 
-    @Test("or is refused by code, place and reason", arguments: faults)
-    func fault(json: String, code: ConversionError.Code, description: String) {
+    @Test("or is refused by code, place and reason", arguments: Named.list(faults) { $0.0 })
+    func fault(row: Named<(String, ConversionError.Code, String)>) {
+        let (json, code, description) = row.value
         let error = #expect(throws: ConversionError.self) { try camel(json) }
         #expect(error?.code == code && error?.description == description)
     }

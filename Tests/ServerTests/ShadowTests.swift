@@ -9,7 +9,7 @@ import Testing
 struct ShadowTests {
     private func get(_ path: String, from port: Int, _ headers: [String] = []) async throws -> RawConnection.Answer {
         let connection = try RawConnection(port: port)
-        let head = ["GET \(path) HTTP/1.1", "Host: a"] + headers + ["", ""]
+        let head = ["GET \(path) HTTP/1.1", "Host: localhost"] + headers + ["", ""]
         try await connection.send(Array(head.joined(separator: "\r\n").utf8))
         return try #require(try await connection.answer())
     }
@@ -69,6 +69,8 @@ struct ShadowTests {
             let page = try await get("/comparisons", from: proxy.operationsPort)
             #expect(page.header("Content-Type") == "text/html; charset=utf-8")
             #expect(page.header("Content-Security-Policy")?.contains("default-src 'none'") == true)
+            #expect(page.header("Content-Security-Policy")?.hasSuffix("; frame-ancestors 'none'") == true)
+            #expect(page.header("X-Content-Type-Options") == "nosniff")
             let text = String(decoding: page.body, as: UTF8.self)
             #expect(text.contains("would get the same answer"))
             for receipt in proxy.store.receipts { #expect(!text.contains(receipt.base64.prefix(60))) }
@@ -105,6 +107,37 @@ struct ShadowTests {
             #expect(rules.contains("bundleId"))
             let examples = report["differences"]?.elements?.first { $0["rule"]?.text == "bundleId" }?["examples"]
             #expect(examples?.elements?.first?["receipt"]?.text?.count == 64)
+        }
+    }
+
+    @Test("330 posts of one receipt are one customer: too early to tell, also after a restart")
+    func oneCustomer() async throws {
+        let folder = try TemporaryFolder()
+        func configure(_ settings: inout Settings, _ app: inout AppSettings) {
+            settings.storePath = folder.path("bridge.sqlite")
+            app.appAppleId = SimulatedApp.first.appAppleId
+            app.answer = [.apple, .receipt]
+            app.shadow = .api
+        }
+        try await Proxy.serving(configure) { proxy in
+            let body = try proxy.question()
+            for posted in 1...330 {
+                let answer = try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
+                #expect(answer?.status == 200)
+                // Few enough wait for none to be dropped.
+                if posted.isMultiple(of: 110) { _ = try await report(proxy, of: posted) }
+            }
+            let app = try #require(try await report(proxy, of: 330)["apps"]?.elements?.first)
+            #expect(app["compared"]?.integer == 330 && app["customers"]?.integer == 1, "\(app)")
+            #expect(app["verdict"]?.text == "notYet")
+            #expect(
+                app["sentence"]?.text?.hasPrefix(
+                    "com.example.app, Production: all 330 receipts of 1 customer would get the same answer.") == true)
+        }
+        try await Proxy.serving(configure) { proxy in
+            _ = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
+            let app = try #require(try await report(proxy, of: 331)["apps"]?.elements?.first)
+            #expect(app["compared"]?.integer == 331 && app["customers"]?.integer == 1, "\(app)")
         }
     }
 

@@ -1,4 +1,5 @@
 import HTTPTestServer
+import struct TestSupport.Named
 import Testing
 import Transport
 
@@ -127,7 +128,7 @@ struct CurlTransportTests {
 
     @Test(
         "Each way to fail has its name",
-        arguments: [
+        arguments: Named.list([
             (Reply.reset, TransportError.Code.connectionReset), (.hangUp, .emptyReply),
             (.truncated(announced: 100, body: [1, 2]), .truncated),
             (.raw("HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"), .truncated),
@@ -140,8 +141,9 @@ struct CurlTransportTests {
                 .responseTooLarge
             ),
             (.never, .timedOut), (.after(seconds: 1, .hangUp), .timedOut),
-        ])
-    func failures(reply: Reply, code: TransportError.Code) async throws {
+        ]) { $0.0 })
+    func failures(row: Named<(Reply, TransportError.Code)>) async throws {
+        let (reply, code) = row.value
         try await withServer({ _ in reply }) { server, transport in
             let timeout: Duration = code == .timedOut ? .milliseconds(150) : .seconds(20)
             let request = try HTTPRequest(

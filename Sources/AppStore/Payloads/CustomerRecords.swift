@@ -37,6 +37,8 @@ package struct CustomerRecords: Sendable {
 package enum RecordAnomaly: Sendable, Hashable {
     /// The history does not hold a transaction that was asked for.
     case requestedIdMissing(TransactionIdentifier)
+    /// The history that came for a transaction does not hold it: the App Store knows the customer by another id, too.
+    case requestedIdIsAlias(TransactionIdentifier)
     /// A genuine transaction names no app; seen about once in a million.
     case transactionWithoutBundleId(String?)
     /// The history holds a subscription that the statuses do not.

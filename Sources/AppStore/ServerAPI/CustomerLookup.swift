@@ -67,7 +67,9 @@ struct CustomerLookup {
             // A transaction that is known by itself tells of no other.
             if history.revision != nil { histories.append(identifier) }
             found.add(history)
-            if !found.mentions(identifier) { found.anomalies.append(.requestedIdMissing(identifier)) }
+            if !found.mentions(identifier) {
+                found.anomalies += [.requestedIdMissing(identifier), .requestedIdIsAlias(identifier)]
+            }
         }
         guard !known.isEmpty else { return nil }
         guard !found.transactions.isEmpty else {

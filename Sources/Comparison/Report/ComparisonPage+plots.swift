@@ -38,13 +38,13 @@ extension ComparisonPage {
             html.element("h2", ["id": "apps"], text: "Apps")
             guard !readiness.isEmpty else { return html.element("p", text: "No receipt was compared.") }
             let columns = [
-                "App", "Environment", "Compared", "Same answer", "Upper bound", "Not compared", "Differences",
+                "App", "Environment", "Compared", "Customers", "Same answer", "Upper bound", "Not compared", "Differences",
             ]
             html.table(
                 named:
                     "What was compared of each app. With 95 % confidence no larger share than the upper bound would differ",
                 columns: columns,
-                numbers: ["Compared", "Same answer", "Upper bound", "Not compared"]
+                numbers: ["Compared", "Customers", "Same answer", "Upper bound", "Not compared"]
             ) { html in
                 let tallies = classTallies
                 let largest = tallies.values.map { $0.values.reduce(0, +) }.max() ?? 0
@@ -70,6 +70,7 @@ extension ComparisonPage {
             html.cell(isHeader: true, "App") { $0.foreign(app.scope.app) }
             html.cell("Environment") { $0.foreign(app.scope.place) }
             html.cell("Compared", isNumber: true) { $0.text(app.compared.grouped) }
+            html.cell("Customers", isNumber: true) { $0.text(readiness.customerCount) }
             html.cell("Same answer", isNumber: true) {
                 $0.text("\(app.equal.grouped) (\(app.equal.share(of: app.compared)))")
             }

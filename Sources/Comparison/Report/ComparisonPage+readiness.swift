@@ -33,6 +33,7 @@ extension ComparisonPage {
         let different = readiness.reduce(0) { $0 + $1.different }
         return [
             ("receipts compared", compared.grouped),
+            ("customers", readiness.reduce(0) { $0 + $1.app.customers }.grouped),
             ("would get the same answer", (compared - different).share(of: compared)),
             ("receipts differ unexpectedly", different.grouped),
             ("unexpected differences", report.count(.unexpected).grouped),
@@ -63,9 +64,7 @@ extension Readiness {
             }
             html.element("p", ["class": "sentence"]) { html in
                 html.element("strong") { html in
-                    html.foreign(app.scope.app)
-                    html.text(", ")
-                    html.foreign(app.scope.place)
+                    html.foreign(app.scope.words)
                 }
                 html.text(": ")
                 html.foreign(statement, limit: 2_000)

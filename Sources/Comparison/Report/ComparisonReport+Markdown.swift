@@ -20,14 +20,14 @@ extension ComparisonReport {
 
     private var appTable: String {
         let head =
-            "| app | environment | compared | same answer | share | upper bound | not compared |\n"
-            + "|---|---|---:|---:|---:|---:|---:|\n"
+            "| app | environment | compared | customers | same answer | share | upper bound | not compared |\n"
+            + "|---|---|---:|---:|---:|---:|---:|---:|\n"
         return head
             + [Readiness](self).map { readiness in
                 let app = readiness.app
                 let cells = [
-                    app.scope.app.markdown, app.scope.place.markdown, app.compared.grouped, app.equal.grouped,
-                    app.equal.share(of: app.compared), readiness.boundWords, readiness.failed.grouped,
+                    app.scope.app.markdown, app.scope.place.markdown, app.compared.grouped, readiness.customerCount,
+                    app.equal.grouped, app.equal.share(of: app.compared), readiness.boundWords, readiness.failed.grouped,
                 ]
                 return "| \(cells.joined(separator: " | ")) |"
             }.joined(separator: "\n")

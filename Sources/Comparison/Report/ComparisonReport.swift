@@ -22,8 +22,13 @@ package struct ComparisonReport: Sendable {
             self.environment = environment
         }
 
+        /// Neither side names an app.
+        var isUnnamed: Bool { bundleId.isEmpty }
+
+        /// What names no app comes last.
         package static func < (one: Scope, other: Scope) -> Bool {
-            (one.bundleId, one.environment) < (other.bundleId, other.environment)
+            (one.isUnnamed ? 1 : 0, one.bundleId, one.environment)
+                < (other.isUnnamed ? 1 : 0, other.bundleId, other.environment)
         }
     }
 
@@ -38,10 +43,16 @@ package struct ComparisonReport: Sendable {
         package var partial: Int64 = 0
         /// Receipts that could not be compared, by the code of the reason.
         package var failures: [String: Int64] = [:]
+        /// Of the compared ones, those without an answer made of the records; nil for none.
+        package var recordsOnly: Int64?
+        /// Different customers that the compared receipts are of, at most ``CustomerSet/maximum``; counted for a report.
+        package var customers: Int64 = 0
 
         package init(scope: Scope) {
             self.scope = scope
         }
+
+        private enum CodingKeys: CodingKey { case scope, compared, equal, partial, failures, recordsOnly }
     }
 
     /// Differences of one app that are counted together.

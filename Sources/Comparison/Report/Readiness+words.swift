@@ -5,30 +5,57 @@ extension Readiness {
     /// Rules, and reasons of failures, that the sentence names; the tables have them all.
     private static let namedReasons = 5
 
-    /// `com.example.app, Production: all 12,345 receipts would get the same answer; … Safe to switch.`
+    /// `com.example.app, Production: all 12,345 receipts of 9,876 customers would get the same answer; … Safe to switch.`
     ///
     /// The app's id may be text of anybody: escape it.
     package var sentence: String { "\(app.scope.words): \(statement)" }
 
     /// The sentence without the app.
     package var statement: String {
-        [finding, halves, leftOver, advice].compactMap(\.self).joined(separator: " ")
+        [finding, explained, halves, recordsOnly, leftOver, advice].compactMap(\.self).joined(separator: " ")
     }
 
     private var finding: String {
         let compared = app.compared
         guard compared > 0 else { return "no receipt was compared." }
-        let receipts = compared == 1 ? "receipt" : "receipts"
         guard different > 0 else {
-            let all = compared == 1 ? "the one receipt" : "all \(compared.grouped) receipts"
+            let all = compared == 1 ? "the one receipt" : "all \(compared.grouped) receipts\(ofCustomers)"
             guard app.partial == 0 else { return "\(all) would get the same answer, as far as it was recorded." }
-            guard compared > 3 else { return "\(all) would get the same answer." }
-            return "\(all) would get the same answer; with 95 % confidence fewer than 1 in \((compared / 3).grouped) "
-                + "would differ."
+            guard app.customers > 3 else { return "\(all) would get the same answer." }
+            return "\(all) would get the same answer; with 95 % confidence fewer than 1 customer in "
+                + "\((min(app.customers, compared) / 3).grouped) would get another."
         }
         let same = compared - different
+        let receipts = compared == 1 ? "receipt" : "receipts\(ofCustomers)"
         return "\(same.grouped) of \(compared.grouped) \(receipts) (\(same.share(of: compared))) would get the same "
             + "answer; \(different.grouped) \(different == 1 ? "differs" : "differ") unexpectedly\(reasons)."
+    }
+
+    /// ` of 1 customer`, ` of at least 10,000 customers`; nothing if a version wrote the counts that did not know of them.
+    private var ofCustomers: String {
+        guard app.customers > 0 else { return "" }
+        return " of \(customerCount) \(app.customers == 1 ? "customer" : "customers")"
+    }
+
+    /// `12`, `at least 10,000`: more are not told apart.
+    var customerCount: String {
+        (app.customers < CustomerSet.maximum ? "" : "at least ") + app.customers.grouped
+    }
+
+    /// Why there may be differences where all get the same answer.
+    private var explained: String? {
+        guard !expectedRules.isEmpty else { return nil }
+        let count = expectedRules.reduce(0) { $0 + $1.count }
+        let list = Self.list(expectedRules, "more rules")
+        return count == 1
+            ? "1 expected difference, which a rule explains, counts as the same: \(list)."
+            : "\(count.grouped) expected differences, which rules explain, count as the same: \(list)."
+    }
+
+    private var recordsOnly: String? {
+        guard let count = app.recordsOnly, count > 0 else { return nil }
+        let verb = count == 1 ? "was" : "were"
+        return "\(count.grouped) \(verb) compared by the records alone, without the answer that is made of them."
     }
 
     /// A receipt may differ in several places.
@@ -60,8 +87,8 @@ extension Readiness {
             return isSandbox ? "Safe to switch in the sandbox, which says nothing of production." : "Safe to switch."
         case .notSafe: return "Not safe to switch yet."
         case .notYet:
-            let isFew = app.compared < Self.minimumCompared
-            let few = isFew ? "fewer than \(Self.minimumCompared.grouped) receipts were compared" : nil
+            let isFew = app.customers < Self.minimumCustomers
+            let few = isFew ? "receipts of fewer than \(Self.minimumCustomers.grouped) customers were compared" : nil
             let failures = hasTooManyFailures ? "more than 1 % could not be compared" : nil
             let partial = isTooPartial ? "more than 1 % were compared in part only" : nil
             return "Too early to tell: \([few, failures, partial].compactMap(\.self).joined(separator: ", and "))."
@@ -93,8 +120,11 @@ extension Readiness.Verdict {
 
 extension ComparisonReport.Scope {
     /// `com.example.app, Production`; long ids are cut.
-    package var words: String { "\(app), \(place)" }
+    package var words: String {
+        let app = isUnnamed ? "rows that name no app" : app
+        return environment.isEmpty ? app : "\(app), \(place)"
+    }
 
-    var app: String { bundleId.isEmpty ? "unnamed app" : ComparedValue.text(bundleId).shown.words }
-    var place: String { environment.isEmpty ? "no environment" : ComparedValue.text(environment).shown.words }
+    var app: String { isUnnamed ? "–" : ComparedValue.text(bundleId).shown.words }
+    var place: String { environment.isEmpty ? "–" : ComparedValue.text(environment).shown.words }
 }

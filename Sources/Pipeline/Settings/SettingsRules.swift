@@ -51,8 +51,8 @@ enum SettingsRules {
                 findings.append(
                     (
                         "operations.listen", ["tokens"],
-                        "\(operations) is not on loopback and there are no tokens: set tokens, or whoever reaches it "
-                            + "could read every customer"
+                        "\(operations) is not on loopback and there are no tokens: set tokens, or every client that "
+                            + "reaches it could read every customer"
                     ))
             }
             return findings

@@ -10,14 +10,21 @@ struct CustomerViewController: Sendable {
     let presence: ClientPresence
     /// Nil on the operations listener.
     let clients: ClientGuard?
+    let bodies: BodyAllowance
 
     func addRoutes(to router: Router<BridgeContext>) {
         router.post("/v1/receipts") { request, context in
             if let refusal = gate.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
-            // Read in any case: a sender that is not listened to does not get to read the answer.
-            let body = try await request.wholeBody()
+            let share = bodies.share(on: context.channel)
+            defer { share.release() }
+            let reading = try await request.body(counting: share)
             guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
-            guard let body else { return Problem.bodyTooLarge.closingResponse }
+            let body: [UInt8]
+            switch reading {
+            case .whole(let bytes): body = bytes
+            case .tooLong: return Problem.bodyTooLarge.closingResponse
+            case .noRoom: return BodyAllowance.refusal
+            }
             if let tooMany = tooMany(request, context) { return tooMany }
             let pipeline = live.now.pipelines.customerView
             return await answer(context) { () async throws(CustomerViewError) in try await pipeline.view(body: body) }

@@ -1,0 +1,66 @@
+import GRDB
+
+/// Customers of one app and environment whose receipts were compared.
+package struct ComparedCustomers: Sendable, Hashable {
+    /// Since 1970-01-01, UTC.
+    package var day: Int64
+    package var bundleId: String
+    package var environment: String
+    /// Short digests of original transaction ids, or of receipts without any: see `SHA.short`.
+    package var digests: [Int64]
+
+    package init(day: Int64, bundleId: String, environment: String, digests: [Int64]) {
+        self.day = day
+        self.bundleId = bundleId
+        self.environment = environment
+        self.digests = digests
+    }
+}
+
+extension BridgeStore {
+    /// One row for each customer, with the last day of a comparison: so that receipts of one customer count once, over
+    /// restarts and days.
+    static func addComparedCustomers(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE TABLE comparedCustomer (
+                    bundleId TEXT NOT NULL, environment TEXT NOT NULL, customer INTEGER NOT NULL, day INTEGER NOT NULL,
+                    PRIMARY KEY (bundleId, environment, customer)) WITHOUT ROWID;
+                """)
+    }
+
+    /// - Parameter limit: customers of one app and environment that are kept; later ones are not counted.
+    static func add(_ customers: ComparedCustomers, limit: Int, to db: Database) throws {
+        let known = try Int.fetchOne(
+            db.cachedStatement(sql: "SELECT count(*) FROM comparedCustomer WHERE bundleId = ? AND environment = ?"),
+            arguments: [customers.bundleId, customers.environment])
+        var room = limit - (known ?? 0)
+        for digest in customers.digests {
+            try db.cachedStatement(
+                sql: """
+                    UPDATE comparedCustomer SET day = max(day, ?)
+                    WHERE bundleId = ? AND environment = ? AND customer = ?
+                    """
+            ).execute(arguments: [customers.day, customers.bundleId, customers.environment, digest])
+            guard db.changesCount == 0, room > 0 else { continue }
+            room -= 1
+            try db.cachedStatement(sql: "INSERT INTO comparedCustomer VALUES (?, ?, ?, ?)").execute(
+                arguments: [customers.bundleId, customers.environment, digest, customers.day])
+        }
+    }
+
+    /// How many different customers were compared since a day, by bundle id and environment.
+    package func comparedCustomers(
+        since day: Int64
+    ) async throws(LedgerError) -> [(bundleId: String, environment: String, count: Int64)] {
+        try await read { db in
+            try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT bundleId, environment, count(*) FROM comparedCustomer WHERE day >= ?
+                    GROUP BY bundleId, environment
+                    """, arguments: [day]
+            ).map { ($0[0], $0[1], $0[2]) }
+        }
+    }
+}

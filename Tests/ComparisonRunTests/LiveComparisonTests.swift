@@ -1,0 +1,173 @@
+import AppStore
+import Comparison
+import ComparisonRun
+import Foundation
+import Pipeline
+import Simulator
+import StoreTypes
+import StoredRows
+import Synchronization
+import TestSupport
+import Testing
+import Transport
+
+@Suite("Receipts that both interfaces are asked about")
+struct LiveComparisonTests {
+    /// Both of Apple's interfaces, as one recorded pair tells them.
+    private final class Apple: HTTPTransport {
+        /// What verifyReceipt answers.
+        private let answer: [UInt8]
+        private let history: [UInt8]
+        private let statuses: [UInt8]
+        /// The status of the App Store Server API's answers; 401 refuses the key.
+        private let status: Int
+        private let asked = Mutex<[String]>([])
+
+        init(_ pair: Recordings.Pair, verifyReceipt: [String: Any]? = nil, status: Int = 200) throws {
+            func bytes(_ object: [String: Any]?) throws -> [UInt8] {
+                try [UInt8](JSONSerialization.data(withJSONObject: object ?? [:]))
+            }
+            answer = try bytes(verifyReceipt ?? pair.verifyReceipt)
+            history = try bytes(pair.history?.merging(["hasMore": false, "revision": "r"]) { $1 })
+            statuses = try bytes(pair.statuses)
+            self.status = status
+        }
+
+        /// Paths, in order.
+        var questions: [String] { asked.withLock { $0 } }
+
+        func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+            asked.withLock { $0.append(request.url.text) }
+            if request.url.text.hasSuffix("verifyReceipt") { return HTTPResponse(status: 200, body: answer) }
+            guard status == 200 else { return HTTPResponse(status: status, body: []) }
+            return HTTPResponse(status: 200, body: request.url.text.contains("subscriptions") ? statuses : history)
+        }
+
+        func shutDown(grace: Duration) async {}
+    }
+
+    private struct Outcome {
+        let ending: ComparisonRun.Ending
+        let differences: [[String: Any]]
+
+        var unexpected: [String] {
+            differences.filter { $0["class"] as? String == "unexpected" }.map {
+                "\($0["rule"] ?? "") \($0["path"] ?? "")"
+            }
+        }
+        var sentences: [String] { [Readiness](ending.report).map(\.sentence) }
+    }
+
+    /// - Parameter rows: how often the receipt stands in the source.
+    private func compare(_ pair: Recordings.Pair, rows: Int = 1, asking apple: Apple) async throws -> Outcome {
+        let recordings = try await Recordings.world
+        let folder = try TemporaryFolder()
+        let receipt = try #require(recordings.store.receipts.first { $0.id == pair.id }).base64
+        let lines = (0..<rows).map { "{\"id\":\"r\($0)\",\"receipt\":\"\(receipt)\"}\n" }.joined()
+        var options = ComparisonRunOptions(source: try folder.write("in.jsonl", Array(lines.utf8)), workers: 4)
+        options.destination = folder.path("out.jsonl")
+        let settings = Recordings.settings(recordings.store, port: 9)
+        let live = LiveSides(
+            verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: apple),
+            serverAPI: try BatchLookups(
+                settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { StandIn.noon }),
+            rendered: BatchAnswers(settings: settings, trust: recordings.trust), now: { StandIn.noon })
+        let comparer = RowComparer(
+            reader: StoredReceiptReader(trust: recordings.trust),
+            verifier: SignedPayloadVerifier(trust: recordings.trust), live: live, now: { StandIn.noon },
+            sleep: { _ in })
+        let ending = try await ComparisonRun(options, comparer: comparer, watch: ComparisonWatch()) { _ in }.run()
+        let bytes = try folder.read("out.jsonl")
+        return Outcome(
+            ending: ending,
+            differences: try bytes.split(separator: 0x0A).map { try Recordings.object([UInt8]($0)) })
+    }
+
+    /// A production App Receipt and its rows of `latest_receipt_info`.
+    ///
+    /// - Parameter isWanted: asked with these rows, and those of the history.
+    private func pair(
+        where isWanted: ([[String: Any]], [[String: Any]]) -> Bool = { listed, _ in !listed.isEmpty && listed.count < 90 }
+    ) async throws -> Recordings.Pair {
+        for pair in try await Recordings.world.pairs where pair.verifyReceipt["environment"] as? String == "Production" {
+            let texts = pair.history?["signedTransactions"] as? [String] ?? []
+            let listed = pair.verifyReceipt["latest_receipt_info"] as? [[String: Any]] ?? []
+            if isWanted(listed, try texts.map { try Recordings.payload($0) }) { return pair }
+        }
+        throw StandIn.Missing(what: "a recorded pair")
+    }
+
+    @Test("A row of one receipt many times is one customer: too early to tell")
+    func repeated() async throws {
+        let pair = try await pair()
+        let outcome = try await compare(pair, rows: 320, asking: try Apple(pair))
+        #expect(outcome.unexpected == [])
+        let sentence = try #require(outcome.sentences.first)
+        #expect(
+            sentence.hasPrefix(
+                "com.example.app, Production: all 320 receipts of 1 customer would get the same answer. 320 expected"),
+            "\(sentence)")
+        #expect(sentence.hasSuffix("Too early to tell: receipts of fewer than 300 customers were compared."))
+    }
+
+    @Test("An unfinished consumable that only verifyReceipt's answer shows is a difference that a client would see")
+    func consumable() async throws {
+        func consumables(_ history: [[String: Any]]) -> [[String: Any]] {
+            history.filter { $0["type"] as? String == "Consumable" && $0["revocationDate"] == nil }
+        }
+        let pair = try await pair { listed, history in listed.isEmpty && !consumables(history).isEmpty }
+        let texts = pair.history?["signedTransactions"] as? [String] ?? []
+        let row = try #require(consumables(try texts.map { try Recordings.payload($0) }).last)
+        var answer = pair.verifyReceipt
+        var latest = answer["latest_receipt_info"] as? [[String: Any]] ?? []
+        let id = try #require(row["transactionId"] as? String)
+        let date = try #require(row["purchaseDate"] as? Int64)
+        latest.append([
+            "quantity": "1", "product_id": row["productId"] ?? "", "transaction_id": id,
+            "original_transaction_id": row["originalTransactionId"] ?? "", "purchase_date_ms": "\(date)",
+            "original_purchase_date_ms": "\(row["originalPurchaseDate"] as? Int64 ?? date)", "is_trial_period": "false",
+            "in_app_ownership_type": "PURCHASED",
+        ])
+        answer["latest_receipt_info"] = latest
+        let outcome = try await compare(pair, asking: try Apple(pair, verifyReceipt: answer))
+        #expect(outcome.unexpected == ["missingTransaction latestTransactions[\(id)]"])
+        #expect(outcome.sentences.first?.contains("0 of 1 receipt (0 %) would get the same answer") == true)
+    }
+
+    @Test("What only the answer says, and no record, is compared")
+    func onlyInAnswer() async throws {
+        let pair = try await pair()
+        var answer = pair.verifyReceipt
+        var receipt = answer["receipt"] as? [String: Any] ?? [:]
+        receipt["original_application_version"] = "99.9"
+        answer["receipt"] = receipt
+        let outcome = try await compare(pair, asking: try Apple(pair, verifyReceipt: answer))
+        #expect(outcome.unexpected.count == 1, "\(outcome.unexpected)")
+        #expect(outcome.unexpected.first?.hasPrefix("unexplained receipt.") == true, "\(outcome.unexpected)")
+    }
+
+    @Test("A shared secret that Apple refuses ends the run at once, and says what to mend")
+    func wrongSecret() async throws {
+        let pair = try await pair()
+        let apple = try Apple(pair, verifyReceipt: ["status": 21_004])
+        let outcome = try await compare(pair, rows: 100, asking: apple)
+        #expect(
+            outcome.ending.stop?.sentence
+                == "verifyReceipt answers 21004 for com.example.app: its sharedSecret is missing, or not the one of App Store Connect"
+        )
+        #expect(outcome.ending.rows == 0 && outcome.ending.failed == 0 && outcome.differences.isEmpty)
+        #expect(apple.questions.count <= 4, "\(apple.questions)")
+    }
+
+    @Test("A key that Apple refuses ends the run at once, and says what to mend")
+    func wrongKey() async throws {
+        let pair = try await pair()
+        let apple = try Apple(pair, status: 401)
+        let outcome = try await compare(pair, rows: 100, asking: apple)
+        let sentence = try #require(outcome.ending.stop?.sentence)
+        #expect(sentence.hasPrefix("the App Store refuses the key of com.example.app ("), "\(sentence)")
+        #expect(sentence.hasSuffix("check issuerId, keyId and privateKey of its serverAPI"), "\(sentence)")
+        #expect(outcome.ending.rows == 0 && outcome.ending.failed == 0 && outcome.differences.isEmpty)
+        #expect(apple.questions.count <= 40, "\(apple.questions.count)")
+    }
+}

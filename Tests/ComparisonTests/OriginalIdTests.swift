@@ -1,0 +1,49 @@
+import Comparison
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("Two original ids of one line item")
+struct OriginalIdTests {
+    private func rules(_ scene: Scene) throws -> [String] {
+        try scene.differences().map { "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)" }
+    }
+
+    @Test("are unexpected for every planted id that the App Store Server API does not know: 30 of 30")
+    func planted() throws {
+        var found = 0
+        for number in 0..<30 {
+            var scene = Scene()
+            scene.latest[number % 2]["original_transaction_id"] = "7000000000\(10 + number)"
+            let differences = try scene.differences()
+            // Without its newest period a subscription also contradicts its status.
+            #expect(Set(differences.map(\.rule)).subtracting(["originalTransactionId", "entitlement"]) == [])
+            if differences.contains(where: { $0.rule == "originalTransactionId" && $0.verdict == .unexpected }) {
+                found += 1
+            }
+        }
+        print("30 original ids planted, \(found) found")
+        #expect(found == 30)
+    }
+
+    @Test("are expected if a transaction of the history has the other id as its first or as its own")
+    func known() throws {
+        var scene = Scene()
+        scene.history[1]["originalTransactionId"] = "777"
+        #expect(try rules(scene) == ["expected originalIdAlias latestTransactions[101].originalTransactionId"])
+        scene = Scene()
+        scene.latest[0]["original_transaction_id"] = "101"
+        #expect(try rules(scene) == ["expected originalIdAlias latestTransactions[100].originalTransactionId"])
+    }
+
+    @Test("are expected if the history was found by the other id")
+    func foundBy() throws {
+        var scene = Scene()
+        scene.latest[0]["original_transaction_id"] = "777"
+        var serverAPI = try scene.serverAPI()
+        serverAPI.aliases = ["777"]
+        let comparison = Comparison(
+            verifyReceipt: try scene.verifyReceipt(), serverAPI: serverAPI, context: scene.context)
+        #expect(comparison.differences.map(\.rule) == ["originalIdAlias"])
+    }
+}
