@@ -56,8 +56,9 @@ struct ReceiptRepairShop {
 
     private func unreadable() -> ReceiptDecodingError {
         if text.starts(with: "eyJ".utf8), text.filter({ $0 == UInt8(ascii: ".") }).count == 1 {
+            let end = text.count { $0 != UInt8(ascii: "=") }
             return ReceiptDecodingError(
-                .truncated, at: "text", "a signed text without its third part: it ends at byte \(text.count)")
+                .truncated, at: "text", "a signed text without its third part: it ends at byte \(end)")
         }
         return ReceiptDecodingError(.notBase64, at: "text", "neither base64 nor anything that can be mended to it")
     }

@@ -77,7 +77,7 @@ struct CustomerRecordsTests {
             guard path.hasSuffix("?revision=r1") else {
                 return try Answer.history([transaction("100")], revision: "r1", hasMore: true)
             }
-            guard count > refusals else { return Answer.error(4_000_005, status: 400) }
+            guard count > 2 * refusals else { return Answer.error(4_000_005, status: 400) }
             return try Answer.history([transaction("101", original: "100")], revision: "r2")
         }
         if refusals == 1 {

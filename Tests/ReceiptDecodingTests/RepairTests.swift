@@ -164,7 +164,8 @@ struct RepairTests {
     @Test("has every repair tried above")
     func complete() {
         let tried = Set(Self.manglings.flatMap(\.repairs) + IntakeTests.rows.flatMap(\.repairs))
-        #expect(tried == Set(ReceiptRepair.allCases))
+        // That one holds a signed text, see below.
+        #expect(tried.union([.notificationWrapper]) == Set(ReceiptRepair.allCases))
     }
 
     @Test("keeps a + that had become a blank at its very end")
