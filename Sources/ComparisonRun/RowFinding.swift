@@ -20,6 +20,7 @@ struct RowFinding: Sendable {
     ) {
         self.verifyReceipt = verifyReceipt
         self.serverAPI = serverAPI
+        let rendered = rendered?.echoing(verifyReceipt)
         self.rendered = rendered
         customer = ComparedCustomer.digest(verifyReceipt, serverAPI, receipt: receipt())
         let comparison = Comparison(verifyReceipt: verifyReceipt, serverAPI: serverAPI, context: context)
@@ -55,5 +56,17 @@ struct RowFinding: Sendable {
             path = difference.path
             identifier = difference.identifier
         }
+    }
+}
+
+extension ComparedAnswer {
+    /// The same with the other side's `latest_receipt`, if both have one: only Apple can sign a newer receipt, so that it differs
+    /// in every answer says nothing about this one.
+    fileprivate func echoing(_ other: ComparedAnswer) -> ComparedAnswer {
+        func place(_ answer: ComparedAnswer) -> Int? { answer.properties.firstIndex { $0.name == "latestReceipt" } }
+        guard let own = place(self), let theirs = place(other) else { return self }
+        var answer = self
+        answer.properties[own] = other.properties[theirs]
+        return answer
     }
 }

@@ -192,7 +192,8 @@ package final class Shadow: Service {
                 verifyReceipt: (job.shadow == .apple ? answered : second).answer.body, at: "serverAPI")
             let comparison = Comparison(verifyReceipt: left, serverAPI: right, context: context)
             return ShadowOutcome(
-                receipt: digest, customer: ComparedCustomer.digest(left, right, receipt: digest), differences: comparison.differences, verifyReceipt: left, serverAPI: right)
+                receipt: digest, customer: ComparedCustomer.digest(left, right, receipt: digest),
+                differences: comparison.differences, verifyReceipt: left, serverAPI: right)
         } catch {
             throw ShadowFailure("\(error.place.prefix { $0 != "." }).\(error.code.rawValue)")
         }

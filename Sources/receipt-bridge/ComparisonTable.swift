@@ -10,7 +10,8 @@ enum ComparisonTable {
     static func text(_ ending: ComparisonRun.Ending) -> String {
         var lines = [
             ("rows", ending.rows), ("compared", ending.compared),
-            ("customers", ending.report.apps.reduce(0) { $0 + $1.customers }), ("differ unexpectedly", ending.unexpected),
+            ("customers", ending.report.apps.reduce(0) { $0 + $1.customers }),
+            ("differ unexpectedly", ending.unexpected),
             ("not compared", ending.failed),
         ]
         var failures: [String: Int64] = [:]

@@ -23,7 +23,8 @@ struct ReportFormatTests {
         let app = try #require((report["apps"] as? [[String: Any]])?.first)
         #expect(
             Set(app.keys) == [
-                "bundleId", "environment", "compared", "equal", "customers", "partial", "recordsOnly", "share", "upperBound", "verdict", "sentence",
+                "bundleId", "environment", "compared", "equal", "customers", "partial", "recordsOnly", "share",
+                "upperBound", "verdict", "sentence",
                 "failures",
             ])
         #expect(app["verdict"] as? String == "notSafe" && app["share"] as? Double == 0.999_595)
@@ -52,7 +53,8 @@ struct ReportFormatTests {
         let text = try ReportSample.report().markdown
         #expect(text.hasPrefix("# Comparison: receipts.jsonl\n\n"))
         #expect(
-            text.contains("- **Not safe** — com.example.app, Production: 12,340 of 12,345 receipts of 9,876 customers (99.96 %)"))
+            text.contains(
+                "- **Not safe** — com.example.app, Production: 12,340 of 12,345 receipts of 9,876 customers (99.96 %)"))
         #expect(
             text.contains(
                 "| unexpected | cancellation | latestTransactions\\[\\].revocationDate | com.example.app | Production | 3 |"

@@ -38,7 +38,8 @@ extension ComparisonPage {
             html.element("h2", ["id": "apps"], text: "Apps")
             guard !readiness.isEmpty else { return html.element("p", text: "No receipt was compared.") }
             let columns = [
-                "App", "Environment", "Compared", "Customers", "Same answer", "Upper bound", "Not compared", "Differences",
+                "App", "Environment", "Compared", "Customers", "Same answer", "Upper bound", "Not compared",
+                "Differences",
             ]
             html.table(
                 named:

@@ -27,7 +27,8 @@ extension ComparisonReport {
                 let app = readiness.app
                 let cells = [
                     app.scope.app.markdown, app.scope.place.markdown, app.compared.grouped, readiness.customerCount,
-                    app.equal.grouped, app.equal.share(of: app.compared), readiness.boundWords, readiness.failed.grouped,
+                    app.equal.grouped, app.equal.share(of: app.compared), readiness.boundWords,
+                    readiness.failed.grouped,
                 ]
                 return "| \(cells.joined(separator: " | ")) |"
             }.joined(separator: "\n")
