@@ -30,10 +30,10 @@ struct ProgressTextTests {
         let progress = try reading().progress(rate: 41_200, elapsed: 200, wait: nil)
         #expect(
             progress.text
-                == "reading 120,000 rows, 41,200/s, 63 %, 117 s left: decoded 118,000, refused 2,000")
+                == "reading 120,000 rows, 41,200/s, 63 %, 1 min left: decoded 118,000, refused 2,000")
         #expect(
-            progress.text(columns: 79) == "reading 120,000 rows, 41,200/s, 63 %, 117 s left: refused 2,000")
-        #expect(progress.text(columns: 39) == "reading 120,000 rows, 63 %, 117 s left")
+            progress.text(columns: 79) == "reading 120,000 rows, 41,200/s, 63 %, 1 min left: refused 2,000")
+        #expect(progress.text(columns: 39) == "reading 120,000 rows, 63 %, 1 min left")
         #expect(progress.text(columns: 12) == "120,000 rows")
         #expect(progress.text(columns: 8) == "120,000…")
         #expect(progress.text(columns: 1) == "…")

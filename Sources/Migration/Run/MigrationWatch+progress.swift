@@ -35,10 +35,10 @@ extension MigrationWatch.Snapshot {
 
     /// What went well is left out before what did not.
     private var outcomes: [ProgressText.Part] {
-        Outcome.allCases.filter { counts.count(of: $0) > 0 }.enumerated().map { place, outcome in
+        Outcome.allCases.filter { counts.count(of: $0) > 0 }.map { outcome in
             .init(
                 "\(outcome.rawValue) \(counts.count(of: outcome).grouped)",
-                importance: [.refused, .notFound, .failed].contains(outcome) ? 1 : 0, after: place == 0 ? ": " : ", ")
+                importance: [.refused, .notFound, .failed].contains(outcome) ? 1 : 0, after: ": ")
         }
     }
 
@@ -58,7 +58,7 @@ extension MigrationWatch.Snapshot {
             .init("setting account tokens: \(customers) customers", short: "tokens \(customers)", importance: 5),
             .init("\(calls.grouped) calls", importance: 0),
         ]
-        if accounts.failed > 0 { parts.append(.init("\(accounts.failed.grouped) failed", importance: 1)) }
+        if accounts.failed > 0 { parts.append(.init("\(accounts.failed.grouped) failed", importance: 6)) }
         return parts
     }
 
