@@ -10,7 +10,7 @@ package struct ProgressText: Sendable, Hashable {
         /// - Parameters:
         ///   - short: the same in fewer characters; nil if there is no shorter form.
         ///   - importance: parts with the smallest number are left out first.
-        ///   - separator: written before it, unless it is the first part.
+        ///   - separator: written before it, unless it is the first part; a comma if the part before has the same one.
         package init(_ text: String, short: String? = nil, importance: Int, after separator: String = ", ") {
             self.text = text
             self.short = short
@@ -25,7 +25,11 @@ package struct ProgressText: Sendable, Hashable {
 
     /// All parts, in their order.
     package var text: String {
-        parts.enumerated().map { ($0 == 0 ? "" : $1.separator) + $1.text }.joined()
+        parts.indices.map { place in
+            let part = parts[place]
+            guard place > 0 else { return part.text }
+            return (parts[place - 1].separator == part.separator ? ", " : part.separator) + part.text
+        }.joined()
     }
 
     /// At most so many characters: less important parts are shortened, then left out; a single part that is still too

@@ -27,8 +27,8 @@ struct CompareCommand: AsyncParsableCommand {
             limit, by a shared secret or a key that Apple refuses, or by something that passes.
 
             Example:
-              receipt-bridge compare receipts.jsonl --config bridge.yaml --to differences.jsonl \\
-                  --report comparison.html
+              receipt-bridge compare receipts.jsonl --config bridge.yaml \\
+                  --to differences.jsonl --report comparison.html
             """)
 
     @OptionGroup var configuration: ConfigurationOptions

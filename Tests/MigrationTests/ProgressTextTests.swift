@@ -32,7 +32,7 @@ struct ProgressTextTests {
             progress.text
                 == "reading 120,000 rows, 41,200/s, 63 %, 1 min left: decoded 118,000, refused 2,000")
         #expect(
-            progress.text(columns: 79) == "reading 120,000 rows, 41,200/s, 63 %, 1 min left, refused 2,000")
+            progress.text(columns: 79) == "reading 120,000 rows, 41,200/s, 63 %, 1 min left: refused 2,000")
         #expect(progress.text(columns: 39) == "reading 120,000 rows, 63 %, 1 min left")
         #expect(progress.text(columns: 12) == "120,000 rows")
         #expect(progress.text(columns: 8) == "120,000…")

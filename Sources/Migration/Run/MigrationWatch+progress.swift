@@ -35,10 +35,10 @@ extension MigrationWatch.Snapshot {
 
     /// What went well is left out before what did not.
     private var outcomes: [ProgressText.Part] {
-        Outcome.allCases.filter { counts.count(of: $0) > 0 }.enumerated().map { place, outcome in
+        Outcome.allCases.filter { counts.count(of: $0) > 0 }.map { outcome in
             .init(
                 "\(outcome.rawValue) \(counts.count(of: outcome).grouped)",
-                importance: [.refused, .notFound, .failed].contains(outcome) ? 1 : 0, after: place == 0 ? ": " : ", ")
+                importance: [.refused, .notFound, .failed].contains(outcome) ? 1 : 0, after: ": ")
         }
     }
 
