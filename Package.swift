@@ -71,7 +71,8 @@ let package = Package(
             swiftSettings: strict),
 
         // Stages of the walk, in its order.
-        .target(name: "ReceiptDecoding", dependencies: ["StoreTypes", "Cryptography"], swiftSettings: strict),
+        .target(
+            name: "ReceiptDecoding", dependencies: ["StoreTypes", "JSONReading", "Cryptography"], swiftSettings: strict),
         .target(
             name: "AppStore", dependencies: ["StoreTypes", "JSONReading", "Cryptography", "Telemetry", "Transport"],
             swiftSettings: strict),
@@ -206,7 +207,8 @@ let package = Package(
             dependencies: ["COpenSSL", "Cryptography", "Simulator", "StoreTypes", "TestSupport"],
             swiftSettings: strict),
         .target(name: "HTTPTestServer", path: "Tests/HTTPTestServer", swiftSettings: strict),
-        .testTarget(name: "TransportTests", dependencies: ["Transport", "HTTPTestServer"], swiftSettings: strict),
+        .testTarget(
+            name: "TransportTests", dependencies: ["Transport", "HTTPTestServer", "TestSupport"], swiftSettings: strict),
         .testTarget(
             name: "ReceiptDecodingTests",
             dependencies: ["ReceiptDecoding", "Cryptography", "Simulator", "StoreTypes", "TestSupport"],
@@ -243,6 +245,7 @@ let package = Package(
                 "Pipeline", "AppStore", "Comparison", "Cryptography", "Forwarding", "Ledger", "ListenerTLS",
                 "ReceiptDecoding", "Rendering", "Simulator", "StoreTypes", "Transport", "TestSupport",
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

@@ -39,7 +39,7 @@ address() {
         [ "$tries" -lt 300 ] || fail "nothing listens after 30 seconds"
         sleep 0.1
     done
-    sed -n 's/.*\(http:[^ ]*:[0-9][0-9]*\).*/\1/p' "$1" | head -n 1
+    sed -n 's/.*\(http:[^ "]*:[0-9][0-9]*\).*/\1/p' "$1" | head -n 1
 }
 
 # The n-th receipt of a kind: receipt ENVIRONMENT STYLE [N]

@@ -27,7 +27,7 @@ def start(arguments, marker):
     for line in process.stderr:
         if marker in line:
             threading.Thread(target=process.stderr.read, daemon=True).start()
-            return process, re.search(r"http://\S+", line).group(0)
+            return process, re.search(r"http://[^\s\"]+", line).group(0)
     sys.exit(f"{arguments} ended: {process.wait()}")
 
 

@@ -34,6 +34,12 @@ diff -u - "$folder/files" >&2 <<'END' || fail "make install puts other files the
 END
 echo "install: $(wc -l <"$folder/files") files"
 
+code=0
+make --no-print-directory install TOOL="$folder/none" DESTDIR="$folder/other" >"$folder/said" 2>&1 || code=$?
+{ [ "$code" = 2 ] && grep -q 'First: make static' "$folder/said" && [ ! -e "$folder/other" ]; } ||
+    fail "make install without a binary ends with $code: $(cat "$folder/said")"
+echo "install: without a binary it says what to do first"
+
 completed=$(PATH="$folder/root/usr/bin:$PATH" bash --norc -c '
     source "$1"
     function=$(complete -p receipt-bridge | sed "s/.*-F \([^ ]*\).*/\1/")

@@ -12,7 +12,7 @@ EXIT_CODES = [
     ("0", "all well; verify: status 0 or 21006"),
     ("1", "done, but some inputs are not verified, refused, unknown or different"),
     ("2", "usage, configuration, or a file that cannot be read"),
-    ("3", "stopped by a budget, a limit or a signal, and can go on"),
+    ("3", "stopped by a budget, a limit or a signal, or the App Store gives no answer; the same command goes on"),
     ("70", "a defect of the program"),
 ]
 
@@ -23,6 +23,10 @@ def text(words):
     # A sentence a line, as mdoc has it.
     words = re.sub(r"([.!?]) +(?=[A-Z`])", r"\1\n", words)
     for line in words.replace("\\", "\\e").replace("-", "\\-").splitlines():
+        if line.startswith("  "):
+            # An example: a line by itself, as it is typed.
+            lines.append(f".Dl {line.strip()}")
+            continue
         if line.startswith((".", "'")):
             line = "\\&" + line
         lines.append(line if line.strip() else ".Pp")

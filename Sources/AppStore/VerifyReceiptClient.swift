@@ -69,7 +69,14 @@ package struct VerifyReceiptClient: Sendable {
         func outage(_ code: UpstreamFailure.Code, _ reason: String) -> VerifyReceiptReply {
             .outage(UpstreamFailure(code, at: host, reason, httpStatus: response.status))
         }
-        guard response.status == 200 else { return outage(.httpStatus, "HTTP status \(response.status)") }
+        guard response.status == 200 else {
+            let pause = response.headers["Retry-After"].flatMap(RetryAfter.init)?
+                .delay(nowMilliseconds: AppStoreClock.system.now().milliseconds, maximum: UpstreamFailure.longestPause)
+            return .outage(
+                UpstreamFailure(
+                    .httpStatus, at: host, "HTTP status \(response.status)", httpStatus: response.status,
+                    retryAfter: pause))
+        }
         guard !response.body.isEmpty else { return outage(.emptyBody, "200 without a body") }
         do throws(JSONStructureError) {
             let scan = try StatusScanner.scan(response.body)

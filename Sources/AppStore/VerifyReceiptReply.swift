@@ -36,13 +36,21 @@ package struct UpstreamFailure: Error, Sendable, Hashable, CustomStringConvertib
     package let reason: String
     /// The status, when there was a response.
     package let httpStatus: Int?
+    /// How long the service asks to wait; at most ``longestPause``.
+    package let retryAfter: Duration?
+
+    /// Longer pauses than this are as good as none for a client that waits.
+    package static let longestPause = Duration.seconds(3_600)
 
     /// A failure of the given kind at the given host.
-    package init(_ code: Code, at place: String, _ reason: String, httpStatus: Int? = nil) {
+    package init(
+        _ code: Code, at place: String, _ reason: String, httpStatus: Int? = nil, retryAfter: Duration? = nil
+    ) {
         self.code = code
         self.place = place
         self.reason = reason
         self.httpStatus = httpStatus
+        self.retryAfter = retryAfter
     }
 
     /// `notJSON: buy.itunes.apple.com: an HTML page`.

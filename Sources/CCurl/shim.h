@@ -18,9 +18,10 @@ static inline CURLcode bridge_curl_set_text(CURL *handle, CURLoption option, con
     return curl_easy_setopt(handle, option, value);
 }
 
-/// Sets the request body, which libcurl copies; its size has to be set before.
+/// Sets the request body; libcurl keeps the pointer, so the bytes have to outlive the transfer. NULL is a body without bytes:
+/// libcurl itself would read the body from a callback.
 static inline CURLcode bridge_curl_set_body(CURL *handle, const void *bytes) {
-    return curl_easy_setopt(handle, CURLOPT_COPYPOSTFIELDS, bytes);
+    return curl_easy_setopt(handle, CURLOPT_POSTFIELDS, bytes ? bytes : "");
 }
 
 /// Sets the request headers; libcurl keeps the pointer, so the list has to outlive the transfer.
@@ -45,6 +46,11 @@ static inline CURLcode bridge_curl_set_socket_callback(CURL *handle, curl_sockop
 
 /// Reads a number about a finished transfer, as CURLINFO_RESPONSE_CODE.
 static inline CURLcode bridge_curl_get_long(CURL *handle, CURLINFO info, long *value) {
+    return curl_easy_getinfo(handle, info, value);
+}
+
+/// Reads a size about a transfer, as CURLINFO_SIZE_UPLOAD_T.
+static inline CURLcode bridge_curl_get_size(CURL *handle, CURLINFO info, curl_off_t *value) {
     return curl_easy_getinfo(handle, info, value);
 }
 

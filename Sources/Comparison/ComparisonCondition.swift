@@ -86,7 +86,9 @@ package enum ComparisonCondition: Sendable, Hashable {
         case .cancelledUpgrade:
             return right == nil && finding.isUpgraded && finding.subject != .field(RowField.isUpgraded.name)
                 || finding.right?.isUpgraded == true && finding.left?[.revocationDate] != nil
-        case .consumable: return finding.right?.isConsumable == true
+        case .consumable:
+            return finding.right?.isConsumable == true
+                || finding.identifier.map(all.context.consumables.contains) ?? false
         case .notAutoRenewable:
             return finding.left?.isAutoRenewable != true && finding.right?.isAutoRenewable != true
         case .revokedInHistory: return finding.right?[.revocationDate] != nil

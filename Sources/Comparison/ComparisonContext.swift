@@ -17,6 +17,9 @@ package struct ComparisonContext: Sendable {
     package var isAuthentic: Bool?
     /// verifyReceipt was asked with `exclude-old-transactions`.
     package var excludesOldTransactions = false
+    /// Transaction ids of the consumables in the records that the second side was made of: an answer does not say what is
+    /// one.
+    package var consumables: Set<String> = []
     /// By the rules' names; those of unknown rules do nothing, see ``ComparisonRules/unknown(in:)``.
     package var overrides: [String: Override] = [:]
 

@@ -185,6 +185,10 @@ package enum ComparisonRules {
             source: RuleSources.history,
             "Receipts keep a consumable until it is finished, the history for ever."),
         ComparisonRule(
+            "unfinishedConsumable", .expected, [.latest], [.row], when: [.onlyVerifyReceipt, .consumable],
+            source: RuleSources.latest,
+            "verifyReceipt lists a consumable until the app has finished it; the history does not say when that is."),
+        ComparisonRule(
             "refundedPurchase", .expected, rows, [.row], when: [.onlyServerAPI, .revokedInHistory, .notAutoRenewable],
             "Refunded purchases may vanish from receipts."),
         ComparisonRule(

@@ -28,9 +28,11 @@ package enum RowField: Int, Sendable, CaseIterable {
         TransactionField(rawValue: field.name).map { (field, $0) }
     }
 
-    /// What a renewal's payload answers for each of the fields.
+    /// What a renewal's payload answers for each of the fields; its account token is the transaction's.
     static let ofRenewals: [(field: RowField, source: RenewalField)] = allCases.compactMap { field in
-        RenewalField(rawValue: field == .priceConsentStatus ? "priceIncreaseStatus" : field.name).map { (field, $0) }
+        guard field != .appAccountToken else { return nil }
+        return RenewalField(rawValue: field == .priceConsentStatus ? "priceIncreaseStatus" : field.name)
+            .map { (field, $0) }
     }
 
     static let dates: [RowField] = [

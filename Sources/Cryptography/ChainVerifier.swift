@@ -1,4 +1,5 @@
 import COpenSSL
+import Synchronization
 
 /// Judges a signer's certificate: exactly leaf, authority, pinned root; the markers of a role on both; every signature
 /// in the chain. Time is not judged here: the verdict is a key and the window in which the whole chain was valid.
@@ -7,6 +8,10 @@ import COpenSSL
 final class ChainVerifier: @unchecked Sendable {
     private let store: OpaquePointer
     private let roots: [Certificate]
+    private let verifications = Atomic(0)
+
+    /// Chains that OpenSSL was asked about.
+    var count: Int { verifications.load(ordering: .relaxed) }
 
     init(roots: [Certificate]) throws(CryptographyError) {
         guard let store = X509_STORE_new() else { throw .openSSL(.unavailable, "no memory for a certificate store") }
@@ -21,7 +26,7 @@ final class ChainVerifier: @unchecked Sendable {
         X509_STORE_free(store)
     }
 
-    /// - Throws: `markerMissing`, `untrusted`, `malformed`.
+    /// - Throws: `markerMissing`, `untrusted`, `malformed`, `keyRefused`.
     func verify(
         leaf: Certificate, authority: Certificate, role: SignerRole
     ) throws(CryptographyError) -> VerifiedSigner {
@@ -33,13 +38,18 @@ final class ChainVerifier: @unchecked Sendable {
             throw CryptographyError(.untrusted, "a certificate is signed by an algorithm that is not accepted")
         }
         let window = try buildChain(leaf: leaf, authority: authority)
-        return VerifiedSigner(key: try leaf.publicKey(), window: window)
+        let key = try leaf.publicKey()
+        guard !key.isRSA || key.bits >= role.minimumRSABits else {
+            throw CryptographyError(.keyRefused, "the signer has an RSA key of \(key.bits) bits")
+        }
+        return VerifiedSigner(key: key, window: window)
     }
 
     /// OpenSSL's verdict, then the shape of the chain it found.
     private func buildChain(
         leaf: Certificate, authority: Certificate
     ) throws(CryptographyError) -> ClosedRange<Int64> {
+        verifications.add(1, ordering: .relaxed)
         guard let context = X509_STORE_CTX_new(), let untrusted = bridge_certificates_new() else {
             throw .openSSL(.unavailable, "no memory to verify a chain")
         }

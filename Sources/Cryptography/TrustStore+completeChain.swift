@@ -19,13 +19,15 @@ extension TrustStore {
     /// The key of a signer whose chain travelled complete and holds for the role. Time is the caller's to judge: by the
     /// window that comes back.
     ///
-    /// Exactly the presented authority counts, and the presented root must be a pinned one, byte for byte. Nothing is
-    /// remembered here: who reads signed texts remembers whole headers.
+    /// Exactly the presented authority counts, and the presented root must be a pinned one, byte for byte. A chain that
+    /// held is remembered whether or not the signature under it holds: a stranger who sends a genuine chain with a false
+    /// signature pays for two verifications of certificates once, not with every text.
     ///
     /// - Throws: `malformed`, `keyRefused`, `markerMissing`, `untrusted`, `outsideValidity`.
     package func signer(
         of chain: PresentedChain, in bytes: borrowing Span<UInt8>, role: SignerRole
     ) throws(CryptographyError) -> VerifiedSigner {
+        if let known = completeChains.signer(of: chain, role: role, in: bytes) { return known }
         let leaf = try Certificate(der: bytes.extracting(chain.leaf))
         guard leaf.carries(role.leafMarker) else {
             throw CryptographyError(.markerMissing, "the signer does not carry \(role.leafMarker)")
@@ -37,6 +39,8 @@ extension TrustStore {
         guard authority.subject == leaf.issuer, pinned.subject == authority.issuer else {
             throw CryptographyError(.untrusted, "the certificates do not follow one another")
         }
-        return try verifier.verify(leaf: leaf, authority: authority, role: role)
+        let signer = try verifier.verify(leaf: leaf, authority: authority, role: role)
+        completeChains.insert(signer, leaf: leaf, authority: authority, root: pinned, role: role)
+        return signer
     }
 }

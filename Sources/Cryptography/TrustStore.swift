@@ -18,13 +18,16 @@ package final class TrustStore: Sendable {
 
     let anchors: TrustAnchors
     let verifier: ChainVerifier
+    let completeChains: ChainCache
     private let cache: SignerCache
 
-    /// - Parameter cacheCapacity: chains; Apple has used about ten in seventeen years.
+    /// - Parameter cacheCapacity: chains of receipts, and as many complete ones of signed texts; Apple has used about
+    ///   ten in seventeen years.
     package init(anchors: TrustAnchors, cacheCapacity: Int = 64) throws(CryptographyError) {
         self.anchors = anchors
         self.verifier = try ChainVerifier(roots: anchors.roots)
         self.cache = SignerCache(capacity: cacheCapacity)
+        self.completeChains = ChainCache(capacity: cacheCapacity)
     }
 
     /// The key of a signer, if its chain holds for the role and the time. The known authorities are tried behind those
@@ -45,9 +48,16 @@ package final class TrustStore: Sendable {
     /// How many leaves are remembered, each below one authority; for measuring.
     package var rememberedSigners: Int { cache.count }
 
+    /// How many complete chains are remembered; for measuring.
+    package var rememberedChains: Int { completeChains.count }
+
+    /// How many chains OpenSSL was asked about since the start; for measuring.
+    package var chainVerifications: Int { verifier.count }
+
     /// Forgets what was verified; for measuring the first receipt of a chain.
     package func forgetSigners() {
         cache.removeAll()
+        completeChains.removeAll()
     }
 
     /// Every chain of the leaf that holds. Each is remembered apart, and none that does not hold: what else travels

@@ -37,7 +37,13 @@ package final class VerifyingKey: @unchecked Sendable {
     }
 
     /// Whether the key lies on P-256, the one curve of `ES256` (RFC 7518, 3.4).
-    package var isP256: Bool { EVP_PKEY_is_a(key, "EC") == 1 && EVP_PKEY_get_bits(key) == 256 }
+    package var isP256: Bool { EVP_PKEY_is_a(key, "EC") == 1 && bits == 256 }
+
+    /// Whether signatures under the key are PKCS#1 v1.5.
+    package var isRSA: Bool { EVP_PKEY_is_a(key, "RSA") == 1 }
+
+    /// Of the modulus, or of the curve.
+    var bits: Int { Int(EVP_PKEY_get_bits(key)) }
 
     /// Throws unless `signature` is this key's over `message`: PKCS#1 v1.5 for RSA, a DER ECDSA-Sig-Value for P-256
     /// and P-384.

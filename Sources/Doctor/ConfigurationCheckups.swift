@@ -1,4 +1,4 @@
-import Foundation
+import Ledger
 import Pipeline
 import StoreTypes
 
@@ -28,10 +28,9 @@ struct ConfigurationCheckups {
     }
 
     private func secret(_ file: Settings.SecretFile) -> Checkup? {
-        let permissions = try? FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
-        guard let permissions, permissions & 0o007 != 0 else { return nil }
+        guard let exposure = FileExposure(path: file.path) else { return nil }
         return Checkup(
-            "secret \(file.key)", .warn, "\(file.path) can be read or changed by everybody on this machine",
+            "secret \(file.key)", .warn, "\(file.path) can be read or changed by \(exposure.description)",
             advice: "chmod 600, owned by the user that receipt-bridge runs as")
     }
 }

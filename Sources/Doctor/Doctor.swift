@@ -41,6 +41,7 @@ package struct Doctor: Sendable {
             all.append(CertificateCheckup(certificate: certificate, now: now()).result)
         }
         all += ListenerCheckups(settings: settings).all()
+        all.append(DescriptorCheckup(connections: Int(settings.limits.connections)).result())
         guard let transport else { return all }
         all.append(await ProxyCheckup(settings: settings, environment: environment).result())
         let hosts = await HostCheckups(settings: settings, transport: transport, now: now).all()

@@ -26,15 +26,43 @@ struct StoreCheckup {
         }
         do throws(LedgerError) {
             let facts = try BridgeStore.inspect(path: path)
+            if let problem = Self.problem(facts.integrity, path) { return problem }
+            if let file = StoreFiles.exposed(of: path).first {
+                return Checkup(
+                    "store", .warn, "\(file.path) can be read or changed by \(file.exposure.description)",
+                    advice: "chmod 600; serve does that at its start if it owns the file")
+            }
             let size = ByteCountFormatter.string(fromByteCount: facts.bytes, countStyle: .binary)
             return Checkup(
                 "store", .pass,
                 "\(path), \(size), layout \(facts.layout ?? "none yet")\(facts.isCurrent ? "" : ", brought up to date at the next start")"
             )
         } catch {
-            return Checkup(
-                "store", .fail, "\(error)",
-                advice: "move the file away to begin with an empty one; receipts are answered without it")
+            return Checkup("store", .fail, "\(error)", advice: Self.advice(for: error.code))
+        }
+    }
+
+    private static func problem(_ integrity: BridgeStore.Integrity, _ path: String) -> Checkup? {
+        switch integrity {
+        case .intact: nil
+        case .damaged(let reason):
+            Checkup("store", .fail, "\(path) is damaged: \(reason)", advice: advice(for: .notADatabase))
+        case .unfinished:
+            Checkup(
+                "store", .warn, "\(path) opens; it is too large to check all of it in 30 seconds",
+                advice: "sqlite3 \(path) 'PRAGMA quick_check' checks all of it")
+        }
+    }
+
+    private static func advice(for code: LedgerError.Code) -> String? {
+        switch code {
+        case .changed: "run the version that wrote it, or a newer one; the file is intact"
+        case .locked: "another process holds it; try again when that has ended"
+        case .notPermitted: "its owner must be who runs this"
+        case .full: "make room on the disk"
+        default:
+            "stop the server and put back a copy of the file, or move it away to begin with an empty one; receipts are "
+                + "answered without it"
         }
     }
 }

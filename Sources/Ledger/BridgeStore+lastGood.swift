@@ -4,7 +4,7 @@ package import StoreTypes
 
 /// Apple's last good answer to a question, as it is kept.
 package struct LastGoodRow: Sendable, Hashable {
-    /// A digest of the question.
+    /// A digest of the question: ``receiptDigestSize`` bytes of the receipt, then others of the rest.
     package let question: [UInt8]
     /// The status, the body, and what was taken out of the body to be kept apart.
     package let status: Int
@@ -26,10 +26,21 @@ package struct LastGoodRow: Sendable, Hashable {
         self.originals = originals
     }
 
+    /// Bytes at the beginning of ``question`` that are the same for every question about one receipt.
+    static let receiptDigestSize = 32
+
     /// Bytes, with what SQLite needs beside it.
     fileprivate var size: Int {
         300 + body.count + (latestReceipt?.count ?? 0) + originals.reduce(0) { $0 + $1.utf8.count + 1 }
     }
+}
+
+/// What keeping an answer changed.
+package struct LastGoodChange: Sendable, Hashable {
+    /// How many bytes more are kept than before.
+    package let bytes: Int
+    /// Questions of the same customer whose answers were deleted for it.
+    package let deleted: [[UInt8]]
 }
 
 /// One that was found again.
@@ -60,12 +71,10 @@ extension BridgeStore {
     private static let day: Int64 = 86_400_000
 
     /// Keeps an answer in place of the one to the same question. One that is kept already is only marked as heard again,
-    /// and that once a day.
-    ///
-    /// - Returns: how many bytes more are kept than before.
+    /// and that once a day. Of one customer at most ``answersPerCustomer`` are kept; the oldest are deleted.
     package func keep(
         _ row: LastGoodRow, of scope: LedgerScope, at now: Timestamp
-    ) async throws(LedgerError) -> Int {
+    ) async throws(LedgerError) -> LastGoodChange {
         try await write { db in
             let find = try db.cachedStatement(sql: "SELECT digest, keptAt, size, app FROM lastGood WHERE question = ?")
             let before = try Row.fetchOne(find, arguments: [Data(row.question)])
@@ -76,7 +85,7 @@ extension BridgeStore {
                     try db.cachedStatement(sql: "UPDATE lastGood SET keptAt = ? WHERE question = ?").execute(
                         arguments: [now.milliseconds, Data(row.question)])
                 }
-                return 0
+                return LastGoodChange(bytes: 0, deleted: [])
             }
             try db.cachedStatement(
                 sql: """
@@ -89,8 +98,37 @@ extension BridgeStore {
                     Data(row.question), app, now.milliseconds, row.size, row.originals.joined(separator: " "),
                     Data(row.digest), row.status, Data(row.body), row.latestReceipt,
                 ])
-            return row.size - (before.map { $0[2] as Int } ?? 0)
+            let excess = try Self.deleteExcess(of: row, keeping: db.lastInsertedRowID, app: app, in: db)
+            return LastGoodChange(
+                bytes: row.size - (before.map { $0[2] as Int } ?? 0) - excess.bytes, deleted: excess.questions)
         }
+    }
+
+    /// Answers of one customer: variants of a receipt or of a password take no room of other customers.
+    private static let answersPerCustomer = 8
+
+    /// Deletes the oldest answers to the same receipt, or about the same purchases, beyond ``answersPerCustomer``.
+    private static func deleteExcess(
+        of row: LastGoodRow, keeping id: Int64, app: Int64, in db: Database
+    ) throws -> (bytes: Int, questions: [[UInt8]]) {
+        let receipt = Data(row.question.prefix(LastGoodRow.receiptDigestSize))
+        let find = try db.cachedStatement(
+            sql: """
+                SELECT id, size, question FROM lastGood
+                WHERE id <> :id
+                AND (app = :app AND originals = :originals AND originals <> '' OR question >= :first AND question < :end)
+                ORDER BY keptAt DESC, id DESC LIMIT -1 OFFSET \(answersPerCustomer - 1)
+                """)
+        let excess = try Row.fetchAll(
+            find,
+            arguments: [
+                "id": id, "app": app, "originals": row.originals.joined(separator: " "), "first": receipt,
+                "end": receipt + Data(repeating: 0xFF, count: row.question.count),
+            ])
+        for row in excess {
+            try db.cachedStatement(sql: "DELETE FROM lastGood WHERE id = ?").execute(arguments: [row[0] as Int64])
+        }
+        return (excess.reduce(0) { $0 + ($1[1] as Int) }, excess.map { [UInt8]($0[2] as Data) })
     }
 
     /// The answer to a question; nil where none is kept.

@@ -4,14 +4,35 @@ package import StoreTypes
 
 /// Whom receipts without a purchase belong to, as Apple once told.
 extension BridgeStore {
+    /// Receipts that are kept of one customer.
+    private static let receiptsPerCustomer = 8
+
+    /// Finds the receipts of one customer. Rows of earlier versions have digests of whole containers: no receipt has those
+    /// any more.
+    static func addLearntByOriginals(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                DELETE FROM learntIdentifiers;
+                CREATE INDEX learntByOriginals ON learntIdentifiers (originals, learntAt);
+                """)
+    }
+
+    /// Keeps to whom a receipt belongs. Of one customer at most ``receiptsPerCustomer`` are kept; the oldest are deleted.
+    ///
     /// - Parameter receipt: a digest of it.
     package func keep(learnt keys: LookupKeys, of receipt: [UInt8], at now: Timestamp) async throws(LedgerError) {
+        let (originals, others) = (Self.text(keys.originalTransactionIds), Self.text(keys.transactionIds))
         try await write { db in
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO learntIdentifiers VALUES (?, ?, ?, ?)").execute(
-                arguments: [
-                    Data(receipt), now.milliseconds, Self.text(keys.originalTransactionIds),
-                    Self.text(keys.transactionIds),
-                ])
+                arguments: [Data(receipt), now.milliseconds, originals, others])
+            try db.cachedStatement(
+                sql: """
+                    DELETE FROM learntIdentifiers WHERE receipt IN (
+                        SELECT receipt FROM learntIdentifiers
+                        WHERE originals = ? AND others = ? AND receipt <> ?
+                        ORDER BY learntAt DESC LIMIT -1 OFFSET \(Self.receiptsPerCustomer - 1))
+                    """
+            ).execute(arguments: [originals, others, Data(receipt)])
         }
     }
 

@@ -63,21 +63,6 @@ extension BridgeStore {
         }
     }
 
-    /// Keeps a notification that proves nothing; `hints` are identifiers whose customers are to be looked up again.
-    package func keep(
-        hint notification: NotificationRow, about hints: [TransactionIdentifier], of scope: LedgerScope
-    ) async throws(LedgerError) -> NotificationOutcome {
-        try await write { db in
-            let app = try Self.number(of: scope, in: db)
-            let texts = NotificationTexts(raw: notification.text)
-            guard try Self.insert(notification, as: texts, about: hints.first?.rawValue, app: app, in: db) != nil
-            else { return .repeated }
-            try Self.markIncomplete(
-                customersOf: hints.map(\.rawValue), app: app, since: notification.receivedAt, in: db)
-            return .stored(isNews: false)
-        }
-    }
-
     /// Those of the identifiers that some record of the app is about, and where.
     package func known(
         _ identifiers: [TransactionIdentifier], of bundleId: BundleIdentifier
@@ -107,7 +92,7 @@ extension BridgeStore {
     // MARK: - Parts
 
     /// Its number; nil where it was there already.
-    private static func insert(
+    static func insert(
         _ notification: NotificationRow, as texts: NotificationTexts, about original: String?, app: Int64,
         in db: Database
     ) throws -> Int64? {

@@ -51,7 +51,7 @@ extension BridgeStore {
             return state.waiting
         }
         guard let waiting else {
-            try? opened.pool.close()
+            _ = closeFile(opened)
             return
         }
         for body in waiting { body() }

@@ -5,12 +5,12 @@ extension BridgeStore {
     /// Rows that are looked at in one go, by readers.
     private static let window: Int64 = 1_000
 
-    /// Deletes what is too old, in small batches between which others write.
+    /// Deletes what is too old, and reduces what older versions stored, in small batches between which others write.
     ///
     /// - Parameters:
     ///   - isDryRun: only counts.
     ///   - pause: waits after a batch that held the writer for so long; false to stop.
-    /// - Returns: what was deleted, by kind; none with a count of 0.
+    /// - Returns: what was deleted or reduced, by kind; none with a count of 0.
     package func expire(
         _ retention: Retention, isDryRun: Bool = false, at now: Timestamp, pause: (Duration) async -> Bool
     ) async throws(LedgerError) -> [Erasure.Kind] {
@@ -27,6 +27,8 @@ extension BridgeStore {
                 counts.append((rule.kind, count))
             }
         }
+        let bodies = isDryRun ? try await wholeHintCount() : try await reduceHints(pause: pause)
+        counts.append(("version1Bodies", bodies))
         return counts.filter { $0.count > 0 }.map { Erasure.Kind(name: $0.name, count: $0.count) }
     }
 
@@ -44,7 +46,7 @@ extension BridgeStore {
             while true {
                 let limit = batch.size
                 let count = try await batch.run(in: self) { try rule.delete(limit, before: before, in: $0) }
-                guard count == limit, await pause(batch.time) else { return batch.deleted }
+                guard count == limit, await pause(batch.time) else { return batch.count }
             }
         }
         var last: Int64 = 0
@@ -55,23 +57,26 @@ extension BridgeStore {
                 let some = Array(keys.prefix(batch.size))
                 keys.removeFirst(some.count)
                 _ = try await batch.run(in: self) { try rule.delete(some, before: before, in: $0) }
-                guard await pause(batch.time) else { return batch.deleted }
+                guard await pause(batch.time) else { return batch.count }
             }
             guard rows.count == Self.window, let end = rows.last, end.isPast || !rule.isInOrderOfAge else {
-                return batch.deleted
+                return batch.count
             }
             last = end.key
         }
     }
 
-    /// How many rows go at a time: as many as hold the writer for about ``limit``.
-    private struct Batch {
+    /// How many rows are changed at a time: as many as hold the writer for about ``limit``.
+    struct Batch {
         private(set) var size = 64
-        private(set) var deleted = 0
+        private(set) var count = 0
         /// Of the last one.
         private(set) var time = Duration.zero
 
         private static let limit = Duration.milliseconds(20)
+
+        /// - Parameter size: of the first batch.
+        init(size: Int = 64) { self.size = size }
 
         mutating func run(
             in store: BridgeStore, _ body: @escaping @Sendable (Database) throws -> Int
@@ -79,7 +84,7 @@ extension BridgeStore {
             let begin = ContinuousClock.now
             let count = try await store.write(body)
             time = begin.duration(to: .now)
-            deleted += count
+            self.count += count
             size = time > Self.limit ? max(size / 2, 1) : min(size * 2, 512)
             return count
         }

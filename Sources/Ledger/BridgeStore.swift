@@ -11,6 +11,8 @@ package final class BridgeStore: Sendable {
     /// The file.
     package let path: String
     private let maximumPages: Int?
+    /// Version 1 notifications of one day (UTC), app and environment that are stored; beyond that the oldest are deleted.
+    let hintsPerDay: Int
     let state = Mutex(State())
     let headers = SignedHeaders()
     /// Since it was opened.
@@ -41,22 +43,28 @@ package final class BridgeStore: Sendable {
 
     /// Opens the store, or makes a new one.
     ///
-    /// - Parameter maximumPages: of 4,096 bytes each, after which it is full; nil where the disk is the limit.
+    /// - Parameters:
+    ///   - maximumPages: of 4,096 bytes each, after which it is full; nil where the disk is the limit.
+    ///   - hintsPerDay: of version 1 notifications, for each app and environment.
     /// - Throws: ``LedgerError``; `notADatabase` for a file that is something else, `changed` for one of a newer version.
-    package convenience init(path: String, maximumPages: Int? = nil) throws(LedgerError) {
-        self.init(unopened: path, maximumPages: maximumPages)
+    package convenience init(
+        path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000
+    ) throws(LedgerError) {
+        self.init(unopened: path, maximumPages: maximumPages, hintsPerDay: hintsPerDay)
         try open()
     }
 
     /// A store that nothing can be read from or written to until it is opened.
-    init(unopened path: String, maximumPages: Int? = nil) {
+    init(unopened path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000) {
         self.path = path
+        self.hintsPerDay = hintsPerDay
         self.maximumPages = maximumPages
     }
 
     /// The file, made where there is none.
     func openFile() throws(LedgerError) -> Opened {
         let maximumPages = maximumPages
+        StoreFiles.makePrivate(path)
         // SQLite would make it readable by others.
         if !FileManager.default.fileExists(atPath: path) {
             let file = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
@@ -73,13 +81,14 @@ package final class BridgeStore: Sendable {
             // Debian's SQLite does by itself.
             try db.execute(
                 sql: """
-                    PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 8192;
-                    PRAGMA cache_size = -16384; PRAGMA secure_delete = ON
+                    PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 8192; PRAGMA cache_size = -16384;
+                    PRAGMA secure_delete = ON
                     """)
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
         }
         let pool = try asLedgerError(at: path) {
             let pool = try DatabasePool(path: path, configuration: configuration)
+            try pool.writeWithoutTransaction { try $0.requireDurableCommits(at: path) }
             let layout = Self.layout
             guard try !pool.read(layout.hasBeenSuperseded) else {
                 throw LedgerError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
@@ -118,6 +127,8 @@ package final class BridgeStore: Sendable {
         layout.registerMigration("erasure", migrate: addErasure)
         layout.registerMigration("lastGood", migrate: addLastGood)
         layout.registerMigration("signedTexts", migrate: addSignedTexts)
+        layout.registerMigration("hints", migrate: addHints)
+        layout.registerMigration("learntByOriginals", migrate: addLearntByOriginals)
         layout.registerMigration("comparedCustomers", migrate: addComparedCustomers)
         return layout
     }
@@ -130,10 +141,10 @@ package final class BridgeStore: Sendable {
     ) async throws(LedgerError) -> Result {
         do throws(LedgerError) {
             let result = try await opened().queue.run(body)
-            counts.writes.add()
+            counts.wrote()
             return result
         } catch {
-            counts.failed(error)
+            if !Task.isCancelled { counts.writeFailed(error) }
             throw error
         }
     }
@@ -144,10 +155,13 @@ package final class BridgeStore: Sendable {
     ) async throws(LedgerError) -> Result {
         let pool = try opened().pool
         do {
-            return try await pool.read(body)
+            let result = try await pool.read(body)
+            counts.wasRead()
+            return result
         } catch {
             let error = LedgerError(error, at: path)
-            counts.failed(error)
+            // A reader that ended meanwhile says nothing about the store.
+            if !Task.isCancelled { counts.readFailed(error) }
             throw error
         }
     }
@@ -181,15 +195,5 @@ package final class BridgeStore: Sendable {
                 attempts += 1
             }
         }
-    }
-
-    /// Waits for what is being written and closes the file; later calls fail.
-    package func close() async {
-        let opened = state.withLock { state in
-            state.isClosed = true
-            return state.opened ?? state.lost
-        }
-        await opened?.queue.finish()
-        try? opened?.pool.close()
     }
 }

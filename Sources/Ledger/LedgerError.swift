@@ -21,6 +21,8 @@ package struct LedgerError: Error, Sendable, Hashable, CustomStringConvertible {
         case notPermitted
         /// It was not opened yet; that is tried again and again.
         case notOpen
+        /// Commits would not wait for the disk.
+        case notDurable
         /// The database holds other rows than those that were left in it.
         case changed
         /// Something that is none of the above, in SQLite's own words.

@@ -93,6 +93,13 @@ extension MigrationLedger {
         try customers("state = 1 AND tokens = 1 AND tokenState IS NULL AND", after: key, limit: limit)
     }
 
+    package func countOfCustomersWithToken() throws(LedgerError) -> Int64 {
+        try read { db in
+            try Int64.fetchOne(
+                db, sql: "SELECT count(*) FROM customer WHERE state = 1 AND tokens = 1 AND tokenState IS NULL") ?? 0
+        }
+    }
+
     private func customers(
         _ condition: String, after key: Int64, limit: Int
     ) throws(LedgerError) -> [MigratingCustomer] {

@@ -33,6 +33,7 @@ package final class MigrationLedger {
             queue = try asLedgerError(at: path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
                 try queue.inDatabase { db in
+                    try db.requireDurableCommits(at: path)
                     do { try Self.open(db, at: path) } catch {
                         if db.isInsideTransaction { try? db.execute(sql: "ROLLBACK") }
                         throw error

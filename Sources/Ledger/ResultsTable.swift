@@ -160,9 +160,9 @@ package final class ResultsTable {
             // for the disk: it is worth one of 64 MiB.
             try db.execute(
                 sql: """
-                    PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = 16384;
-                    PRAGMA cache_size = -32768
+                    PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 16384; PRAGMA cache_size = -32768
                     """)
+            try db.requireDurableCommits(at: path)
         }
         try db.execute(sql: "BEGIN IMMEDIATE")
         isInTransaction = true

@@ -58,9 +58,13 @@ package struct SourceTable: Sendable {
         configuration.busyMode = .timeout(Self.patience)
         let wish = TableLayout.Wish(
             table: table, receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn)
-        (queue, layout) = try asLedgerError(at: path) {
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
-            return (queue, try queue.inDatabase { try TableLayout(wish, in: $0, at: path) })
+        do throws(LedgerError) {
+            (queue, layout) = try asLedgerError(at: path) {
+                let queue = try DatabaseQueue(path: path, configuration: configuration)
+                return (queue, try queue.inDatabase { try TableLayout(wish, in: $0, at: path) })
+            }
+        } catch {
+            throw Self.explained(error, path: path)
         }
         place = "\(path), table \(layout.table.text)"
     }

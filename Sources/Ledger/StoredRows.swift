@@ -14,7 +14,7 @@ package struct NotificationRow: Sendable, Hashable {
     package let signedDate: Timestamp?
     /// By this machine's clock.
     package let receivedAt: Timestamp
-    /// Version 2: the compact JWS. Version 1: the body without its password.
+    /// Version 2: the compact JWS. Version 1: transaction ids, separated by spaces.
     package let text: String
     /// Version 2, to be forwarded: the body as it came, where it is not `{"signedPayload":"<text>"}`.
     package let unusualBody: [UInt8]?

@@ -3,7 +3,7 @@ import NIOCore
 package import NIOSSL
 
 /// The certificate of a listener and its private key, checked against each other, and the TLS that is spoken with them:
-/// 1.2 at least, HTTP/1.1 alone in ALPN, no certificate of the client.
+/// 1.2 at least with ephemeral keys only, HTTP/1.1 alone in ALPN, no certificate of the client.
 package struct ListenerCertificate: Sendable {
     /// For the connections that begin from now on.
     package let context: NIOSSLContext
@@ -60,12 +60,21 @@ package struct ListenerCertificate: Sendable {
         return key
     }
 
+    /// Of TLS 1.2, all with forward secrecy. iOS 6 to 8 know only the last two, which are CBC with SHA-1.
+    private static let ciphers: [NIOTLSCipher] = [
+        .TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, .TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+        .TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, .TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+        .TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, .TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+        .TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, .TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,
+    ]
+
     private static func context(
         _ chain: [NIOSSLCertificate], _ key: NIOSSLPrivateKey
     ) throws(ListenerCertificateError) -> NIOSSLContext {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
         configuration.minimumTLSVersion = .tlsv12
+        configuration.cipherSuiteValues = ciphers
         configuration.applicationProtocols = ["http/1.1"]
         configuration.shutdownTimeout = .seconds(closingSeconds)
         do {

@@ -11,6 +11,8 @@ package struct AppRegistry: Sendable {
 
     private let apps: [BundleIdentifier: AppSettings]
     private let unknownApps: Settings.UnknownApps
+    /// Whether some app has a rule that Apple's answers are judged by, besides replays.
+    let judgesAnswers: Bool
 
     package init(settings: Settings) {
         var apps: [BundleIdentifier: AppSettings] = [:]
@@ -20,6 +22,8 @@ package struct AppRegistry: Sendable {
         }
         self.apps = apps
         unknownApps = settings.unknownApps
+        judgesAnswers =
+            unknownApps == .refuse || apps.values.contains { $0.sandbox == .deny || $0.testers != nil }
     }
 
     /// Unknown apps, where they pass, have no secret: they are forwarded as they come, and their own receipt may answer.
@@ -27,6 +31,21 @@ package struct AppRegistry: Sendable {
     package func treatment(of bundleId: BundleIdentifier?) -> Treatment {
         if let app = bundleId.flatMap({ apps[$0] }) { return .app(app) }
         return unknownApps == .pass ? .app(AppSettings(bundleId: bundleId)) : .refused
+    }
+
+    /// The app that an answer of Apple's is judged by if neither the answer nor an authentic receipt names one: it has the
+    /// strictest rules of all, for it may be any of them.
+    var strictest: Treatment {
+        guard unknownApps == .pass else { return .refused }
+        var app = AppSettings(bundleId: nil)
+        if contains(where: { $0.sandbox == .deny || $0.testers != nil }) { app.sandbox = .deny }
+        if contains(where: { $0.replay == .refuse }) { app.replay = .refuse }
+        return .app(app)
+    }
+
+    /// What log lines about an app are counted by. Apps that are not configured share one name: requests make up theirs.
+    func logName(of bundleId: BundleIdentifier?) -> String {
+        bundleId.flatMap { apps[$0]?.bundleId?.rawValue } ?? "other"
     }
 
     /// The app of that name; nil where none is configured.

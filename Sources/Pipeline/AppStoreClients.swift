@@ -30,4 +30,10 @@ package struct AppStoreClients: Sendable {
 
     /// Calls that were made.
     package var calls: Int64 { source.budgets.reduce(0) { $0 + $1.calls } }
+
+    /// How long until the first call that waits for a rate limit goes on; nil if none waits.
+    package var rateLimitWait: Duration? {
+        let uptime = AppStoreClock.system.uptime()
+        return source.budgets.compactMap { $0.wait(at: uptime) }.min()
+    }
 }

@@ -10,7 +10,7 @@ import StoreTypes
 /// again after a restart.
 struct AppleLessons: Sendable {
     let revocations: RevocationMemory
-    /// By SHA-256 of the receipt's canonical text.
+    /// By SHA-256 of what is signed in the receipt.
     private let identifiers = BoundedMemory<[UInt8], LookupKeys>(limit: capacity)
     let keeper: RecordKeeper?
 
@@ -73,7 +73,7 @@ struct AppleLessons: Sendable {
     }
 
     private static func digest(of receipt: Receipt) -> [UInt8] {
-        SHA.digest(receipt.canonicalText.reveal(), with: .sha256)
+        SHA.digest(receipt.signedBytes.reveal(), with: .sha256)
     }
 
     private static let cancellation = BytePattern("\"cancellation_date")

@@ -15,20 +15,29 @@ package struct AppleSource: Sendable {
 
     enum Outcome: Sendable {
         case pass(AppleAnswer, from: AppStoreEnvironment)
+        /// Apple calls it a receipt of the sandbox, which was not asked about it.
+        case sandboxDenied
         /// - Parameter wasAsked: false where the transport spares Apple.
         case unavailable(last: AppleAnswer?, from: AppStoreEnvironment, reason: String, wasAsked: Bool)
     }
 
-    /// - Parameter limit: for all questions and pauses together.
-    func answer(body: [UInt8], route: AppleWalk.Route, isVerifiedHere: Bool, within limit: Duration) async -> Outcome {
+    /// - Parameters:
+    ///   - followsToSandbox: false if the app takes no sandbox receipts.
+    ///   - limit: for all questions and pauses together.
+    func answer(
+        body: [UInt8], route: AppleWalk.Route, isVerifiedHere: Bool, followsToSandbox: Bool = true,
+        within limit: Duration
+    ) async -> Outcome {
         let end = ContinuousClock.now + limit
-        var walk = AppleWalk(route: route, isVerifiedHere: isVerifiedHere)
+        var walk = AppleWalk(route: route, isVerifiedHere: isVerifiedHere, followsToSandbox: followsToSandbox)
         var instruction = walk.first
         var wasAsked = false
         while true {
             switch instruction {
             case .pass(let answer, let environment):
                 return .pass(answer, from: environment)
+            case .sandboxDenied:
+                return .sandboxDenied
             case .unavailable(let last, let environment, let reason):
                 return .unavailable(last: last, from: environment, reason: reason, wasAsked: wasAsked)
             case .ask(let environment, let pause):

@@ -19,6 +19,8 @@ package struct AppleWalk: Sendable {
         case ask(AppStoreEnvironment, afterMilliseconds: Int64)
         /// Apple's answer, to go back as it is.
         case pass(AppleAnswer, from: AppStoreEnvironment)
+        /// Apple calls it a receipt of the sandbox, which is not asked about it.
+        case sandboxDenied
         /// Apple has no answer now. `last` is what it said instead, to go back where nothing else answers either.
         case unavailable(last: AppleAnswer?, from: AppStoreEnvironment, reason: String)
     }
@@ -28,6 +30,7 @@ package struct AppleWalk: Sendable {
 
     private let route: Route
     private let isVerifiedHere: Bool
+    private let followsToSandbox: Bool
     private var environment: AppStoreEnvironment
     private var repetitions = 0
     private var malformedAnswers = 0
@@ -36,10 +39,13 @@ package struct AppleWalk: Sendable {
     /// What Apple said last that was no verdict; a later outage does not take it back.
     private var last: AppleAnswer?
 
-    /// - Parameter isVerifiedHere: the receipt is authentic by our own check, so that Apple's 21002 cannot be meant.
-    package init(route: Route, isVerifiedHere: Bool) {
+    /// - Parameters:
+    ///   - isVerifiedHere: the receipt is authentic by our own check, so that Apple's 21002 cannot be meant.
+    ///   - followsToSandbox: false if the app takes no sandbox receipts; then 21007 ends the walk.
+    package init(route: Route, isVerifiedHere: Bool, followsToSandbox: Bool = true) {
         self.route = route
         self.isVerifiedHere = isVerifiedHere
+        self.followsToSandbox = followsToSandbox
         switch route {
         case .auto: environment = .production
         case .only(let environment): self.environment = environment
@@ -53,7 +59,8 @@ package struct AppleWalk: Sendable {
         switch reply {
         case .answer(let answer): received(answer)
         case .outage(let failure) where failure.isRefusal: refused(failure)
-        case .outage(let failure): again(unless: !failure.isTemporary, reason: "\(failure)")
+        case .outage(let failure):
+            again(unless: !failure.isTemporary, reason: "\(failure)", after: failure.retryAfter ?? .zero)
         }
     }
 
@@ -77,6 +84,7 @@ package struct AppleWalk: Sendable {
         guard environment == .production else {
             return .unavailable(last: nil, from: environment, reason: "both of Apple's endpoints send the receipt away")
         }
+        guard followsToSandbox else { return .sandboxDenied }
         environment = other
         // That was of the endpoint that is not the receipt's.
         last = nil
@@ -106,12 +114,16 @@ package struct AppleWalk: Sendable {
         .unavailable(last: last, from: environment, reason: failure ?? "no time left to ask")
     }
 
-    private mutating func again(unless isFinal: Bool, reason: String) -> Instruction {
+    /// - Parameter requested: how long the service asks to wait; what is longer than the client's time ends the walk.
+    private mutating func again(
+        unless isFinal: Bool, reason: String, after requested: Duration = .zero
+    ) -> Instruction {
         guard !isFinal, repetitions < Self.pauses.count else {
             return .unavailable(last: last, from: environment, reason: reason)
         }
         repetitions += 1
         failure = reason
-        return .ask(environment, afterMilliseconds: Self.pauses[repetitions - 1])
+        let pause = max(Self.pauses[repetitions - 1], Int64(requested / .milliseconds(1)))
+        return .ask(environment, afterMilliseconds: pause)
     }
 }

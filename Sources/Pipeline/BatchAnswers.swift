@@ -22,7 +22,7 @@ package struct BatchAnswers: Sendable {
     /// Server API does not know, and for an iOS 6 receipt of a subscription without a status.
     ///
     /// - Parameters:
-    ///   - records: nil if nobody was asked, or the customer is unknown.
+    ///   - records: nil if the Server API was not asked, or does not know the customer.
     ///   - time: the answer's `request_date`.
     package func answer(to stored: StoredReceipt, records: CustomerRecords?, at time: Timestamp) -> [UInt8]? {
         guard records != nil || stored.lookupKeys.isEmpty, let bytes = stored.bytes?.reveal(),

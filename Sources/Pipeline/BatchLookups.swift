@@ -93,6 +93,12 @@ package struct BatchLookups: Sendable {
     /// Calls that were made.
     package var calls: Int64 { source.budgets.reduce(0) { $0 + $1.calls } }
 
+    /// How long until the first call that waits for a rate limit goes on; nil if none waits.
+    package var rateLimitWait: Duration? {
+        let uptime = AppStoreClock.system.uptime()
+        return source.budgets.compactMap { $0.wait(at: uptime) }.min()
+    }
+
     /// What is left of the hour's calls for histories, of the app and environment that has the fewest; nil before the
     /// first call.
     package var callsLeft: Int64? {

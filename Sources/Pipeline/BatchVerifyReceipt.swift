@@ -4,7 +4,8 @@ import Rendering
 import StoreTypes
 package import Transport
 
-/// Apple's verifyReceipt for those who have time: comparisons. Production first, sandbox on 21007, as for a client.
+/// Apple's verifyReceipt for those who have time: comparisons. Production first, sandbox on 21007, as for a client. No app's
+/// rules are judged: an operator compares receipts of their own, and no client gets these answers.
 package struct BatchVerifyReceipt: Sendable {
     private let source: AppleSource
     private let apps: AppRegistry
@@ -33,7 +34,7 @@ package struct BatchVerifyReceipt: Sendable {
             within: RequestDeadline.usual)
         switch outcome {
         case .pass(let answer, _): return answer
-        case .unavailable: return nil
+        case .unavailable, .sandboxDenied: return nil
         }
     }
 }

@@ -16,6 +16,7 @@ package struct CustomerViewPipeline: Sendable {
     private let deadline: Duration
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
+    private let complaints = OncePerMinute<[String]>()
 
     /// - Parameters:
     ///   - serverAPI: nil where nobody may be asked.
@@ -166,7 +167,7 @@ package struct CustomerViewPipeline: Sendable {
             }
         } catch {
             let failure = CustomerViewError(error, now: now())
-            if failure.code.httpStatus >= 500 {
+            if failure.code.httpStatus >= 500, complaints.admits([apps.logName(of: app.bundleId)], at: now()) {
                 logger.warning(
                     "the Server API has no answer",
                     metadata: ["bundleId": "\(app.bundleId)", "reason": "\(error)"])

@@ -5,21 +5,36 @@ import StoreTypes
 enum PasswordVerdict: Sendable {
     /// Goes on; `replacement` takes its place upstream.
     case fine(replacement: SharedSecret?)
-    /// Present, and not one of the app's: 21004 from every source but Apple, who judges for itself.
+    /// Present, and not one of the app's. Apple judges for itself; every other source answers 21004 to a receipt with an
+    /// auto-renewable, and to any other receipt without what the password protects.
     case wrong
-    /// Missing where the app demands one.
+    /// Missing where the app demands one: 21004.
     case missing
+    /// The same, with a receipt that holds no auto-renewable: it goes on without a password, as at Apple.
+    case absent
 
     /// - Parameter hasAutoRenewable: of an authenticated receipt; only such receipts need a password.
     init(_ password: VerifyReceiptRequest.Password, for app: AppSettings, hasAutoRenewable: Bool) {
         switch password {
         case .absent:
-            let isDemanded = app.clientPassword == .required
-            self = isDemanded && hasAutoRenewable ? .missing : .fine(replacement: isDemanded ? nil : app.sharedSecret)
+            guard app.clientPassword == .required else {
+                self = .fine(replacement: app.sharedSecret)
+                return
+            }
+            self = hasAutoRenewable ? .missing : .absent
         case .notText:
             self = app.sharedSecret == nil && app.acceptedSecrets.isEmpty ? .fine(replacement: nil) : .wrong
         case .text(let text):
             self = Self.judge(text, for: app)
+        }
+    }
+
+    /// Whether `latest_receipt`, `latest_receipt_info` and `pending_renewal_info` are left out of an answer of ours: Apple
+    /// gives them only to a right password.
+    var omitsLatest: Bool {
+        switch self {
+        case .wrong, .absent: true
+        case .fine, .missing: false
         }
     }
 

@@ -12,6 +12,8 @@ package struct PipelineReply: Sendable {
     package internal(set) var authenticApp: BundleIdentifier?
     /// Whose way it went, be it by a claim that nobody vouches for.
     package internal(set) var claimedApp: BundleIdentifier?
+    /// Transaction ids of the consumables in the records that the answer was made of: an answer does not say what is one.
+    package internal(set) var consumables: Set<String> = []
 
     package init(_ answer: VerifyReceiptAnswer, source: AnswerSource, environment: AppStoreEnvironment) {
         self.answer = answer

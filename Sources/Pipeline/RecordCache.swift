@@ -6,9 +6,10 @@ import StoreTypes
 /// look-up.
 ///
 /// Kept are only complete records, never failures, for as long as the app's settings say, and never past an instant at
-/// which a subscription ends or renews: from two minutes before it to two minutes after it every request asks. The key
-/// holds all identifiers of the receipt: one with a newer purchase is another key. About 6 KB a transaction, most of it
-/// the signed text.
+/// which a subscription ends or renews. From two minutes before that instant to two minutes after it they are kept for
+/// five seconds. A sandbox subscription renews every few minutes and costs nothing; without this limit one of them could
+/// use up the hour's calls. The key holds all identifiers of the receipt: one with a newer purchase is another
+/// key. About 6 KB a transaction, most of it the signed text.
 final class RecordCache: Sendable {
     struct Key: Hashable, Sendable {
         let bundleId: BundleIdentifier
@@ -24,12 +25,16 @@ final class RecordCache: Sendable {
         /// By what the customer's changes are noted, and when it was asked.
         let watched: [String]
         let mark: UInt64
+        /// Asked a second time, because the first answer seemed out of date.
+        let isConfirmed: Bool
     }
 
     /// Of all records together, in bytes.
     static let capacity = 48 << 20
     /// Before and after the end of a period, in milliseconds.
     private static let margin: Int64 = 120_000
+    /// How long records are kept within the margin, in milliseconds.
+    private static let shortLifetime: Int64 = 5_000
 
     private let memory = BoundedMemory<Key, Entry>(limit: capacity)
     private let changes = RecentChanges()
@@ -46,8 +51,10 @@ final class RecordCache: Sendable {
         memory.forgetAll()
     }
 
-    /// - Parameter lifetime: that holds now, in milliseconds; the one they were kept for may have been longer.
-    func records(for key: Key, at now: Timestamp, lifetime: Int64) -> CustomerRecords? {
+    /// - Parameters:
+    ///   - lifetime: that holds now, in milliseconds; the one they were kept for may have been longer.
+    ///   - confirmed: only records that were asked for a second time, within the last seconds.
+    func records(for key: Key, at now: Timestamp, lifetime: Int64, confirmed: Bool = false) -> CustomerRecords? {
         guard let entry = memory[key] else { return nil }
         // A clock that was set back must not make them last longer.
         let scope = LedgerScope(bundleId: key.bundleId, environment: entry.records.environment)
@@ -57,17 +64,23 @@ final class RecordCache: Sendable {
             memory.forget(key)
             return nil
         }
-        return entry.records
+        let isRecent = now < entry.storedAt.advanced(byMilliseconds: Self.shortLifetime)
+        return !confirmed || (entry.isConfirmed && isRecent) ? entry.records : nil
     }
 
     /// - Parameters:
     ///   - lifetime: in milliseconds; 0 keeps nothing.
     ///   - mark: of before the records were asked for.
-    func keep(_ records: CustomerRecords, for key: Key, at now: Timestamp, lifetime: Int64, askedAt mark: UInt64) {
+    ///   - isConfirmed: they were asked for a second time.
+    func keep(
+        _ records: CustomerRecords, for key: Key, at now: Timestamp, lifetime: Int64, askedAt mark: UInt64,
+        isConfirmed: Bool = false
+    ) {
         guard let staleAt = Self.staleAt(records, keptAt: now, lifetime: lifetime) else { return memory.forget(key) }
         let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
         let entry = Entry(
-            records: records, storedAt: now, staleAt: staleAt, watched: records.watchedIdentifiers, mark: mark)
+            records: records, storedAt: now, staleAt: staleAt, watched: records.watchedIdentifiers, mark: mark,
+            isConfirmed: isConfirmed)
         memory.keep(entry, for: key, cost: size)
     }
 
@@ -75,9 +88,9 @@ final class RecordCache: Sendable {
     static func staleAt(_ records: CustomerRecords, keptAt now: Timestamp, lifetime: Int64) -> Timestamp? {
         guard lifetime > 0, records.anomalies.isEmpty else { return nil }
         var staleAt = now.milliseconds + lifetime
-        for turn in records.turns where turn.milliseconds > now.milliseconds - margin {
-            guard turn.milliseconds - margin > now.milliseconds else { return nil }
-            staleAt = min(staleAt, turn.milliseconds - margin)
+        for turn in records.turns.map(\.milliseconds) where turn > now.milliseconds - margin {
+            let end = max(turn - margin, now.milliseconds + shortLifetime)
+            staleAt = min(staleAt, turn > now.milliseconds ? min(turn, end) : end)
         }
         return Timestamp(milliseconds: staleAt)
     }

@@ -69,7 +69,7 @@ package struct ServerAPISource: Sendable {
     /// - Parameters:
     ///   - keys: not empty.
     ///   - environment: nil asks production, then the sandbox.
-    ///   - isFresh: asks in any case, though not for long: there is an answer already.
+    ///   - isFresh: asks again, though not for long: there is an answer already. Not within seconds of the last time.
     ///   - priority: who asks.
     ///   - limit: for all calls, pauses and waiting together.
     func records(
@@ -78,13 +78,11 @@ package struct ServerAPISource: Sendable {
     ) async throws(ServerAPIError) -> CustomerRecords? {
         guard let app = apps[bundleId] else { return nil }
         let key = RecordCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
-        if !isFresh {
-            let records = cache.records(for: key, at: now(), lifetime: app.lifetime)
-            counts?.recordCache.add((records == nil ? HitLabel.miss : .hit).rawValue)
-            if let records { return records }
-        }
+        let records = cache.records(for: key, at: now(), lifetime: app.lifetime, confirmed: isFresh)
+        if !isFresh { counts?.recordCache.add((records == nil ? HitLabel.miss : .hit).rawValue) }
+        if let records { return records }
         let limit = isFresh ? min(limit, .seconds(3)) : limit
-        return try await ask(app, key, CallOptions(priority: priority, timeLimit: limit))
+        return try await ask(app, key, CallOptions(priority: priority, timeLimit: limit), isConfirming: isFresh)
     }
 
     /// Asks in any case, when the budget of those who have time allows it: what comes back is kept.
@@ -96,12 +94,13 @@ package struct ServerAPISource: Sendable {
     }
 
     private func ask(
-        _ app: App, _ key: RecordCache.Key, _ options: CallOptions
+        _ app: App, _ key: RecordCache.Key, _ options: CallOptions, isConfirming: Bool = false
     ) async throws(ServerAPIError) -> CustomerRecords {
         let (mark, askedAt) = (cache.mark, now())
         let records = try await app.client.records(
             for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment, options)
-        cache.keep(records, for: key, at: now(), lifetime: app.lifetime, askedAt: mark)
+        cache.keep(
+            records, for: key, at: now(), lifetime: app.lifetime, askedAt: mark, isConfirmed: isConfirming)
         keeper?.keep(records, for: key.identifiers, bundleId: key.bundleId, askedAt: askedAt)
         return records
     }

@@ -121,18 +121,14 @@ package struct VerifyReceiptPipeline: Sendable {
             counts.answerMemory.add((reply == nil ? HitLabel.miss : .hit).rawValue)
             if let reply { return reply }
         }
-        let request: VerifyReceiptRequest
+        var request: VerifyReceiptRequest
         do throws(VerifyReceiptRequest.Failure) {
             request = try read(body)
         } catch {
             logger.debug("request refused", metadata: ["reason": "\(error.rawValue)"])
             return PipelineReply(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
-        let text = request.receiptText.reveal()
-        let sighting = Sighting(of: text.span, by: decoder)
-        if case .rejected(let error, _) = sighting, manner.priority == .live {
-            probe?.look(at: text, refusedFor: error, at: now())
-        }
+        let sighting = sighting(of: request, manner)
         if case .rejected = sighting, !request.hasBase64Text {
             logger.debug("request refused", metadata: ["reason": "receiptNotBase64"])
             return PipelineReply(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
@@ -141,12 +137,19 @@ package struct VerifyReceiptPipeline: Sendable {
         case .refused(let status):
             return PipelineReply(.failure(status), source: .receipt, environment: sighting.environment(on: route))
         case .app(let app):
-            if isRefusedReplay(sighting, of: app, manner) {
+            let ruled = receiptForRules(of: app, sighting, in: request, manner)
+            let isReplay = ruled.map {
+                self.isReplay($0.contents.lookupKeys, in: LedgerScope(of: $0), of: app, manner)
+            }
+            if isReplay == true, app.replay == .refuse {
                 return PipelineReply(
                     .failure(.notAuthentic), source: .receipt, environment: sighting.environment(on: route))
             }
+            // While Apple is asked, a body is in memory once.
+            request.dropText()
             var reply = await Visit(
-                request: request, route: route, sighting: sighting, app: app, manner: manner,
+                request: request, route: route, sighting: sighting, receiptForRules: ruled,
+                isReplay: isReplay ?? false, app: app, manner: manner,
                 memoryKey: memoryKey, now: now(), deadline: RequestDeadline(deadline), pipeline: self
             ).answer()
             if case .authentic(let receipt) = sighting { reply.authenticApp = receipt.bundleId }
@@ -155,12 +158,38 @@ package struct VerifyReceiptPipeline: Sendable {
         }
     }
 
-    private func isRefusedReplay(_ sighting: Sighting, of app: AppSettings, _ manner: Manner) -> Bool {
-        guard let user = manner.user, app.replay != .off, case .authentic(let receipt) = sighting else { return false }
-        let isReplay = replays.sees(
-            receipt.contents.lookupKeys, in: LedgerScope(bundleId: receipt.bundleId, environment: receipt.environment),
-            of: user, at: now(), logger: logger)
-        return isReplay && app.replay == .refuse
+    private func sighting(of request: VerifyReceiptRequest, _ manner: Manner) -> Sighting {
+        let text = request.receiptText.reveal()
+        let sighting = Sighting(of: text.span, by: decoder)
+        if case .rejected(let error, _) = sighting, manner.priority == .live {
+            probe?.look(at: text, refusedFor: error, at: now())
+        }
+        return sighting
+    }
+
+    /// What an app's rules are judged on before any source is asked: the receipt, also with bytes behind it that the
+    /// profile refuses. Nil if nothing is authentic.
+    private func receiptForRules(
+        of app: AppSettings, _ sighting: Sighting, in request: VerifyReceiptRequest, _ manner: Manner
+    ) -> Receipt? {
+        switch sighting {
+        case .authentic(let receipt): return receipt
+        case .rejected(let error, _):
+            guard app.sandbox == .deny || app.testers != nil || (manner.user != nil && app.replay != .off) else {
+                return nil
+            }
+            let text = request.receiptText.reveal()
+            return decoder.receiptBeforeTrailingBytes(of: text.span, refusedFor: error)
+        }
+    }
+
+    /// Whether the caller's user presents another one's purchase.
+    func isReplay(_ keys: @autoclosure () -> LookupKeys, in scope: LedgerScope, of app: AppSettings, _ manner: Manner)
+        -> Bool
+    {
+        guard let user = manner.user, app.replay != .off else { return false }
+        return replays.sees(
+            keys(), in: scope, of: user, at: now(), logName: apps.logName(of: scope.bundleId), logger: logger)
     }
 
     /// What the same request was answered with before, where the store still says the same.
@@ -176,6 +205,7 @@ package struct VerifyReceiptPipeline: Sendable {
         else { return nil }
         var reply = PipelineReply(answer, source: .stored, environment: entry.scope.environment)
         (reply.authenticApp, reply.claimedApp) = (entry.scope.bundleId, entry.scope.bundleId)
+        reply.consumables = entry.consumables
         return reply
     }
 
@@ -198,6 +228,12 @@ package struct VerifyReceiptPipeline: Sendable {
             case .rejected: route.environment
             }
         }
+    }
+}
+
+extension LedgerScope {
+    fileprivate init(of receipt: Receipt) {
+        self.init(bundleId: receipt.bundleId, environment: receipt.environment)
     }
 }
 

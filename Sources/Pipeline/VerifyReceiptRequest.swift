@@ -13,10 +13,15 @@ package struct VerifyReceiptRequest: Sendable {
     /// Why a body is answered with 21002.
     package enum Failure: String, Error, Sendable, Hashable {
         case notJSON
+        /// More than ``maximumKeys``.
+        case tooManyKeys
         case receiptMissing
         case receiptNotText
         case receiptEmpty
     }
+
+    /// Keys at the top level, repetitions included; clients send three.
+    package static let maximumKeys = 256
 
     package enum Password: Sendable, Hashable {
         /// Missing, `null` or empty.
@@ -27,7 +32,7 @@ package struct VerifyReceiptRequest: Sendable {
     }
 
     /// The base64 text of the receipt, escapes undone.
-    package let receiptText: Redacted<[UInt8]>
+    package private(set) var receiptText: Redacted<[UInt8]>
     package let password: Password
     package let excludesOldTransactions: Bool
     private let body: Redacted<[UInt8]>
@@ -52,12 +57,7 @@ package struct VerifyReceiptRequest: Sendable {
     private init(json body: [UInt8], profile: ReceiptProfile) throws(Failure) {
         let bytes = body.span
         let start = body.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        let found: [JSONScanner.Member]
-        do throws(JSONStructureError) {
-            found = try Self.members(of: bytes, from: start)
-        } catch {
-            throw .notJSON
-        }
+        let found = try Self.members(of: bytes, from: start)
         guard Self.isUnicode(body) else { throw .notJSON }
         let members = Self.lastOfEach(found, in: bytes)
         func value(_ key: StaticString) -> JSONScanner.Value? {
@@ -89,6 +89,11 @@ package struct VerifyReceiptRequest: Sendable {
         return digits > 0
     }
 
+    /// Frees the text's memory, once it was read: what is forwarded is in the body, unless the receipt was mended.
+    mutating func dropText() {
+        if !isMended { receiptText = Redacted([]) }
+    }
+
     /// What goes to Apple: the body as it came, unless a password takes the client's place, the receipt was mended or
     /// the body is ambiguous; then the same members written anew, each once.
     package func forwardedBody(password replacement: SharedSecret?) -> [UInt8] {
@@ -118,13 +123,22 @@ package struct VerifyReceiptRequest: Sendable {
 }
 
 extension VerifyReceiptRequest {
-    /// In order, repetitions included.
+    /// In order, repetitions included. Keys above the limit are counted and not stored.
     private static func members(
         of bytes: Span<UInt8>, from start: Int
-    ) throws(JSONStructureError) -> [JSONScanner.Member] {
+    ) throws(Failure) -> [JSONScanner.Member] {
         var scanner = JSONScanner(at: start, valueDepth: JSONScanner.maximumDepth)
         var members: [JSONScanner.Member] = []
-        try scanner.takeDocument(bytes) { members.append($0) }
+        var count = 0
+        do throws(JSONStructureError) {
+            try scanner.takeDocument(bytes) { member in
+                count += 1
+                if count <= maximumKeys { members.append(member) }
+            }
+        } catch {
+            throw .notJSON
+        }
+        guard count <= maximumKeys else { throw .tooManyKeys }
         return members
     }
 

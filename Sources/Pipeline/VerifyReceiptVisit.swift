@@ -12,6 +12,10 @@ extension VerifyReceiptPipeline {
         let request: VerifyReceiptRequest
         let route: AppleWalk.Route
         let sighting: Sighting
+        /// What the app's rules are judged on; no answer is made of it.
+        let receiptForRules: Receipt?
+        /// One of its purchases was another user's before.
+        let isReplay: Bool
         let app: AppSettings
         let manner: Manner
         /// Of the request, where its answer may be given again.
@@ -89,7 +93,7 @@ extension VerifyReceiptPipeline {
         }
 
         /// The time of a source that asks.
-        private func share(before others: ArraySlice<AnswerSource>) -> Duration {
+        func share(before others: ArraySlice<AnswerSource>) -> Duration {
             deadline.share(before: others.count(where: \.asks))
         }
 
@@ -101,24 +105,26 @@ extension VerifyReceiptPipeline {
             if case .fine(let secret) = password { replacement = secret }
             let outcome = await apple.answer(
                 body: request.forwardedBody(password: replacement), route: route,
-                isVerifiedHere: authenticReceipt != nil, within: limit)
+                isVerifiedHere: authenticReceipt != nil, followsToSandbox: followsToSandbox, within: limit)
             switch outcome {
             case .pass(let answer, let environment):
                 note(answer, from: environment)
                 if replacement != nil, answer.status == .wrongSharedSecret { complainOfSecret(environment) }
+                if let refusal = await refusal(of: answer.body, answer.status, from: environment) {
+                    return .verdict(refusal)
+                }
                 if let authenticReceipt { learn(from: answer, to: authenticReceipt) }
                 if let (kept, question) = lastGoodQuestion(password) {
                     kept.keep(answer, to: question, from: environment, at: now)
                 }
                 return .verdict(passed(answer, from: environment))
+            case .sandboxDenied:
+                return .verdict(PipelineReply(.failure(.notAuthentic), source: .receipt, environment: .sandbox))
             case .unavailable(let last, let environment, let reason, let wasAsked):
                 // Of a host that is left alone its breaker tells, once.
-                pipeline.logger.log(
-                    level: wasAsked ? level(of: "apple", environment) : .debug, "Apple has no answer",
-                    metadata: [
-                        "bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment.rawValue)",
-                        "reason": "\(reason)",
-                    ])
+                log(
+                    wasAsked ? .warning : .debug, "Apple has no answer", by: "apple", environment,
+                    ["reason": "\(reason)"])
                 return .pass(spare: last.map { passed($0, from: environment) } ?? unavailable(from: .apple))
             }
         }
@@ -137,7 +143,10 @@ extension VerifyReceiptPipeline {
             let found = await kept.answer(
                 to: question, on: route, mayBeStale: app.staleSubscription == .answer, at: now,
                 within: deadline.reading(before: 0))
-            return found.map { PipelineReply($0, source: .stored, environment: $1) }
+            guard let (answer, environment) = found else { return nil }
+            // It may be from the time before a rule.
+            return await refusal(of: answer.body, answer.status, from: environment)
+                ?? PipelineReply(answer, source: .stored, environment: environment)
         }
 
         /// Nil where the answer depends on more than can be told, or nothing is kept of the app's.
@@ -195,7 +204,7 @@ extension VerifyReceiptPipeline {
             }
             let history = PurchaseHistory(
                 receipt: receipt, records: word.records, configuredAppAppleId: app.appAppleId)
-            let reply = answer(history, from: .stored)
+            let reply = answer(history, from: .stored, password)
             if !isFallback { remember(reply, to: receipt, made: word, in: scope) }
             return .verdict(reply)
         }
@@ -208,7 +217,9 @@ extension VerifyReceiptPipeline {
                 let answer = DatedAnswer(reply.answer, requestDate: now)
             else { return }
             pipeline.memory?.keep(
-                .init(app: app, scope: scope, keys: keys, serial: serial, answer: answer), for: memoryKey)
+                .init(
+                    app: app, scope: scope, keys: keys, serial: serial, answer: answer,
+                    consumables: reply.consumables), for: memoryKey)
         }
 
         private func askServerAPI(_ password: PasswordVerdict, within limit: Duration) async -> Word {
@@ -223,19 +234,16 @@ extension VerifyReceiptPipeline {
             do throws(ServerAPIError) {
                 guard
                     let reply = try await reply(
-                        to: receipt, keys: keys, isFresh: manner.isFresh, until: ContinuousClock.now + limit)
+                        to: receipt, keys: keys, password, isFresh: manner.isFresh,
+                        until: ContinuousClock.now + limit)
                 else {
                     return .pass(spare: unavailable(from: .api))
                 }
                 return .verdict(reply)
             } catch {
-                pipeline.logger.log(
-                    level: error.isRefusal ? .debug : level(of: "api", receipt.environment),
-                    "the Server API has no answer",
-                    metadata: [
-                        "bundleId": "\(receipt.bundleId)", "environment": "\(receipt.environment.rawValue)",
-                        "reason": "\(error)",
-                    ])
+                log(
+                    error.isRefusal ? .debug : .warning, "the Server API has no answer", by: "api",
+                    receipt.environment, ["reason": "\(error)"])
                 return error.isUnknownTransaction ? unknown(receipt) : .pass(spare: refusal(error, of: receipt))
             }
         }
@@ -245,7 +253,8 @@ extension VerifyReceiptPipeline {
 
         /// Nil where the app has no key.
         private func reply(
-            to receipt: Receipt, keys: LookupKeys, isFresh: Bool, until end: ContinuousClock.Instant
+            to receipt: Receipt, keys: LookupKeys, _ password: PasswordVerdict, isFresh: Bool,
+            until end: ContinuousClock.Instant
         ) async throws(ServerAPIError) -> PipelineReply? {
             guard
                 let records = try await pipeline.serverAPI?.records(
@@ -257,13 +266,13 @@ extension VerifyReceiptPipeline {
                 throw ServerAPIError(.statusesMissing, at: "statuses", "nothing of the receipt's subscription")
             }
             let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: app.appAppleId)
-            let reply = answer(history, from: .api)
+            let reply = answer(history, from: .api, password)
             guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: now),
                 end - .now > Self.renewalPause
             else { return reply }
             // The news of a renewal can be minutes behind its due time: once more, before somebody is locked out.
             await pipeline.sleep(Self.renewalPause)
-            return (try? await self.reply(to: receipt, keys: keys, isFresh: true, until: end)) ?? reply
+            return (try? await self.reply(to: receipt, keys: keys, password, isFresh: true, until: end)) ?? reply
         }
 
         /// Authentic, but the Server API does not know it.
@@ -287,8 +296,8 @@ extension VerifyReceiptPipeline {
             let word: Word
         }
 
-        /// The receipt, if it is authentic, came to its own endpoint, and with a password that is not wrong: what every
-        /// source but Apple's own endpoint needs.
+        /// The receipt, if it is authentic, came to its own endpoint, and without a wrong password that it needs right: what
+        /// every source but Apple's own endpoint needs.
         private func trusted(_ password: PasswordVerdict, by source: AnswerSource) -> Result<Receipt, Refusal> {
             let receipt: Receipt
             switch sighting {
@@ -302,65 +311,34 @@ extension VerifyReceiptPipeline {
             if let elsewhere = misroutedStatus(receipt) {
                 return .failure(Refusal(word: .verdict(reply(.failure(elsewhere), from: .receipt))))
             }
-            if case .wrong = password {
+            if case .wrong = password, receipt.contents.hasAutoRenewable {
                 let answer = VerifyReceiptAnswer.wrongSharedSecret(environment: receipt.environment)
                 return .failure(Refusal(word: .verdict(reply(answer, from: .receipt))))
             }
             return .success(receipt)
         }
 
-        private func answer(_ history: PurchaseHistory, from source: AnswerSource) -> PipelineReply {
+        /// - Parameter password: nil for an answer of the receipt alone, which holds nothing that a password protects, or
+        ///   needed the right one.
+        private func answer(
+            _ history: PurchaseHistory, from source: AnswerSource, _ password: PasswordVerdict? = nil
+        ) -> PipelineReply {
             let options = AnswerOptions(
                 excludesOldTransactions: request.excludesOldTransactions,
-                latestReceiptInfoOrder: app.latestReceiptInfoOrder)
-            return reply(
+                latestReceiptInfoOrder: app.latestReceiptInfoOrder, omitsLatest: password?.omitsLatest ?? false)
+            var reply = reply(
                 pipeline.renderer.answer(history: history, requestDate: now, options: options), from: source)
+            reply.consumables = history.records?.consumables ?? []
+            return reply
         }
 
         // MARK: - Rules
 
-        private var authenticReceipt: Receipt? {
+        var authenticReceipt: Receipt? {
             if case .authentic(let receipt) = sighting { receipt } else { nil }
         }
 
-        private var environment: AppStoreEnvironment { sighting.environment(on: route) }
-
-        /// The app's own rules, before any source is asked.
-        private func refusal() async -> PipelineReply? {
-            guard app.sandbox == .deny || app.testers != nil else { return nil }
-            let claimed: AppStoreEnvironment?
-            switch sighting {
-            case .authentic(let receipt): claimed = receipt.environment
-            case .rejected(_, let claims): claimed = claims.environment
-            }
-            guard claimed == .sandbox || route == .only(.sandbox) else { return nil }
-            guard app.sandbox != .deny, let testers = app.testers else {
-                return reply(.failure(.notAuthentic), from: .receipt)
-            }
-            // The other endpoint's receipts are sent there by whoever answers.
-            if authenticReceipt?.environment == .production { return nil }
-            switch await isTester(among: testers) {
-            case true?: return nil
-            case false?: return reply(.failure(.notAuthentic), from: .receipt)
-            case nil: return unavailable(from: .api)
-            }
-        }
-
-        /// Nil where the Server API, which alone knows tokens, has no answer now.
-        private func isTester(among testers: SandboxTesters) async -> Bool? {
-            guard let receipt = authenticReceipt else { return false }
-            let keys = pipeline.lessons.lookupKeys(of: receipt)
-            if testers.contains(keys) { return true }
-            guard testers.hasTokens, !keys.isEmpty else { return false }
-            do throws(ServerAPIError) {
-                let records = try await pipeline.serverAPI?.records(
-                    for: keys, bundleId: receipt.bundleId, environment: receipt.environment,
-                    priority: manner.priority, within: share(before: (manner.sources ?? app.answer)[...]))
-                return records.map(testers.contains)
-            } catch {
-                return error.isUnknownTransaction ? false : nil
-            }
-        }
+        var environment: AppStoreEnvironment { sighting.environment(on: route) }
 
         /// 21007 and 21008, where the client named an endpoint.
         private func misroutedStatus(_ receipt: Receipt) -> VerifyReceiptStatus? {
@@ -370,7 +348,7 @@ extension VerifyReceiptPipeline {
 
         // MARK: - Replies
 
-        private func reply(_ answer: VerifyReceiptAnswer, from source: AnswerSource) -> PipelineReply {
+        func reply(_ answer: VerifyReceiptAnswer, from source: AnswerSource) -> PipelineReply {
             PipelineReply(answer, source: source, environment: environment)
         }
 
@@ -379,44 +357,8 @@ extension VerifyReceiptPipeline {
                 VerifyReceiptAnswer(status: answer.status, body: answer.body), source: .apple, environment: environment)
         }
 
-        private func unavailable(from source: AnswerSource) -> PipelineReply {
+        func unavailable(from source: AnswerSource) -> PipelineReply {
             reply(.temporarilyUnavailable(isRetryable: true), from: source)
-        }
-
-        /// A warning at first, then a minute long for who wants to see everything.
-        private func level(of source: String, _ environment: AppStoreEnvironment) -> Logger.Level {
-            let name = [source, app.bundleId?.rawValue ?? "-", environment.rawValue]
-            return pipeline.complaints.admits(name, at: now) ? .warning : .debug
-        }
-
-        /// The client sent no password, or one that was good before: what Apple does not take is ours.
-        private func complainOfSecret(_ environment: AppStoreEnvironment) {
-            guard pipeline.complaints.admits(["secret", app.bundleId?.rawValue ?? "-"], at: now) else { return }
-            pipeline.logger.error(
-                "Apple does not take the app's sharedSecret: clients that send none get 21004",
-                metadata: ["bundleId": "\(app.bundleId?.rawValue ?? "-")", "environment": "\(environment.rawValue)"])
-        }
-
-        /// It may be genuine, and this configuration cannot tell: an operator can add what is missing.
-        private func noteUnjudged() {
-            guard case .rejected(let error, _) = sighting, error.status == nil else { return }
-            let name = app.bundleId?.rawValue ?? "-"
-            guard pipeline.complaints.admits(["unjudged", name, error.code.rawValue], at: now) else { return }
-            pipeline.logger.warning(
-                "a receipt cannot be judged here",
-                metadata: ["bundleId": "\(name)", "reason": "\(error.code.rawValue)"])
-        }
-
-        /// Verdicts of Apple's that an operator wants to know of.
-        private func note(_ answer: AppleAnswer, from environment: AppStoreEnvironment) {
-            guard answer.status == .notAuthentic || answer.status == .accountNotFound else { return }
-            pipeline.logger.notice(
-                "Apple's verdict passed on",
-                metadata: [
-                    "status": "\(answer.status)", "bundleId": "\(app.bundleId?.rawValue ?? "-")",
-                    "environment": "\(environment.rawValue)",
-                    "authenticHere": "\(authenticReceipt != nil)",
-                ])
         }
     }
 }

@@ -47,7 +47,7 @@ package struct AnsweredPurchase: Sendable, Hashable {
     }
 
     /// The elements of an array, or the one object that stands in its place.
-    fileprivate static func objects(_ name: StaticString, in object: JSONObject) -> [JSONObject] {
+    static func objects(_ name: StaticString, in object: JSONObject) -> [JSONObject] {
         if let objects = try? object.objects(name) { return objects }
         return (try? object.object(name)).flatMap { $0 }.map { [$0] } ?? []
     }
@@ -57,10 +57,10 @@ extension LookupKeys {
     /// The identifiers of a whole verifyReceipt answer, as they stand there: of its receipt, its latest rows and its
     /// pending renewals. Nothing of that is signed. Empty for what is no JSON object.
     package init(unverifiedAnswer body: [UInt8]) {
-        guard let answer = try? JSONObject(body) else {
-            self.init([])
-            return
-        }
+        self = (try? JSONObject(body)).map { LookupKeys(unverified: $0) } ?? LookupKeys([])
+    }
+
+    init(unverified answer: JSONObject) {
         let receipts = AnsweredPurchase.objects("receipt", in: answer)
         var rows = receipts + receipts.flatMap { AnsweredPurchase.objects("in_app", in: $0) }
         for name in ["latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info"] as [StaticString] {

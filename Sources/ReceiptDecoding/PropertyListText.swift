@@ -59,6 +59,11 @@ struct PropertyListText {
             ReceiptDecodingError(.malformed, at: place, "\(reason) at byte \(position)")
         }
 
+        /// The bytes end before the list does.
+        func early(_ reason: String, in bytes: borrowing Span<UInt8>) -> ReceiptDecodingError {
+            ReceiptDecodingError(.truncated, at: place, "\(reason): it ends at byte \(bytes.count)")
+        }
+
         mutating func skipWhiteSpace(in bytes: borrowing Span<UInt8>) {
             while position < bytes.count, ReceiptRepairShop.isWhiteSpace(bytes[position]) { position += 1 }
         }
@@ -66,7 +71,7 @@ struct PropertyListText {
         /// The next byte that is not white space; it stays.
         mutating func peek(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
             skipWhiteSpace(in: bytes)
-            guard position < bytes.count else { throw failure("the list ends early") }
+            guard position < bytes.count else { throw early("a list without its closing brace", in: bytes) }
             return bytes[position]
         }
 
@@ -112,7 +117,7 @@ struct PropertyListText {
             while position < bytes.count, bytes[position] != UInt8(ascii: "\""), bytes[position] != UInt8(ascii: "\\") {
                 position += 1
             }
-            guard position < bytes.count else { throw failure("a text without its closing quote") }
+            guard position < bytes.count else { throw early("a text without its closing quote", in: bytes) }
             var value = bytes.copy(start..<position)
             while bytes[position] != UInt8(ascii: "\"") {
                 if bytes[position] == UInt8(ascii: "\\") {
@@ -122,14 +127,14 @@ struct PropertyListText {
                     value.append(bytes[position])
                     position += 1
                 }
-                guard position < bytes.count else { throw failure("a text without its closing quote") }
+                guard position < bytes.count else { throw early("a text without its closing quote", in: bytes) }
             }
             position += 1
             return value
         }
 
         private mutating func escaped(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
-            guard position < bytes.count else { throw failure("a text without its closing quote") }
+            guard position < bytes.count else { throw early("a text without its closing quote", in: bytes) }
             let byte = bytes[position]
             position += 1
             switch byte {
@@ -138,7 +143,8 @@ struct PropertyListText {
             case UInt8(ascii: "r"): return 0x0D
             case UInt8(ascii: "t"): return 0x09
             case UInt8(ascii: "0"), UInt8(ascii: "1"):
-                guard position + 1 < bytes.count, case let high = bytes[position] &- 0x30, high < 8,
+                guard position + 1 < bytes.count else { throw early("an escape that is not octal", in: bytes) }
+                guard case let high = bytes[position] &- 0x30, high < 8,
                     case let low = bytes[position + 1] &- 0x30, low < 8
                 else { throw failure("an escape that is not octal") }
                 position += 2

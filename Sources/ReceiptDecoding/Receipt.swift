@@ -55,15 +55,19 @@ package struct Receipt: Sendable {
     package let contents: ReceiptContents
     /// The consumed bytes of the blob, in base64 as Apple writes it: standard alphabet, padded, no line breaks.
     package let canonicalText: Redacted<[UInt8]>
+    /// What the signature covers: the content of an App Receipt; version and `purchase-info` of a transactionReceipt. The
+    /// same for every container that can be written around it.
+    package let signedBytes: Redacted<[UInt8]>
     package let environment: AppStoreEnvironment
     package let bundleId: BundleIdentifier
 
     init(
-        contents: ReceiptContents, canonicalText: Redacted<[UInt8]>, environment: AppStoreEnvironment,
-        bundleId: BundleIdentifier
+        contents: ReceiptContents, canonicalText: Redacted<[UInt8]>, signedBytes: Redacted<[UInt8]>,
+        environment: AppStoreEnvironment, bundleId: BundleIdentifier
     ) {
         self.contents = contents
         self.canonicalText = canonicalText
+        self.signedBytes = signedBytes
         self.environment = environment
         self.bundleId = bundleId
     }

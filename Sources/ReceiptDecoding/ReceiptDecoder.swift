@@ -17,7 +17,7 @@ package struct ReceiptDecoder: Sendable {
     /// The receipt, if it is one and authentic.
     package func decode(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> Receipt {
         var intake = try ReceiptIntake(text, profile: profile)
-        let contents = try authenticatedContents(of: &intake)
+        let (contents, signedBytes) = try authenticatedContents(of: &intake)
         guard let environment = contents.environment, environment != .xcode else {
             throw ReceiptDecodingError(.malformed, at: "attribute 0", "a receipt type unheard of")
         }
@@ -27,22 +27,21 @@ package struct ReceiptDecoder: Sendable {
         return Receipt(
             contents: contents,
             canonicalText: Redacted(intake.isCanonicalText ? text.copy(0..<text.count) : Base64.encode(intake.bytes)),
-            environment: environment, bundleId: bundleId)
+            signedBytes: Redacted(signedBytes), environment: environment, bundleId: bundleId)
     }
 
     func authenticatedContents(
         of intake: inout ReceiptIntake
-    ) throws(ReceiptDecodingError) -> ReceiptContents {
+    ) throws(ReceiptDecodingError) -> (contents: ReceiptContents, signedBytes: [UInt8]) {
         switch intake.kind {
         case .appReceipt:
             let container = try SignedData(ber: intake.bytes.span)
             try consume(container.consumed, of: &intake)
             try authenticate(container, in: intake.bytes.span)
-            return .app(try AppReceipt(attributes: container.content.span))
+            return (.app(try AppReceipt(attributes: container.content.span)), container.content)
         case .transactionReceipt:
             let blob = try TransactionReceiptBlob(intake.bytes.span)
-            try authenticate(blob)
-            return .transaction(blob.receipt)
+            return (.transaction(blob.receipt), try authenticate(blob))
         case .jws:
             throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction in place of a receipt")
         case .unknown:
@@ -91,16 +90,13 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(
                 .signerCertificateMissing, at: "SignedData.certificates", "none is the one that SignerInfo names")
         }
-        do throws(CryptographyError) {
-            return try trust.key(
-                of: PresentedSigner(leaf: leaf.whole, authorities: signature.authorities(over: leaf, in: bytes)),
-                in: bytes, role: .storeReceipt, time: .at(created.seconds))
-        } catch {
-            throw ReceiptDecodingError(error, at: "signer")
-        }
+        return try rsaKey(
+            of: PresentedSigner(leaf: leaf.whole, authorities: signature.authorities(over: leaf, in: bytes)),
+            in: bytes, role: .storeReceipt, time: .at(created.seconds))
     }
 
-    private func authenticate(_ blob: TransactionReceiptBlob) throws(ReceiptDecodingError) {
+    /// - Returns: what the signature covers.
+    private func authenticate(_ blob: TransactionReceiptBlob) throws(ReceiptDecodingError) -> [UInt8] {
         let key = try signerKey(of: blob)
         let signature = try blob.signature.get()
         do throws(CryptographyError) {
@@ -108,6 +104,7 @@ package struct ReceiptDecoder: Sendable {
         } catch {
             throw ReceiptDecodingError(error, at: "signature")
         }
+        return signature.message
     }
 
     /// The key of a transactionReceipt's signer, if its chain had not ended before the purchase.
@@ -117,13 +114,27 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(
                 .missingAttribute, at: "purchase-date-ms", "no purchase date to judge the signer at")
         }
+        return try rsaKey(
+            of: PresentedSigner(leaf: 0..<signature.certificate.count, authorities: []),
+            in: signature.certificate.span, role: signature.role, time: .notBefore(purchased.seconds))
+    }
+
+    /// A signer's key. Receipts of both styles name RSA as their algorithm; a key of another type, though its chain
+    /// holds, signs something else.
+    private func rsaKey(
+        of presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole,
+        time: TrustStore.SigningTime
+    ) throws(ReceiptDecodingError) -> VerifyingKey {
+        let key: VerifyingKey
         do throws(CryptographyError) {
-            return try trust.key(
-                of: PresentedSigner(leaf: 0..<signature.certificate.count, authorities: []),
-                in: signature.certificate.span, role: signature.role, time: .notBefore(purchased.seconds))
+            key = try trust.key(of: presented, in: bytes, role: role, time: time)
         } catch {
             throw ReceiptDecodingError(error, at: "signer")
         }
+        guard key.isRSA else {
+            throw ReceiptDecodingError(.unsupportedAlgorithm, at: "signer", "not an RSA key")
+        }
+        return key
     }
 }
 
@@ -164,7 +175,7 @@ extension ReceiptDecoder {
         }
         var inspection = Inspection(kind: intake.kind, repairs: intake.repairs, failure: nil, contents: nil)
         do throws(ReceiptDecodingError) {
-            inspection.contents = try authenticatedContents(of: &intake)
+            inspection.contents = try authenticatedContents(of: &intake).contents
             if inspection.contents?.environment == nil {
                 throw ReceiptDecodingError(.malformed, at: "attribute 0", "a receipt type unheard of")
             }

@@ -19,6 +19,10 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
         case purchaseInfoOnly
         /// The structure is broken: see place and reason.
         case malformed
+        /// It ends too early: see reason for the byte.
+        case truncated
+        /// A description of data in place of the data, with some of its bytes or none.
+        case truncatedDescription
         case trailingBytes
         case tooMany
         case missingAttribute
@@ -70,8 +74,8 @@ package struct ReceiptDecodingError: Error, Sendable, Hashable, CustomStringConv
     package var verdict: Verdict {
         switch code {
         case .unreadable, .empty, .tooLarge, .notBase64, .notAReceipt, .signedTransaction, .purchaseInfoOnly,
-            .malformed,
-            .trailingBytes, .tooMany, .missingAttribute, .unsupportedVersion:
+            .malformed, .truncated, .truncatedDescription, .trailingBytes, .tooMany, .missingAttribute,
+            .unsupportedVersion:
             .notAReceipt
         case .unsigned, .severalSigners, .signerCertificateMissing, .unsupportedAlgorithm, .malformedCertificate,
             .keyRefused, .notAReceiptSigner, .untrustedChain, .outsideValidity, .badSignature, .xcodeReceipt:

@@ -24,6 +24,8 @@ package enum ReceiptRepair: String, Sendable, Hashable, CaseIterable {
     /// `+` had become a blank, as in form posts.
     case spaceForPlus
     case percentEncoding
+    /// Percent-encoded twice: `%252B`.
+    case doublePercentEncoding
     /// `-` and `_` instead of `+` and `/`.
     case urlSafeAlphabet
     case missingPadding
@@ -33,9 +35,9 @@ package enum ReceiptRepair: String, Sendable, Hashable, CaseIterable {
     case quotes
     /// Base64 of base64.
     case doubleBase64
-    /// Hexadecimal digits.
+    /// Hexadecimal digits, behind `0x` or `\x` or alone.
     case hexadecimal
-    /// `<3082 0a…>`: what NSData prints.
+    /// `<3082 0a…>`, what NSData printed until iOS 12, or a `{length = …, bytes = 0x…}` that is complete.
     case dataDescription
     /// `data:…;base64,`
     case dataURL
@@ -45,9 +47,15 @@ package enum ReceiptRepair: String, Sendable, Hashable, CaseIterable {
     case requestWrapper
     /// A verifyReceipt answer: its `latest_receipt`.
     case answerWrapper
+    /// A notification: `{"signedPayload":…}`.
+    case notificationWrapper
+    /// `-----BEGIN PKCS7-----` and its end.
+    case pemArmour
     /// The property list or the container itself, without base64.
     case rawBytes
     case byteOrderMark
+    /// UTF-16, with or without a byte order mark.
+    case utf16
     /// Bytes behind the container.
     case trailingBytes
 }

@@ -1,10 +1,12 @@
-import Foundation
+import Cryptography
 
 /// Undoes, one after the other, what clients, databases and exports do to receipts, until bytes of a known kind come
 /// out. Every step is bounded by the size of the text and none is tried twice, so that the work is linear.
 struct ReceiptRepairShop {
-    private var text: [UInt8]
-    private var repairs: [ReceiptRepair] = []
+    var text: [UInt8]
+    var repairs: [ReceiptRepair] = []
+    /// Half a byte was dropped at the end.
+    var endsWithinByte = false
     /// Blanks that were cut off right behind the text: its last characters may have been `+`.
     private var lastBlanks = 0
 
@@ -24,25 +26,40 @@ struct ReceiptRepairShop {
     private mutating func intake() throws(ReceiptDecodingError) -> ReceiptIntake {
         if ReceiptIntake.kind(of: text) == .appReceipt { return raw(.appReceipt) }
         unmark()
+        decodeUTF16()
         trim()
         unquote()
         guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "no receipt") }
+        if let bytes = prefixedHexadecimal() {
+            guard ReceiptIntake.kind(of: bytes) == .unknown else { return found(bytes) }
+            // A column of bytes often holds the text.
+            (text, endsWithinByte) = (bytes, false)
+            trim()
+        }
+        if let bytes = try describedData() { return found(bytes) }
         if text.first == UInt8(ascii: "{") {
             if ReceiptIntake.kind(of: text) == .transactionReceipt { return raw(.transactionReceipt) }
             try unwrapJSON()
         }
-        if ReceiptIntake.isCompactJWS(text) { return raw(.jws, repaired: false) }
+        if ReceiptIntake.isCompactJWS(text) { return signedText() }
         unescape()
         stripDataURL()
         if let bytes = hexadecimal() { return found(bytes) }
         percentDecode()
+        stripArmour()
         unfold()
         translateAlphabet()
         pad()
-        guard let bytes = Base64.decode(text.span), !bytes.isEmpty else {
-            throw ReceiptDecodingError(.notBase64, at: "text", "neither base64 nor anything that can be mended to it")
-        }
+        guard let bytes = Base64.decode(text.span) ?? bytesOfCutBase64(), !bytes.isEmpty else { throw unreadable() }
         return unwrapOnce(bytes)
+    }
+
+    private func unreadable() -> ReceiptDecodingError {
+        if text.starts(with: "eyJ".utf8), text.filter({ $0 == UInt8(ascii: ".") }).count == 1 {
+            return ReceiptDecodingError(
+                .truncated, at: "text", "a signed text without its third part: it ends at byte \(text.count)")
+        }
+        return ReceiptDecodingError(.notBase64, at: "text", "neither base64 nor anything that can be mended to it")
     }
 
     // MARK: - What comes out
@@ -54,20 +71,42 @@ struct ReceiptRepairShop {
 
     /// Never canonical: the text that came in was another one.
     private func found(_ bytes: [UInt8]) -> ReceiptIntake {
-        ReceiptIntake(
-            kind: ReceiptIntake.kind(of: bytes), bytes: bytes, repairs: repairs, isCanonicalText: false)
+        let kind = ReceiptIntake.kind(of: bytes)
+        let surplus: [ReceiptRepair] = endsWithinByte && Self.isWhole(bytes, kind) ? [.trailingBytes] : []
+        return ReceiptIntake(kind: kind, bytes: bytes, repairs: repairs + surplus, isCanonicalText: false)
+    }
+
+    /// Whether nothing is missing at the end of these bytes.
+    private static func isWhole(_ bytes: [UInt8], _ kind: ReceiptKind) -> Bool {
+        switch kind {
+        case .appReceipt:
+            var cursor = BERCursor(0..<bytes.count)
+            return (try? cursor.next(in: bytes.span)) != nil
+        case .transactionReceipt: return bytes.last { !isWhiteSpace($0) } == UInt8(ascii: "}")
+        case .jws, .unknown: return false
+        }
+    }
+
+    /// A JWS holds no white space, no escapes and no percent signs: what there is came later.
+    private mutating func signedText() -> ReceiptIntake {
+        unescape()
+        percentDecode()
+        removeWhiteSpace()
+        return raw(.jws, repaired: false)
     }
 
     /// Base64 of base64, and base64 of a JWS.
     private mutating func unwrapOnce(_ bytes: [UInt8]) -> ReceiptIntake {
         let outer = found(bytes)
         guard outer.kind == .unknown else { return outer }
-        if ReceiptIntake.isCompactJWS(bytes) {
-            return ReceiptIntake(
-                kind: .jws, bytes: bytes, repairs: repairs + [.doubleBase64], isCanonicalText: false)
-        }
         var inner = ReceiptRepairShop(text: bytes)
+        inner.decodeUTF16()
         inner.trim()
+        if ReceiptIntake.isCompactJWS(inner.text) {
+            repairs.append(.doubleBase64)
+            repairs += inner.signedText().repairs.filter { !repairs.contains($0) }
+            return ReceiptIntake(kind: .jws, bytes: inner.text, repairs: repairs, isCanonicalText: false)
+        }
         inner.unfold()
         inner.translateAlphabet()
         inner.pad()
@@ -79,142 +118,14 @@ struct ReceiptRepairShop {
         return found(innerBytes)
     }
 
-    // MARK: - One repair each
-
-    private mutating func unmark() {
-        guard text.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
-        text.removeFirst(3)
-        repairs.append(.byteOrderMark)
-    }
+    // MARK: - Of base64
 
     /// A file's last line break, a cell's blanks: not worth a name.
-    private mutating func trim() {
+    mutating func trim() {
         let start = text.firstIndex { !Self.isWhiteSpace($0) } ?? text.endIndex
         let end = text.lastIndex { !Self.isWhiteSpace($0) }.map { $0 + 1 } ?? start
         lastBlanks = text[end...].prefix { $0 == 0x20 }.count
         if end - start < text.count { text = Array(text[start..<max(start, end)]) }
-    }
-
-    private mutating func unquote() {
-        guard text.count >= 2, let first = text.first, first == text.last, first == 0x22 || first == 0x27 else {
-            return
-        }
-        text = Array(text.dropFirst().dropLast())
-        repairs.append(.quotes)
-    }
-
-    /// Unity's wrapper, and a whole verifyReceipt request or answer.
-    private mutating func unwrapJSON() throws(ReceiptDecodingError) {
-        guard let object = (try? JSONSerialization.jsonObject(with: Data(text))) as? [String: Any] else {
-            throw ReceiptDecodingError(.notAReceipt, at: "text", "a brace, but neither a property list nor JSON")
-        }
-        let wrappers: [(key: String, repair: ReceiptRepair)] = [
-            ("Payload", .unityWrapper), ("receipt-data", .requestWrapper),
-            ("latest_receipt", .answerWrapper),
-        ]
-        for wrapper in wrappers {
-            if let inner = object[wrapper.key] as? String {
-                text = Array(inner.utf8)
-                repairs.append(wrapper.repair)
-                trim()
-                return
-            }
-        }
-        throw ReceiptDecodingError(.notAReceipt, at: "text", "JSON without a receipt in it")
-    }
-
-    private mutating func unescape() {
-        guard text.contains(UInt8(ascii: "\\")) else { return }
-        var plain: [UInt8] = []
-        plain.reserveCapacity(text.count)
-        var position = 0
-        while position < text.count {
-            if text[position] == UInt8(ascii: "\\"), position + 1 < text.count {
-                position += 1
-                switch text[position] {
-                case UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"): plain.append(0x0A)
-                case UInt8(ascii: "u"):
-                    plain.append(asciiEscape(behind: position) ?? text[position])
-                    if asciiEscape(behind: position) != nil { position += 4 }
-                default: plain.append(text[position])
-                }
-            } else {
-                plain.append(text[position])
-            }
-            position += 1
-        }
-        text = plain
-        repairs.append(.jsonEscapes)
-        trim()
-    }
-
-    /// `002b` behind the `u` of an escape: Gson writes `+` and `=` so.
-    private func asciiEscape(behind position: Int) -> UInt8? {
-        guard position + 4 < text.count, text[position + 1] == UInt8(ascii: "0"),
-            text[position + 2] == UInt8(ascii: "0"), let high = Self.hexDigit(text[position + 3]), high < 8,
-            let low = Self.hexDigit(text[position + 4])
-        else { return nil }
-        return high << 4 | low
-    }
-
-    private mutating func stripDataURL() {
-        guard text.starts(with: "data:".utf8), let comma = text.prefix(128).firstIndex(of: UInt8(ascii: ",")) else {
-            return
-        }
-        text.removeSubrange(...comma)
-        repairs.append(.dataURL)
-    }
-
-    private mutating func hexadecimal() -> [UInt8]? {
-        let described = text.first == UInt8(ascii: "<") && text.last == UInt8(ascii: ">")
-        let body = described ? text.dropFirst().dropLast() : text[...]
-        guard described || body.starts(with: "30".utf8) || body.starts(with: "7b".utf8) || body.starts(with: "7B".utf8)
-        else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(body.count / 2)
-        var high: UInt8?
-        for byte in body where !Self.isWhiteSpace(byte) {
-            guard let digit = Self.hexDigit(byte) else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | digit)
-                high = nil
-            } else {
-                high = digit
-            }
-        }
-        guard high == nil, !bytes.isEmpty else { return nil }
-        repairs.append(described ? .dataDescription : .hexadecimal)
-        return bytes
-    }
-
-    private static func hexDigit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
-
-    private mutating func percentDecode() {
-        guard text.contains(UInt8(ascii: "%")) else { return }
-        var plain: [UInt8] = []
-        plain.reserveCapacity(text.count)
-        var position = 0
-        while position < text.count {
-            if text[position] == UInt8(ascii: "%"), position + 2 < text.count,
-                let high = Self.hexDigit(text[position + 1]), let low = Self.hexDigit(text[position + 2])
-            {
-                plain.append(high << 4 | low)
-                position += 3
-            } else {
-                plain.append(text[position])
-                position += 1
-            }
-        }
-        text = plain
-        repairs.append(.percentEncoding)
-        trim()
     }
 
     /// Blanks inside lines were `+` where the text has no `+` at all, and could have one; other white space is line
@@ -229,6 +140,10 @@ struct ReceiptRepairShop {
             text = text.map { $0 == 0x20 ? UInt8(ascii: "+") : $0 }
             repairs.append(.spaceForPlus)
         }
+        removeWhiteSpace()
+    }
+
+    private mutating func removeWhiteSpace() {
         guard text.contains(where: Self.isWhiteSpace) else { return }
         text.removeAll(where: Self.isWhiteSpace)
         repairs.append(.whitespace)
@@ -259,5 +174,14 @@ struct ReceiptRepairShop {
         }
         text += Array(repeating: UInt8(ascii: "="), count: missing)
         repairs.append(.missingPadding)
+    }
+
+    /// Of base64 that was cut: its last character alone makes no byte.
+    private mutating func bytesOfCutBase64() -> [UInt8]? {
+        guard text.count % 4 == 1, let bytes = Base64.decode(Array(text.dropLast()).span),
+            ReceiptIntake.kind(of: bytes) != .unknown
+        else { return nil }
+        endsWithinByte = true
+        return bytes
     }
 }

@@ -23,10 +23,9 @@ struct SignedData: Sendable {
     private static let maximumCertificates = 16
 
     init(ber bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
+        let contentInfo = try Self.container(in: bytes)
         var fields: BERCursor
         do throws(BERError) {
-            var outer = BERCursor(0..<bytes.count)
-            let contentInfo = try outer.next(BERTag.sequence, in: bytes)
             consumed = contentInfo.end
             var inner = contentInfo.inside
             let type = try inner.next(BERTag.objectIdentifier, in: bytes)
@@ -43,6 +42,18 @@ struct SignedData: Sendable {
             signature = .success(try Signature(&fields, in: bytes))
         } catch {
             signature = .failure(error)
+        }
+    }
+
+    /// The outermost element, which must not end behind the bytes.
+    private static func container(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> BERElement {
+        do throws(BERError) {
+            var outer = BERCursor(0..<bytes.count)
+            return try outer.next(BERTag.sequence, in: bytes)
+        } catch {
+            guard error.code == .truncated else { throw ReceiptDecodingError(error, at: "SignedData") }
+            throw ReceiptDecodingError(
+                .truncated, at: "SignedData", "the bytes end at byte \(bytes.count), before the container does")
         }
     }
 

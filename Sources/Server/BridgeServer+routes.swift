@@ -6,9 +6,9 @@ extension BridgeServer {
     /// Of old clients and the App Store; of everybody else for bearers of a token.
     func publicRouter() -> Router<BridgeContext> {
         let router = watchedRouter()
-        VerifyReceiptController(live: live, shadow: shadow, clients: clients, presence: presence.public)
+        VerifyReceiptController(live: live, shadow: shadow, clients: clients, presence: presence.public, bodies: bodies)
             .addRoutes(to: router)
-        NotificationController(live: live).addRoutes(to: router)
+        NotificationController(live: live, clients: clients, bodies: bodies).addRoutes(to: router)
         HealthController(view: view, gate: gate(.public)).addRoutes(to: router)
         DescriptionController().addRoutes(to: router)
         addGatedRoutes(of: .public, to: router)
@@ -33,7 +33,7 @@ extension BridgeServer {
         let gate = gate(listener)
         CustomerViewController(
             live: live, gate: gate, presence: listener == .public ? presence.public : presence.operations,
-            clients: listener == .public ? clients : nil
+            clients: listener == .public ? clients : nil, bodies: bodies
         ).addRoutes(to: router)
         ComparisonsController(shadow: shadow, gate: gate).addRoutes(to: router)
         MetricsController(metrics: BridgeMetrics(view: view), gate: gate).addRoutes(to: router)

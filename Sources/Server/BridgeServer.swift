@@ -34,8 +34,11 @@ package struct BridgeServer: Service {
     let handshakes = CounterTable("outcome", HandshakeOutcome.self)
     let state: ServingState
     let clients: ClientGuard
+    let bodies: BodyAllowance
+    private let descriptors: DescriptorBudget?
     /// Of each listener.
     let presence = (public: ClientPresence(), operations: ClientPresence())
+    private let timeouts: ConnectionTimeouts
     let logger: Logger
     private let onListening: @Sendable (ListeningPorts) async -> Void
 
@@ -47,12 +50,16 @@ package struct BridgeServer: Service {
     ///   - version: of the program.
     ///   - requests: go on counting where they are.
     ///   - state: told when all listeners take connections, and when the end is near.
+    ///   - bodies: for the bodies of all requests; nil for the usual one.
+    ///   - descriptors: of this process; nil where they are not counted.
+    ///   - timeouts: of connections that make no progress.
     ///   - onListening: called once all listeners take connections.
     package init(
         settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, shadow: Shadow? = nil,
         forwarder: Forwarder? = nil, upstream: GuardedTransport? = nil, version: String,
         requests: RequestCounts = RequestCounts(),
-        state: ServingState = ServingState(), logger: Logger,
+        state: ServingState = ServingState(), bodies: BodyAllowance? = nil, descriptors: DescriptorBudget? = nil,
+        timeouts: ConnectionTimeouts = ConnectionTimeouts(), logger: Logger,
         onListening: @escaping @Sendable (ListeningPorts) async -> Void
     ) {
         live = LiveParts(settings: settings, pipelines: pipelines)
@@ -63,8 +70,11 @@ package struct BridgeServer: Service {
         self.version = version
         self.requests = requests
         self.state = state
+        self.timeouts = timeouts
         self.logger = logger
         clients = ClientGuard(logger: logger)
+        self.bodies = bodies ?? BodyAllowance(logger: logger)
+        self.descriptors = descriptors
         self.onListening = onListening
     }
 
@@ -163,7 +173,7 @@ package struct BridgeServer: Service {
             router: publicRouter(),
             server: server(presence.public, clients, settings.tls),
             configuration: configuration(
-                settings.listen, MaximumAvailableConnections(Int(settings.limits.connections))),
+                settings.listen, atMost: descriptors?.connections ?? Int(settings.limits.connections)),
             onServerRunning: { channel in
                 var ports = ListeningPorts(public: channel.localAddress?.port ?? settings.listen.port, operations: nil)
                 for await port in operations { ports.operations = port }
@@ -179,7 +189,8 @@ package struct BridgeServer: Service {
         return Application(
             router: operationsRouter(),
             server: server(presence.operations, nil),
-            configuration: configuration(address),
+            configuration: configuration(
+                address, atMost: descriptors?.operations ?? DescriptorBudget.mostOperations),
             onServerRunning: { onListening($0.localAddress?.port ?? address.port) },
             logger: logger)
     }
@@ -191,15 +202,15 @@ package struct BridgeServer: Service {
         _ presence: ClientPresence, _ clients: ClientGuard?, _ certificate: ListenerCertificate? = nil
     ) -> HTTPServerBuilder {
         let gate = ConnectionGate(live: live, clients: clients)
-        return HTTPServerBuilder { [live, handshakes] responder in
+        return HTTPServerBuilder { [live, handshakes, timeouts] responder in
             let channel = ReceiptChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
-                        idleTimeout: .seconds(60),
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
-                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate)
+                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate,
+                timeouts: timeouts)
             guard let certificate else { return channel }
             return SecureChannel(
                 base: channel, certificate: { live.now.settings.tls ?? certificate }, handshakes: handshakes)
@@ -207,10 +218,10 @@ package struct BridgeServer: Service {
     }
 
     private func configuration(
-        _ address: Settings.Address, _ connections: MaximumAvailableConnections? = nil
+        _ address: Settings.Address, atMost connections: Int
     ) -> ApplicationConfiguration {
         ApplicationConfiguration(
             address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024,
-            availableConnectionsDelegate: connections)
+            availableConnectionsDelegate: MaximumAvailableConnections(connections))
     }
 }

@@ -29,6 +29,8 @@ struct ErasureWatch: Service {
                     last = now
                     logger.notice("a customer was erased from the store; what was in memory is forgotten")
                 } catch {
+                    // This process was asked to stop while the store was read.
+                    guard !Task.isCancelled else { return }
                     // That it is not open yet, or again, others say.
                     if !isSaid, store.isOpen {
                         logger.error("the store cannot be read", metadata: ["reason": "\(error)"])

@@ -3,7 +3,8 @@ package import Logging
 
 /// Writes one JSON object a line to standard error: `time`, `level`, `message` and the metadata.
 ///
-/// Receipts and secrets are types that print as `***`, so they cannot come in through metadata.
+/// Receipts and secrets are types that print as `***`, so they cannot come in through metadata. Other values may be anything
+/// that a request holds, so controls and invisible characters are written as JSON escapes.
 package struct JSONLogHandler: LogHandler {
     package var metadata: Logger.Metadata = [:]
     package var logLevel = Logger.Level.notice
@@ -43,6 +44,6 @@ package struct JSONLogHandler: LogHandler {
         let head = ["time": Date().formatted(.iso8601), "level": level.rawValue, "message": message]
         // Texts alone, which can always be encoded.
         let line = try? encoder.encode(head.merging(metadata, uniquingKeysWith: { $1 }))
-        return line.map { [UInt8]($0) + [0x0A] } ?? []
+        return line.map { escapingControls([UInt8]($0)) + [0x0A] } ?? []
     }
 }

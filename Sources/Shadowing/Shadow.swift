@@ -185,6 +185,7 @@ package final class Shadow: Service {
         context.isAuthentic = true
         context.excludesOldTransactions = request?.excludesOldTransactions ?? false
         context.overrides = app(job.app)?.comparisonRules ?? [:]
+        context.consumables = (job.shadow == .apple ? answered : second).consumables
         do throws(ComparisonError) {
             let left = try ComparedAnswer(verifyReceipt: (job.shadow == .apple ? second : answered).answer.body)
             let right = try ComparedAnswer(

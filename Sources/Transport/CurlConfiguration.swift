@@ -21,8 +21,7 @@ package struct CurlConfiguration: Sendable {
 
     /// `receipt-bridge/<version>`.
     package var userAgent: String
-    /// PEM certificates to trust. They stand in for the system's CA file; where libcurl was built with a CA folder too,
-    /// as Debian's is, what the system trusts stays trusted beside them.
+    /// PEM certificates to trust, and no others: the system's CA file and folder are not read then.
     package var caFile: String?
     /// The proxy.
     package var proxy: Proxy

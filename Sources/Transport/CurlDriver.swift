@@ -152,6 +152,7 @@ struct CurlDriver: ~Copyable {
             identifiers[handle.pointer] = nil
             handle.reset()
             if spare.count < Self.maximumSpare { spare.append(handle) }
+            // libcurl reads the body out of the submission, which may go now and not before.
             resume(transfer.submission, with: outcome)
         } else if let submission = waiting.removeValue(forKey: id) {
             resume(submission, with: outcome)
@@ -164,6 +165,7 @@ struct CurlDriver: ~Copyable {
     }
 
     private func error(_ code: TransportError.Code, of id: ExchangeSchedule.ID) -> TransportError {
+        let sent = transfers[id]?.handle.sentBytes ?? 0
         let request = transfers[id]?.request ?? waiting[id]?.request
         let reason =
             switch code {
@@ -171,7 +173,9 @@ struct CurlDriver: ~Copyable {
             case .cancelled: "the request was cancelled"
             default: "the transport is shut down"
             }
-        return TransportError(code, at: request?.url.host ?? "-", reason)
+        var error = TransportError(code, at: request?.url.host ?? "-", reason)
+        error.endedWhileSending = sent > 0 && sent < request?.body.count ?? 0
+        return error
     }
 
     /// Rounded up, so that the loop does not wake just before a deadline.

@@ -49,13 +49,20 @@ final class CurlHandle {
     /// What a proxy said to CONNECT; 0 without a proxy.
     var proxyStatus: Int { number(CURLINFO_HTTP_CONNECTCODE) }
 
+    /// Bytes of the body that went out.
+    var sentBytes: Int {
+        var value = curl_off_t(0)
+        bridge_curl_get_size(pointer, CURLINFO_SIZE_UPLOAD_T, &value)
+        return Int(value)
+    }
+
     private func number(_ info: CURLINFO) -> Int {
         var value = 0
         bridge_curl_get_long(pointer, info, &value)
         return value
     }
 
-    /// Sets everything for the transfer; throws when libcurl does not know an option or has no memory.
+    /// Sets everything for the transfer, which has to outlive its use; throws when libcurl does not know an option or has no memory.
     func prepare(_ transfer: CurlTransfer, _ configuration: CurlConfiguration) throws(TransportError) {
         var setter = OptionSetter(pointer)
         setter.setEndpoint(transfer.request.url, configuration)
@@ -102,7 +109,8 @@ private struct OptionSetter {
         results.append(bridge_curl_set_long(handle, option, value))
     }
 
-    private mutating func set(_ option: CURLoption, _ value: String) {
+    /// - Parameter value: nil removes the default.
+    private mutating func set(_ option: CURLoption, _ value: String?) {
         results.append(bridge_curl_set_text(handle, option, value))
     }
 
@@ -111,7 +119,11 @@ private struct OptionSetter {
         set(CURLOPT_PROTOCOLS_STR, url.isSecure ? "https" : "http")
         set(CURLOPT_USERAGENT, configuration.userAgent)
         set(CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
-        if let caFile = configuration.caFile { set(CURLOPT_CAINFO, caFile) }
+        if let caFile = configuration.caFile {
+            set(CURLOPT_CAINFO, caFile)
+            // Otherwise the folder that libcurl was built with stays trusted too.
+            set(CURLOPT_CAPATH, nil)
+        }
         if url.isLoopback {
             set(CURLOPT_PROXY, "")  // overrides the environment
         } else if case .url(let proxy) = configuration.proxy {
@@ -127,6 +139,8 @@ private struct OptionSetter {
         let isUpload = request.method != .get
         set(CURLOPT_HTTP_VERSION, Int(isUpload ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS))
         set(CURLOPT_FOLLOWLOCATION, 0)
+        // Decoded by libcurl piece by piece; the limit of a response is on what comes out.
+        set(CURLOPT_ACCEPT_ENCODING, "gzip")
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_NOSIGNAL, 1)
         // Without it, taking back a handle whose name is still being resolved waits for the resolver, and with it the
@@ -147,11 +161,10 @@ private struct OptionSetter {
         set(CURLOPT_POST, 1)
         if request.method != .post { set(CURLOPT_CUSTOMREQUEST, request.method.rawValue) }
         results.append(bridge_curl_set_size(handle, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(request.body.count)))
-        // Without bytes there is no address, and without an address libcurl would read the body from a callback.
+        // The bytes of an array stay at their address for as long as the array lives and is not changed. The transfer keeps
+        // this one, a constant, until its handle is out of the multi handle and reset.
         results.append(
-            request.body.isEmpty
-                ? bridge_curl_set_body(handle, "")
-                : request.body.withUnsafeBytes { bridge_curl_set_body(handle, $0.baseAddress) })
+            request.body.withUnsafeBytes { bridge_curl_set_body(handle, $0.isEmpty ? nil : $0.baseAddress) })
     }
 
     mutating func setCallbacks(_ transfer: CurlTransfer, _ errorText: UnsafeMutablePointer<CChar>) {

@@ -146,7 +146,7 @@ package final class GuardedTransport: HTTPTransport {
         switch error.code {
         case .nameNotResolved, .connectFailed, .tlsFailed, .connectionReset, .emptyReply, .truncated, .protocolError:
             .failure
-        case .timedOut: request.timeout >= policy.fairTime ? .failure : .nothing
+        case .timedOut: request.timeout >= policy.fairTime && !error.endedWhileSending ? .failure : .nothing
         default: .nothing
         }
     }

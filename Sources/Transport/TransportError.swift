@@ -6,6 +6,8 @@ package struct TransportError: Error, Sendable, Hashable, CustomStringConvertibl
     package let place: String
     /// A sentence for people, with nothing in it that was sent.
     package let reason: String
+    /// Part of the request's body went out, and not all of it: a long body on a slow line says nothing of the host.
+    package var endedWhileSending = false
 
     /// An error of the given kind at the given host.
     package init(_ code: Code, at place: String, _ reason: String) {

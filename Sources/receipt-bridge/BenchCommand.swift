@@ -10,9 +10,12 @@ struct BenchCommand: AsyncParsableCommand {
         discussion: """
             The limit of a row is the least that OpenSSL can do for the item in this process: digest and verification \
             with the item's own key, nothing else. Without receipts, samples made on the spot are measured.
+
+            Example:
+              receipt-bridge bench receipt.b64
             """)
 
-    @Argument(help: "Files that hold one receipt each.")
+    @Argument(help: ArgumentHelp("Files that hold one receipt each.", valueName: "file"), completion: .file())
     var receipts: [String] = []
     @OptionGroup var configuration: ConfigurationOptions
     @Option(help: ArgumentHelp("Only rows whose name begins so.", valueName: "name"))
@@ -28,7 +31,7 @@ struct BenchCommand: AsyncParsableCommand {
             throw ConfigurationOptions.report(error)
         }
         let rows = try await bench.run(only: only ?? "")
-        Terminal.line(json ? Self.json(rows) : Self.table(rows))
+        if json { Terminal.line(Array(Self.json(rows).utf8)) } else { Terminal.line(Self.table(rows)) }
     }
 
     private static func json(_ rows: [BenchRow]) -> String {

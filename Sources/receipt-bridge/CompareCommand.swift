@@ -25,30 +25,35 @@ struct CompareCommand: AsyncParsableCommand {
             Exit codes: 0 all well; 1 done, and with --fail-on-diff something differs unexpectedly, or rows could not be \
             compared; 2 usage, configuration, a source that is not the one this comparison began with; 3 stopped by a \
             limit, by a shared secret or a key that Apple refuses, or by something that passes.
+
+            Example:
+              receipt-bridge compare receipts.jsonl --config bridge.yaml --to differences.jsonl \\
+                  --report comparison.html
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
     @OptionGroup var rows: StoredRowsOptions
 
-    @Argument(help: "What to compare.")
+    @Argument(help: ArgumentHelp("What to compare.", valueName: "source"), completion: .file())
     var source: String
 
     @Option(
         name: .customLong("to"),
-        help: ArgumentHelp("Where differences go, JSONL; with FILE.progress.", valueName: "file"))
+        help: ArgumentHelp("Where differences go, JSONL; with FILE.progress.", valueName: "file"), completion: .file())
     var destination: String?
 
-    @Option(help: ArgumentHelp("A report to write, .html, .json or .md.", valueName: "file"))
+    @Option(help: ArgumentHelp("A report to write, .html, .json or .md.", valueName: "file"), completion: .file())
     var report: [String] = []
 
     @Flag(help: "Exit code 1 where anything differs unexpectedly.")
     var failOnDiff = false
 
     @Option(
-        help: """
+        help: ArgumentHelp(
+            """
             Receipts whose two documents the page shows side by side, 0 to 1000; those that differ unexpectedly come \
             first.
-            """)
+            """, valueName: "number"))
     var pairs = 40
 
     mutating func validate() throws {
@@ -149,11 +154,17 @@ struct CompareCommand: AsyncParsableCommand {
     private static func show(_ watch: ComparisonWatch, on line: ProgressLine) async {
         while (try? await Task.sleep(for: line.pause)) != nil {
             let now = watch.snapshot
-            var text = "compared \(now.compared.grouped) of \(now.rows.grouped) rows"
-            if let fraction = now.fraction, fraction > 0 { text += ", \(Int(fraction * 100)) %" }
-            text += ": \(now.unexpected.grouped) differ unexpectedly, \(now.failed.grouped) failed"
-            if now.calls > 0 { text += ", \(now.calls.grouped) calls" }
-            line.show(text)
+            let rows = "\(now.compared.grouped) of \(now.rows.grouped) rows"
+            var parts: [ProgressText.Part] = [.init("compared \(rows)", short: rows, importance: 5)]
+            if let fraction = now.fraction, fraction > 0 {
+                parts.append(.init("\(Int(fraction * 100)) %", importance: 3))
+            }
+            let unexpected = now.unexpected.grouped
+            parts.append(
+                .init("\(unexpected) differ unexpectedly", short: "\(unexpected) differ", importance: 4, after: ": "))
+            parts.append(.init("\(now.failed.grouped) failed", importance: 2))
+            if now.calls > 0 { parts.append(.init("\(now.calls.grouped) calls", importance: 1)) }
+            line.show(ProgressText(parts))
         }
     }
 }

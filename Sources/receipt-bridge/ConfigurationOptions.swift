@@ -4,10 +4,14 @@ import Pipeline
 
 /// The options of every command that verifies.
 struct ConfigurationOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Configuration file (YAML); or RECEIPT_BRIDGE_CONFIG.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Configuration file (YAML); or RECEIPT_BRIDGE_CONFIG.", valueName: "file"),
+        completion: .file(extensions: ["yaml", "yml"]))
     var config: String?
 
-    @Option(help: ArgumentHelp("Folder of test roots and their authorities, besides Apple's.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp("Folder of test roots and their authorities, besides Apple's.", valueName: "dir"),
+        completion: .directory)
     var roots: String?
 
     /// Flags before environment before file before defaults.
@@ -63,7 +67,9 @@ struct ConfigurationOptions: ParsableArguments {
 
 /// The option of commands that write answers.
 struct MappingsOption: ParsableArguments {
-    @Option(help: ArgumentHelp("Folder of field tables, in place of those in the program.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp("Folder of field tables, in place of those in the program.", valueName: "dir"),
+        completion: .directory)
     var mappings: String?
 
     func apply(to settings: inout Settings) throws(SettingsError) {

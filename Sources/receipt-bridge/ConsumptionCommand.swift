@@ -21,25 +21,34 @@ struct ConsumptionCommand: ParsableCommand {
                 --v1 is the older form, for Advanced Commerce: its fields are numbers, 0 is undeclared.
 
                 Exit codes: 0 sent; 1 Apple did not take it; 2 usage, or refused here and nothing sent; 3 stopped by a limit.
+
+                Example:
+                  receipt-bridge consumption send 730000000000001 \\
+                      --customer-consented --delivery-status DELIVERED
                 """)
 
         @OptionGroup var options: OperationOptions
-        @Argument(help: "The transaction that Apple asked about.")
+        @Argument(help: ArgumentHelp("The transaction that Apple asked about.", valueName: "transaction-id"))
         var transactionId: String
         @Flag(help: "The customer consented to telling Apple.")
         var customerConsented = false
         @Flag(help: "The customer could try it before buying.")
         var sampleContentProvided = false
         @Option(
-            help: """
+            help: ArgumentHelp(
+                """
                 DELIVERED, UNDELIVERED_QUALITY_ISSUE, UNDELIVERED_WRONG_ITEM, UNDELIVERED_SERVER_OUTAGE, \
                 UNDELIVERED_OTHER; with --v1 0 delivered, 1 quality, 2 wrong item, 3 outage, 4 game currency, 5 other.
-                """)
+                """, valueName: "status"))
         var deliveryStatus: String?
         @Option(
-            help: "How much was used, in thousandths of a percent: 40000 is 40 %. Not of subscriptions; not with --v1.")
+            help: ArgumentHelp(
+                "How much was used, in thousandths of a percent: 40000 is 40 %. Not of subscriptions; not with --v1.",
+                valueName: "thousandths"))
         var consumptionPercentage: Int64?
-        @Option(help: "DECLINE, GRANT_FULL, GRANT_PRORATED; with --v1 1 grant, 2 decline, 3 none.")
+        @Option(
+            help: ArgumentHelp(
+                "DECLINE, GRANT_FULL, GRANT_PRORATED; with --v1 1 grant, 2 decline, 3 none.", valueName: "preference"))
         var refundPreference: String?
         @Flag(help: "More than 12 hours after Apple asked, too.")
         var late = false
@@ -48,21 +57,26 @@ struct ConsumptionCommand: ParsableCommand {
 
         @Flag(help: "The older form.")
         var v1 = false
-        @Option(help: "With --v1: the app's UUID for the customer.")
+        @Option(help: ArgumentHelp("With --v1: the app's UUID for the customer.", valueName: "uuid"))
         var appAccountToken: String?
-        @Option(help: "With --v1: 1 not, 2 in part, 3 all of it.")
+        @Option(help: ArgumentHelp("With --v1: 1 not, 2 in part, 3 all of it.", valueName: "number"))
         var consumptionStatus: Int64?
-        @Option(help: "With --v1: 1 Apple's, 2 another.")
+        @Option(help: ArgumentHelp("With --v1: 1 Apple's, 2 another.", valueName: "number"))
         var platform: Int64?
-        @Option(help: "With --v1: 1 to 7: up to 3, 10, 30, 90, 180, 365 days, more.")
+        @Option(help: ArgumentHelp("With --v1: 1 to 7: up to 3, 10, 30, 90, 180, 365 days, more.", valueName: "number"))
         var accountTenure: Int64?
-        @Option(help: "With --v1: 1 to 7: up to 5 minutes, 1, 6, 24 hours, 4, 16 days, more.")
+        @Option(
+            help: ArgumentHelp(
+                "With --v1: 1 to 7: up to 5 minutes, 1, 6, 24 hours, 4, 16 days, more.", valueName: "number"))
         var playTime: Int64?
-        @Option(help: "With --v1: 1 to 7: none, up to 49.99, 99.99, 499.99, 999.99, 1999.99 US dollars, more.")
+        @Option(
+            help: ArgumentHelp(
+                "With --v1: 1 to 7: none, up to 49.99, 99.99, 499.99, 999.99, 1999.99 US dollars, more.",
+                valueName: "number"))
         var lifetimeDollarsRefunded: Int64?
-        @Option(help: "With --v1: the same.")
+        @Option(help: ArgumentHelp("With --v1: the same.", valueName: "number"))
         var lifetimeDollarsPurchased: Int64?
-        @Option(help: "With --v1: 1 active, 2 suspended, 3 terminated, 4 limited.")
+        @Option(help: ArgumentHelp("With --v1: 1 active, 2 suspended, 3 terminated, 4 limited.", valueName: "number"))
         var userStatus: Int64?
 
         private var numbers: [ConsumptionRequestV1.Field: Int64] {

@@ -15,6 +15,9 @@ struct DecodeCommand: ParsableCommand {
         discussion: """
             One JSON object a line and input, in order. What could be read is printed also where `verified` is false: \
             do not act on that.
+
+            Example:
+              receipt-bridge decode --format text receipt.b64
             """)
 
     enum Format: String, ExpressibleByArgument, CaseIterable {
@@ -23,7 +26,7 @@ struct DecodeCommand: ParsableCommand {
 
     @OptionGroup var inputs: Inputs
     @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: "json for programs, text for people.")
+    @Option(help: ArgumentHelp("json for programs, text for people.", valueName: "format"))
     var format = Format.json
 
     func run() throws {

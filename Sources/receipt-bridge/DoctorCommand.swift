@@ -9,7 +9,12 @@ struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Checks configuration, keys, clock, store and the way to Apple; changes nothing.",
-        discussion: "Exit 0 where nothing fails, 1 where something does, 2 where the configuration cannot be read.")
+        discussion: """
+            Exit codes: 0 nothing fails; 1 something fails; 2 the configuration cannot be read.
+
+            Example:
+              receipt-bridge doctor --config bridge.yaml
+            """)
 
     @OptionGroup var configuration: ConfigurationOptions
     @Flag(help: "One JSON array in place of the table.")
@@ -46,6 +51,6 @@ struct DoctorCommand: AsyncParsableCommand {
     }
 
     private func show(_ checkups: [Checkup]) {
-        if json { Terminal.line(checkups.json) } else { Terminal.result(Array(checkups.table.utf8)) }
+        if json { Terminal.line(checkups.json) } else { Terminal.result(Array(Terminal.visible(checkups.table).utf8)) }
     }
 }

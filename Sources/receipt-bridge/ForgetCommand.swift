@@ -20,16 +20,20 @@ struct ForgetCommand: AsyncParsableCommand {
 
             Exit codes: 0 erased; 1 nothing is known of that customer; 2 usage, configuration; 3 erased, but the file could \
             not be written anew.
+
+            Example:
+              receipt-bridge forget --original-transaction-id 730000000240001 \\
+                  --dry-run --config bridge.yaml
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: ArgumentHelp("Whoever has this transaction, first or later.", valueName: "id"))
+    @Option(help: ArgumentHelp("Whoever has this transaction, first or later.", valueName: "transaction-id"))
     var originalTransactionId: String?
     @Option(help: ArgumentHelp("Whoever has a record with this account token.", valueName: "uuid"))
     var appAccountToken: String?
-    @Option(help: "Only customers of this app.")
+    @Option(help: ArgumentHelp("Only customers of this app.", valueName: "bundle-id"))
     var bundleId: String?
-    @Option(help: "Only customers in this part of the App Store.")
+    @Option(help: ArgumentHelp("Only customers in this part of the App Store.", valueName: "environment"))
     var environment: EnvironmentName?
     @Flag(help: "What is older than `retention` in the configuration, of everybody; the server does it by itself.")
     var expired = false

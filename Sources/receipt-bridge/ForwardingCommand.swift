@@ -14,7 +14,14 @@ struct ForwardingCommand: AsyncParsableCommand {
 
     /// A line a delivery, in the order of arrival.
     struct List: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "One line of JSON for each delivery.")
+        static let configuration = CommandConfiguration(
+            abstract: "One line of JSON for each delivery.",
+            discussion: """
+                Only reads the store; a server may run.
+
+                Example:
+                  receipt-bridge forwarding list --dead --config bridge.yaml
+                """)
 
         @OptionGroup var configuration: ConfigurationOptions
         @Flag(help: "Only those that were given up.")
@@ -36,7 +43,13 @@ struct ForwardingCommand: AsyncParsableCommand {
     /// A line for each delivery that is queued anew; exit 1 where there is none.
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Queues deliveries anew; the server sends them.")
+            abstract: "Queues deliveries anew; the server sends them.",
+            discussion: """
+                Exit codes: 0 queued; 1 nothing to send again; 2 usage.
+
+                Example:
+                  receipt-bridge forwarding replay --all-dead --config bridge.yaml
+                """)
 
         @OptionGroup var configuration: ConfigurationOptions
         @Flag(help: "All that were given up.")

@@ -1,4 +1,5 @@
 import Operations
+import Reports
 import StoreTypes
 
 /// What people see of a history while it is read, on standard error.
@@ -28,7 +29,11 @@ final class HistoryDisplay {
     private func showNow() {
         guard last.duration(to: .now) >= line.pause else { return }
         last = .now
-        line.show("\(counts.records) notifications, up to \(instant.instantText)")
+        line.show(
+            ProgressText([
+                .init("\(counts.records) notifications", importance: 1),
+                .init("up to \(instant.instantText)", importance: 0),
+            ]))
     }
 
     func end(isReplay: Bool) {

@@ -3,7 +3,9 @@ import Foundation
 
 /// The receipts of a command line: files, `-` or nothing for standard input.
 struct Inputs: ParsableArguments {
-    @Argument(help: "Files that hold one receipt each; - or nothing for standard input.")
+    @Argument(
+        help: ArgumentHelp("Files that hold one receipt each; - or nothing for standard input.", valueName: "file"),
+        completion: .file())
     var files: [String] = []
 
     struct Input {

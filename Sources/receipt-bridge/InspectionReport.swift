@@ -2,6 +2,7 @@ import Foundation
 import Pipeline
 import ReceiptDecoding
 import Rendering
+import Reports
 import StoreTypes
 
 /// One line of `decode`.
@@ -138,13 +139,18 @@ struct InspectionReport {
     // MARK: - For people
 
     var text: String {
-        var lines = ["\(file): \(kindName), \(verdict)"]
+        var lines = ["\(printable(file)): \(kindName), \(verdict)"]
         if !inspection.repairs.isEmpty {
             lines.append("  mended:       \(inspection.repairs.map(\.rawValue).joined(separator: ", "))")
         }
         if let failure {
             lines.append("  failure:      \(failure.code.rawValue) at \(failure.place)")
             lines.append("                \(failure.reason)")
+        }
+        if let signedText {
+            lines.append("  environment:  \(printable(signedText.environment ?? "unknown"))")
+            lines.append("  bundle id:    \(printable(signedText.bundleId))")
+            return (lines + SignedTextListing(inspection: signedText).lines).joined(separator: "\n")
         }
         guard let contents = inspection.contents else { return lines.joined(separator: "\n") }
         lines.append("  environment:  \(contents.environment?.rawValue ?? "unknown")")
@@ -172,7 +178,7 @@ struct InspectionReport {
         switch inspection.kind {
         case .appReceipt: "App Receipt"
         case .transactionReceipt: "transactionReceipt (iOS 6)"
-        case .jws: "signed transaction (JWS)"
+        case .jws: signedText.map { SignedTextListing(inspection: $0).kindName } ?? "signed text (JWS)"
         case .unknown: "not a receipt"
         }
     }
@@ -190,9 +196,6 @@ struct InspectionReport {
         timestamp.map { DateTriplet($0).text } ?? "-"
     }
 
-    /// Foreign text on a terminal: control characters would be commands to it.
-    private func printable(_ text: String?) -> String {
-        guard let text else { return "-" }
-        return String(text.unicodeScalars.map { $0.properties.generalCategory == .control ? "?" : Character($0) })
-    }
+    /// Line breaks are replaced too: a product id must not look like a line of ours.
+    private func printable(_ text: String?) -> String { text.map { VisibleText.text(of: $0) } ?? "-" }
 }

@@ -9,12 +9,20 @@ struct LookupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lookup",
         abstract: "Prints what the App Store Server API knows of the customer of a transaction.",
-        discussion: "Needs an app with serverAPI in the configuration. Production is asked first, then the sandbox.")
+        discussion: """
+            Needs an app with serverAPI in the configuration. Production is asked first, then the sandbox.
+
+            Exit codes: 0 found; 1 unknown, or an answer that cannot be used; 2 usage, configuration; 3 a rate limit, or the \
+            App Store cannot be reached.
+
+            Example:
+              receipt-bridge lookup 730000000000061 --config bridge.yaml
+            """)
 
     @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: "The app; not needed where exactly one is configured.")
+    @Option(help: ArgumentHelp("The app; not needed where exactly one is configured.", valueName: "bundle-id"))
     var bundleId: String?
-    @Argument(help: "The id of any of the customer's transactions.")
+    @Argument(help: ArgumentHelp("The id of any of the customer's transactions.", valueName: "transaction-id"))
     var id: String
 
     func run() async throws {
@@ -47,7 +55,7 @@ extension CustomerViewError.Code {
     fileprivate var exit: ExitCode {
         switch self {
         case .malformedRequest, .malformedTransactionId, .bundleIdRequired, .unknownApp, .serverAPINotConfigured: .usage
-        case .budgetSpent: .limit
+        case .budgetSpent, .upstreamUnavailable: .limit
         default: .someNotVerified
         }
     }

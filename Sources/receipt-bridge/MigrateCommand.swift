@@ -20,15 +20,19 @@ struct MigrateCommand: AsyncParsableCommand {
 
             Exit codes: 0 all well; 1 done, with rows refused, not found or failed; 2 usage, configuration, a source that \
             is not the one this migration began with; 3 stopped by a limit, or by something that passes.
+
+            Example:
+              receipt-bridge migrate receipts.csv --to result.jsonl \\
+                  --with-api --config bridge.yaml
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
     @OptionGroup var rows: StoredRowsOptions
 
-    @Argument(help: "What to read.")
+    @Argument(help: ArgumentHelp("What to read.", valueName: "source"), completion: .file())
     var source: String
 
-    @Option(name: .customLong("to"), help: ArgumentHelp("What to write.", valueName: "dest"))
+    @Option(name: .customLong("to"), help: ArgumentHelp("What to write.", valueName: "dest"), completion: .file())
     var destination: String
 
     @Flag(
@@ -51,13 +55,16 @@ struct MigrateCommand: AsyncParsableCommand {
     @Flag(help: "Looks up receipts too that are not authentic; `verified` is false in their rows.")
     var allowUnverified = false
 
-    @Option(help: "A column or key with your users' UUIDs, to be set as account tokens of their purchases.")
+    @Option(
+        help: ArgumentHelp(
+            "A column or key with your users' UUIDs, to be set as account tokens of their purchases.",
+            valueName: "column"))
     var accountTokenColumn: String?
 
     @Flag(help: "Sets the account tokens; without it the run only says what it would set.")
     var setAccountTokens = false
 
-    @Option(help: ArgumentHelp("A report to write, .html or .json.", valueName: "file"))
+    @Option(help: ArgumentHelp("A report to write, .html or .json.", valueName: "file"), completion: .file())
     var report: [String] = []
 
     func validate() throws {
@@ -87,6 +94,11 @@ struct MigrateCommand: AsyncParsableCommand {
                 throw ExitCode.usage
             }
             return try await run(settings, trust: trust, directory: nil)
+        }
+        let unusable = settings.unusableKeys
+        guard unusable.isEmpty else {
+            for key in unusable { Terminal.say("\(key.bundleId): \(key.place): \(key.reason)") }
+            throw ExitCode.usage
         }
         let transport: CurlTransport
         let lookups: BatchLookups
@@ -138,7 +150,7 @@ struct MigrateCommand: AsyncParsableCommand {
 
     private func run(_ settings: Settings, trust: TrustStore, directory: AppStoreDirectory?) async throws {
         let watch = MigrationWatch()
-        let display = MigrationDisplay(watch: watch)
+        let display = MigrationDisplay(watch: watch) { directory?.rateLimitWait }
         let ending: Migration.Ending
         do throws(RunError) {
             let migration = try Migration(
@@ -162,7 +174,7 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         display.table(MigrationTable.text(ending))
         switch ending.stop {
-        case nil: if ending.hasFailures { throw ExitCode.someNotVerified }
+        case nil: if ending.hasFailures || ending.untiedCustomers > 0 { throw ExitCode.someNotVerified }
         case let stop?:
             Terminal.say("stopped: \(stop.sentence); the same command goes on")
             throw ExitCode.limit

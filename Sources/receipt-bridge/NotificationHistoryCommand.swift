@@ -20,24 +20,33 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
 
             Exit codes: 0 all well; 1 done, with some not verified or not taken; 2 usage, configuration; 3 stopped by a \
             limit, or by something that passes.
+
+            Example:
+              receipt-bridge notifications history --start 2026-11-01 \\
+                  --replay --config bridge.yaml
             """)
 
     @OptionGroup var options: OperationOptions
-    @Option(help: "From then on, as 2026-11-21 or 2026-11-21T12:00:00Z (default: 180 days ago, in the sandbox 30).")
+    @Option(
+        help: ArgumentHelp(
+            "From then on, as 2026-11-21 or 2026-11-21T12:00:00Z (default: 180 days ago, in the sandbox 30).",
+            valueName: "instant"))
     var start: String?
-    @Option(help: "Before then (default: now).")
+    @Option(help: ArgumentHelp("Before then (default: now).", valueName: "instant"))
     var end: String?
     @Flag(help: "Only those that were not delivered, yet or at all.")
     var onlyFailures = false
-    @Option(help: "Only of this type, as REFUND.")
+    @Option(help: ArgumentHelp("Only of this type, as REFUND.", valueName: "type"))
     var type: String?
-    @Option(help: "Only of this subtype of the type.")
+    @Option(help: ArgumentHelp("Only of this subtype of the type.", valueName: "subtype"))
     var subtype: String?
-    @Option(help: "Only of the customer of this transaction.")
+    @Option(help: ArgumentHelp("Only of the customer of this transaction.", valueName: "transaction-id"))
     var transactionId: String?
     @Flag(help: "Takes them in, as if they came now.")
     var replay = false
-    @Option(name: .customLong("to"), help: ArgumentHelp("Where the lines go, JSONL; it grows.", valueName: "file"))
+    @Option(
+        name: .customLong("to"), help: ArgumentHelp("Where the lines go, JSONL; it grows.", valueName: "file"),
+        completion: .file())
     var destination: String?
 
     mutating func validate() throws {

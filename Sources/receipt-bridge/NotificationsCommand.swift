@@ -19,10 +19,13 @@ struct NotificationsCommand: ParsableCommand {
                 in the store of the configuration, null where there is none.
 
                 Exit codes: 0 delivered, and where there is a store, arrived; 1 not; 2 usage; 3 stopped by a limit.
+
+                Example:
+                  receipt-bridge notifications test --environment sandbox --config bridge.yaml
                 """)
 
         @OptionGroup var options: OperationOptions
-        @Option(help: "Seconds to wait for Apple's first attempt.")
+        @Option(help: ArgumentHelp("Seconds to wait for Apple's first attempt.", valueName: "seconds"))
         var patience = 60
         @Flag(help: "Says what would be sent, and sends nothing.")
         var dryRun = false

@@ -6,6 +6,7 @@ import Ledger
 import Logging
 import Operations
 import Pipeline
+import Reports
 import StoreTypes
 import StoredRows
 import Transport
@@ -20,7 +21,7 @@ enum EnvironmentName: String, ExpressibleByArgument, CaseIterable {
 /// What every command needs that asks the App Store Server API something of one app.
 struct OperationOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: "The app; not needed where exactly one is configured.")
+    @Option(help: ArgumentHelp("The app; not needed where exactly one is configured.", valueName: "bundle-id"))
     var bundleId: String?
     @Option(help: "Which part of the App Store.")
     var environment = EnvironmentName.production
@@ -42,7 +43,10 @@ struct OperationOptions: ParsableArguments {
                 let desk = try OperationDesk(
                     settings: settings, transport: transport, store: store, bundleId: bundleId,
                     environment: environment.environment)
-                result = .success(try await body(desk))
+                let waiting = { @Sendable () -> ProgressText? in
+                    ProgressText.Part.waiting(desk.rateLimitWait(), importance: 0).map { ProgressText([$0]) }
+                }
+                result = .success(try await ProgressLine().showing(waiting) { try await body(desk) })
             } catch {
                 result = .failure(error)
             }
@@ -63,6 +67,8 @@ struct OperationDesk {
     let store: BridgeStore?
     let scope: LedgerScope
     let client: ServerAPIClient
+    /// How long calls wait for a rate limit; nil if none waits.
+    let rateLimitWait: @Sendable () -> Duration?
 
     /// For a question that somebody waits for, but not as impatiently as an app.
     static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
@@ -93,6 +99,7 @@ struct OperationDesk {
         self.transport = transport
         self.store = store
         self.client = client
+        rateLimitWait = { clients.rateLimitWait }
         scope = LedgerScope(bundleId: app, environment: environment)
     }
 
@@ -144,7 +151,8 @@ extension ServerAPIError {
         switch code {
         case .budgetSpent: .limit
         case .invalidIdentifier, .privateKey, .noEndpoint: .usage
-        default: httpStatus == 429 ? .limit : .someNotVerified
+        case .unauthorized: .limit
+        default: isTemporary || httpStatus == 429 ? .limit : .someNotVerified
         }
     }
 }

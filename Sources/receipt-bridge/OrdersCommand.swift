@@ -13,10 +13,15 @@ struct OrdersCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "lookup",
             abstract: "Prints the purchases of an order, by the id on the customer's invoice.",
-            discussion: "Exit codes: 0 found; 1 no order with a purchase of this app, or no answer; 2 usage.")
+            discussion: """
+                Exit codes: 0 found; 1 no order with a purchase of this app; 2 usage; 3 a rate limit, or no answer.
+
+                Example:
+                  receipt-bridge orders lookup M76RHDBYIBH --config bridge.yaml
+                """)
 
         @OptionGroup var options: OperationOptions
-        @Argument(help: "As on the invoice.")
+        @Argument(help: ArgumentHelp("As on the invoice.", valueName: "order-id"))
         var orderId: String
 
         func run() async throws {

@@ -1,8 +1,9 @@
 import Foundation
+import Reports
 import Synchronization
 
-/// How far something is, on standard error: a line that is rewritten on a terminal, a plain one every few seconds anywhere
-/// else.
+/// Progress on standard error: one line that is rewritten on a terminal and never wider than it, else a plain line every
+/// few seconds.
 final class ProgressLine: Sendable {
     private let isTerminal = isatty(STDERR_FILENO) == 1
     private let hasLine = Mutex(false)
@@ -10,10 +11,11 @@ final class ProgressLine: Sendable {
     /// Between two lines.
     var pause: Duration { isTerminal ? .milliseconds(250) : .seconds(5) }
 
-    func show(_ line: String) {
-        guard isTerminal else { return Terminal.say(line) }
+    /// The width is read each time: a terminal can be resized. The last column stays free, since the cursor is there.
+    func show(_ line: ProgressText) {
+        guard isTerminal else { return Terminal.say(line.text) }
         hasLine.withLock { $0 = true }
-        Terminal.note("\r\u{1B}[2K\(line)")
+        Terminal.note("\r\u{1B}[2K\(line.text(columns: Terminal.columns(of: STDERR_FILENO) - 1))")
     }
 
     /// Makes room for other lines.
@@ -23,5 +25,27 @@ final class ProgressLine: Sendable {
             return had
         }
         if had { Terminal.note("\r\u{1B}[2K") }
+    }
+
+    /// Shows what `text` returns until `body` has returned; nothing while that is nil.
+    func showing<Value>(
+        _ text: @escaping @Sendable () -> ProgressText?, while body: () async throws -> Value
+    ) async rethrows -> Value {
+        let shown = Task {
+            while (try? await Task.sleep(for: pause)) != nil {
+                if let text = text() { show(text) } else { clear() }
+            }
+        }
+        defer { clear() }
+        do {
+            let value = try await body()
+            shown.cancel()
+            await shown.value
+            return value
+        } catch {
+            shown.cancel()
+            await shown.value
+            throw error
+        }
     }
 }

@@ -5,6 +5,7 @@ import Foundation
 import Ledger
 import Operations
 import Pipeline
+import Reports
 import StoreTypes
 import StoredRows
 import Transport
@@ -25,25 +26,40 @@ struct RefundsCommand: ParsableCommand {
 
                 Exit codes: 0 all well; 1 done, but some customers are unknown to the App Store, of apps without a key, or \
                 could not be asked about; 2 usage, configuration; 3 stopped by a limit, or by something that passes.
+
+                Example:
+                  receipt-bridge refunds sweep --to refunds.jsonl --config bridge.yaml
                 """)
 
         @OptionGroup var configuration: ConfigurationOptions
         @Option(
-            name: .customLong("to"), help: ArgumentHelp("Where refunds go, JSONL; it grows.", valueName: "file.jsonl"))
+            name: .customLong("to"), help: ArgumentHelp("Where refunds go, JSONL; it grows.", valueName: "file.jsonl"),
+            completion: .file())
         var destination: String?
-        @Option(help: ArgumentHelp("These customers: a transaction id or a JSON object a line.", valueName: "file"))
+        @Option(
+            help: ArgumentHelp("These customers: a transaction id or a JSON object a line.", valueName: "file"),
+            completion: .file())
         var ids: String?
-        @Option(help: "With --ids: the app of lines that name none; not needed where exactly one is configured.")
+        @Option(
+            help: ArgumentHelp(
+                "With --ids: the app of lines that name none; not needed where exactly one is configured.",
+                valueName: "bundle-id"))
         var bundleId: String?
         @Option(help: "With --ids: the environment of lines that name none.")
         var environment = EnvironmentName.production
-        @Option(help: "Prints only refunds from this instant on, as 2026-11-21 or 2026-11-21T12:00:00Z.")
+        @Option(
+            help: ArgumentHelp(
+                "Prints only refunds from this instant on, as 2026-11-21 or 2026-11-21T12:00:00Z.", valueName: "instant"
+            ))
         var since: String?
-        @Option(help: "The part of Apple's limits to use, 0.01 to 1; a running server uses the same limits.")
+        @Option(
+            help: ArgumentHelp(
+                "The part of Apple's limits to use, 0.01 to 1; a running server uses the same limits.",
+                valueName: "share"))
         var budget = 0.5
-        @Option(help: "Customers to ask about in this run.")
+        @Option(help: ArgumentHelp("Customers to ask about in this run.", valueName: "customers"))
         var limit: Int?
-        @Option(help: "Hours to begin new work for.")
+        @Option(help: ArgumentHelp("Hours to begin new work for.", valueName: "hours"))
         var maxHours: Double?
 
         mutating func validate() throws {
@@ -170,7 +186,19 @@ struct RefundsCommand: ParsableCommand {
         }
 
         private static func show(_ watch: SweepWatch, _ clients: AppStoreClients, on line: ProgressLine) async {
-            while (try? await Task.sleep(for: line.pause)) != nil { line.show(text(watch.now, clients.calls)) }
+            while (try? await Task.sleep(for: line.pause)) != nil {
+                let counts = watch.now
+                let customers = "\(Int64(counts.swept).grouped) of \(Int64(counts.customers).grouped) customers"
+                var parts: [ProgressText.Part] = [
+                    .init(customers, importance: 5), .init("\(clients.calls.grouped) calls", importance: 0),
+                    .init("\(Int64(counts.told).grouped) new refunds", importance: 4, after: ": "),
+                ]
+                if counts.failed > 0 { parts.append(.init("\(Int64(counts.failed).grouped) failed", importance: 3)) }
+                if let waiting = ProgressText.Part.waiting(clients.rateLimitWait, importance: 9) {
+                    parts.append(waiting)
+                }
+                line.show(ProgressText(parts))
+            }
         }
     }
 }

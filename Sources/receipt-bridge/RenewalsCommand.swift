@@ -21,25 +21,35 @@ struct RenewalsCommand: ParsableCommand {
 
                 Exit codes: 0 extended, accepted, or told; 1 Apple did not do it; 2 usage, or refused here and nothing sent; \
                 3 stopped by a limit.
+
+                Example:
+                  receipt-bridge renewals extend --original-transaction-id 730000000000061 \\
+                      --days 14 --reason 3 --dry-run
                 """)
 
         @OptionGroup var options: OperationOptions
-        @Option(help: "The subscription, by its first transaction.")
+        @Option(help: ArgumentHelp("The subscription, by its first transaction.", valueName: "transaction-id"))
         var originalTransactionId: String?
         @Flag(help: "All active subscriptions of a product.")
         var mass = false
         @Flag(help: "How far an extension of all is.")
         var status = false
-        @Option(help: "The product, with --mass and --status.")
+        @Option(help: ArgumentHelp("The product, with --mass and --status.", valueName: "product-id"))
         var productId: String?
         @Option(help: ArgumentHelp("With --mass: only these countries, as USA,DEU.", valueName: "codes"))
         var storefronts: String?
-        @Option(help: "1 to 90.")
+        @Option(help: ArgumentHelp("1 to 90.", valueName: "days"))
         var days: Int?
-        @Option(help: "0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage.")
+        @Option(
+            help: ArgumentHelp(
+                "0 undeclared, 1 customer satisfaction, 2 other, 3 service issue or outage.", valueName: "number"))
         var reason: Int64?
-        @Option(help: "Names the request; the same again is the same request (default: a new UUID).")
+        @Option(
+            help: ArgumentHelp(
+                "Names the request; the same again is the same request (default: a new UUID).", valueName: "uuid"))
         var requestId: String?
+        @Flag(help: "With --mass: confirms the extension, without the question on a terminal.")
+        var yes = false
         @Flag(help: "Says what would be sent, and sends nothing.")
         var dryRun = false
 
@@ -47,6 +57,7 @@ struct RenewalsCommand: ParsableCommand {
             guard [originalTransactionId != nil, mass, status].filter({ $0 }).count == 1 else {
                 throw ValidationError("one of --original-transaction-id, --mass and --status")
             }
+            guard mass || !yes else { throw ValidationError("--yes needs --mass") }
             guard mass || storefronts == nil else { throw ValidationError("--storefronts needs --mass") }
             guard (originalTransactionId != nil) == (productId == nil) else {
                 throw ValidationError("--product-id belongs to --mass and --status, and they to it")
@@ -89,10 +100,27 @@ struct RenewalsCommand: ParsableCommand {
                 days: terms.days, reason: terms.reason, requestIdentifier: (identifier ?? RequestIdentifier()).text,
                 productId: product, storefrontCountryCodes: try Storefronts(storefronts).codes)
             guard !dryRun else { return try desk.preview(.extendAll(request)) }
+            try confirm(request, desk.scope)
             let accepted = try await naming(request.requestIdentifier) {
                 try await desk.client.extendAll(request, in: desk.scope.environment, OperationDesk.options)
             }
             Terminal.line(ExtensionAnswers.accepted(accepted, productId: product))
+        }
+
+        /// Apple offers no call that takes an extension back.
+        private func confirm(_ request: MassExtensionRequest, _ scope: LedgerScope) throws(OperationRefusal) {
+            guard !yes else { return }
+            let countries =
+                request.storefrontCountryCodes.isEmpty
+                ? "all countries" : request.storefrontCountryCodes.joined(separator: ", ")
+            let what =
+                "extends all active subscriptions of \(request.productId) by \(request.days) days (\(scope.bundleId), "
+                + "\(scope.environment.rawValue), \(countries)) and cannot be undone"
+            let answer = Terminal.answer(to: "this \(what). Type yes to send it")
+            guard answer != "yes" else { return }
+            throw OperationRefusal(
+                answer == nil ? "not confirmed, nothing was sent: this \(what)" : "not confirmed, nothing was sent",
+                hint: "--yes confirms it, --dry-run shows the request")
         }
 
         private func extendOne(_ desk: OperationDesk) async throws {

@@ -17,14 +17,21 @@ struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Answers verifyReceipt over HTTP.",
-        discussion: "Works without any configuration: Apple is asked, and the receipt itself answers when Apple cannot."
+        discussion: """
+            Works without any configuration: Apple is asked, and the receipt itself answers when Apple cannot.
+
+            Example:
+              receipt-bridge serve --config bridge.yaml --listen 127.0.0.1:8080
+            """
     )
 
     @OptionGroup var configuration: ConfigurationOptions
     @Option(help: ArgumentHelp("Address to listen on; IPv6 as [::]:8080.", valueName: "host:port"))
     var listen: String?
     @OptionGroup var mappings: MappingsOption
-    @Option(help: "Least severe log messages to write: debug, info, notice, warning, error.")
+    @Option(
+        help: ArgumentHelp(
+            "Least severe log messages to write: debug, info, notice, warning, error.", valueName: "level"))
     var logLevel = LogLevel.notice
 
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
@@ -33,6 +40,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let logger = Logger.toStandardError(level: Logger.Level(rawValue: logLevel.rawValue) ?? .notice)
+        CoreDumps.disable()
         // Before anything else: from here on SIGHUP no longer ends the process.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let transport: CurlTransport
@@ -42,11 +50,13 @@ struct ServeCommand: AsyncParsableCommand {
         do {
             try SelfTest.run()
             let settings = try read()
+            let descriptors = try DescriptorBudget(of: settings, logger: logger)
             for key in settings.unused {
                 logger.notice("configured, and not used by this version", metadata: ["key": "\(key)"])
             }
-            transport = try CurlTransport(settings: settings)
+            transport = try CurlTransport(settings: settings, connections: descriptors.upstream)
             store = openStore(settings, logger)
+            warn(of: settings, store, logger)
             let upstream = GuardedTransport(transport) { logger.note($0) }
             let pipelines = try Pipelines(
                 settings: settings, transport: upstream, store: store, tables: settings.tables, logger: logger)
@@ -57,11 +67,14 @@ struct ServeCommand: AsyncParsableCommand {
                 settings: settings, pipelines: pipelines, transport: transport, tables: settings.tables, logger: logger)
             server = BridgeServer(
                 settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
-                upstream: upstream, version: Tool.version, logger: logger
+                upstream: upstream, version: Tool.version, descriptors: descriptors, logger: logger
             ) { ports in
                 var address = settings.listen
                 address.port = ports.public
-                Terminal.say("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
+                // At every log level: scripts wait for it.
+                var announcing = logger
+                announcing.logLevel = .notice
+                announcing.notice("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
             }
             let memory = store
             reload = ConfigurationReload(
@@ -84,11 +97,34 @@ struct ServeCommand: AsyncParsableCommand {
         } catch {
             Terminal.say("stopped: \(error)")
             await transport.shutDown()
+            await close(store, logger)
             throw ExitCode.usage
         }
         await transport.shutDown()
         await server.live.now.pipelines.finishKeeping()
-        await store?.close()
+        await close(store, logger)
+    }
+
+    private func close(_ store: BridgeStore?, _ logger: Logger) async {
+        guard let failure = await store?.close() else { return }
+        logger.warning(
+            "the store file does not hold everything; copy its -wal file with it",
+            metadata: ["reason": "\(failure)"])
+    }
+
+    /// What others than the owner can read: the store is made private if it is this user's, secrets stay as they are.
+    private func warn(of settings: Settings, _ store: BridgeStore?, _ logger: Logger) {
+        let warn: @Sendable (String, FileExposure) -> Void = { path, exposure in
+            logger.warning(
+                "a private file can be read or changed by others",
+                metadata: ["path": "\(path)", "by": "\(exposure.description)"])
+        }
+        for path in Set(settings.secretFiles.map(\.path)).sorted() {
+            if let exposure = FileExposure(path: path) { warn(path, exposure) }
+        }
+        store?.whenOpen {
+            for file in settings.storePath.map(StoreFiles.exposed) ?? [] { warn(file.path, file.exposure) }
+        }
     }
 
     /// Flags before environment before file.
@@ -121,10 +157,12 @@ struct ServeCommand: AsyncParsableCommand {
 
 extension CurlTransport {
     /// - Throws: `SettingsError`, `TransportError`.
-    convenience init(settings: Settings) throws {
+    convenience init(settings: Settings, connections: Int = DescriptorBudget.mostUpstream) throws {
         try self.init(
             CurlConfiguration(
-                version: Tool.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment))
+                version: Tool.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment,
+                // One host that hangs leaves half of them to the others.
+                maximumConnectionsPerHost: min(64, connections / 2), maximumConnections: connections))
     }
 }
 

@@ -15,27 +15,40 @@ struct SimulateCommand: AsyncParsableCommand {
             directory. With --state, DIR/receipt-bridge.yaml points a proxy at it. Tests can ask for faults with \
             POST /faults and see what was asked with GET /requests. POST /events lets things happen to the customers, \
             and --notify tells a server of them as App Store Server Notifications would.
+
+            Example:
+              receipt-bridge simulate --state store --customers 60 --seed 7
             """)
 
-    @Option(help: "HOST:PORT, IPv6 as [::1]:PORT; port 0 takes a free one.")
+    @Option(help: ArgumentHelp("HOST:PORT, IPv6 as [::1]:PORT; port 0 takes a free one.", valueName: "host:port"))
     var listen = "127.0.0.1:8090"
 
-    @Option(help: "Which world: the same number gives the same customers.")
+    @Option(help: ArgumentHelp("Which world: the same number gives the same customers.", valueName: "number"))
     var seed: UInt64 = 1
 
-    @Option(help: "How many customers.")
+    @Option(help: ArgumentHelp("How many customers.", valueName: "number"))
     var customers = 20
 
-    @Option(help: "An instant like 2026-11-21T12:00:00Z at which time stands still (default: real time).")
+    @Option(
+        help: ArgumentHelp(
+            "An instant like 2026-11-21T12:00:00Z at which time stands still (default: real time).",
+            valueName: "instant"))
     var clock: String?
 
-    @Option(help: "A directory for certificates, keys, receipts and a proxy's configuration.")
+    @Option(
+        help: ArgumentHelp(
+            "A directory for certificates, keys, receipts and a proxy's configuration.", valueName: "dir"),
+        completion: .directory)
     var state: String?
 
-    @Option(help: "Where to send notifications: http:// to this machine, version 2, both environments.")
+    @Option(
+        help: ArgumentHelp(
+            "Where to send notifications: http:// to this machine, version 2, both environments.", valueName: "url"))
     var notify: String?
 
-    @Option(help: "How much faster than Apple's are the pauses before a notification is sent again.")
+    @Option(
+        help: ArgumentHelp(
+            "How much faster than Apple's are the pauses before a notification is sent again.", valueName: "factor"))
     var notifySpeed = 1.0
 
     @Flag(help: "Some customers ordered the app before it was out.")
@@ -61,6 +74,7 @@ struct SimulateCommand: AsyncParsableCommand {
             try await SampleAnswers(writeReceipts).write()
             return
         }
+        OpenFiles.raiseLimit()
         let (host, port) = try address()
         let clock = try simulatedClock()
         switch AddressProbe.bind(Settings.Address(host: host, port: port)) {

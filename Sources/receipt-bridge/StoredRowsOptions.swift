@@ -3,29 +3,39 @@ import StoredRows
 
 /// The options of every command that goes through stored receipts, row by row, and can go on where it stopped.
 struct StoredRowsOptions: ParsableArguments {
-    @Option(help: "The column or key that holds the receipt (default: receipt; in JSON also receipt-data).")
+    @Option(
+        help: ArgumentHelp(
+            "The column or key that holds the receipt (default: receipt; in JSON also receipt-data).",
+            valueName: "column"))
     var receiptColumn: String?
 
-    @Option(help: "The column or key that holds the row's id (default: id, where there is one).")
+    @Option(
+        help: ArgumentHelp(
+            "The column or key that holds the row's id (default: id, where there is one).", valueName: "column"))
     var idColumn: String?
 
-    @Option(help: "Of a database: the table (default: the only one, else receipts).")
+    @Option(help: ArgumentHelp("Of a database: the table (default: the only one, else receipts).", valueName: "name"))
     var table: String?
 
     @Flag(help: "Begins anew, where a run could go on.")
     var fresh = false
 
-    @Option(help: "The part of Apple's hourly limits to use, 0.01 to 1; a running server uses the same limits.")
+    @Option(
+        help: ArgumentHelp(
+            "The part of Apple's hourly limits to use, 0.01 to 1; a running server uses the same limits.",
+            valueName: "share"))
     var budget = 0.5
 
     @Option(
-        help: "How many rows or batches are under way at the same time (default: one for each core; asking both, 16).")
+        help: ArgumentHelp(
+            "How many rows or batches are under way at the same time (default: one for each core; asking both, 16).",
+            valueName: "number"))
     var workers: Int?
 
-    @Option(help: "Rows to take from the source in this run.")
+    @Option(help: ArgumentHelp("Rows to take from the source in this run.", valueName: "rows"))
     var limit: Int64?
 
-    @Option(help: "Hours to begin new work for.")
+    @Option(help: ArgumentHelp("Hours to begin new work for.", valueName: "hours"))
     var maxHours: Double?
 
     @Option(help: .hidden)

@@ -11,7 +11,13 @@ import Transport
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Prints the verifyReceipt answer to a receipt, exactly as the server gives it.")
+        abstract: "Prints the verifyReceipt answer to a receipt, exactly as the server gives it.",
+        discussion: """
+            Exit codes: 0 status 0 or 21006; 1 any other status; 2 usage, configuration.
+
+            Example:
+              receipt-bridge verify receipt.b64 --answer receipt
+            """)
 
     enum Environment: String, ExpressibleByArgument, CaseIterable {
         case production, sandbox, auto
@@ -28,7 +34,10 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var inputs: Inputs
     @OptionGroup var configuration: ConfigurationOptions
     @OptionGroup var mappings: MappingsOption
-    @Option(help: "Where the answer comes from: receipt, api, apple. Default: the app's `answer`, apple then receipt.")
+    @Option(
+        help: ArgumentHelp(
+            "Where the answer comes from: receipt, api, apple. Default: the app's `answer`, apple then receipt.",
+            valueName: "source"))
     var answer: String?
     @Option(help: "The endpoint that is meant.")
     var environment = Environment.auto

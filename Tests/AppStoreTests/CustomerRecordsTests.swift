@@ -70,6 +70,29 @@ struct CustomerRecordsTests {
         await standIn.end()
     }
 
+    @Test("are read from the beginning once more where a revision is refused between two pages", arguments: [1, 2])
+    func invalidRevision(refusals: Int) async throws {
+        let standIn = try StandIn { path, count in
+            if path.contains("subscriptions") { return try Answer.statuses(["100"]) }
+            guard path.hasSuffix("?revision=r1") else {
+                return try Answer.history([transaction("100")], revision: "r1", hasMore: true)
+            }
+            guard count > refusals else { return Answer.error(4_000_005, status: 400) }
+            return try Answer.history([transaction("101", original: "100")], revision: "r2")
+        }
+        if refusals == 1 {
+            let records = try await standIn.records(environment: .production)
+            #expect(records.transactions.map(\.payload.transactionId) == ["100", "101"])
+            #expect(records.revision == "r2")
+        } else {
+            await #expect(throws: ServerAPIError.self) { try await standIn.records(environment: .production) }
+        }
+        let (first, second) = ("GET /production/inApps/v2/history/100", "?revision=r1")
+        #expect(Array(standIn.requests.prefix(4)) == [first, first + second, first, first + second])
+        #expect(standIn.requests.count { $0.contains("history") } == 4)
+        await standIn.end()
+    }
+
     @Test("are not half of an answer")
     func half() async throws {
         let standIn = try StandIn { path, _ in

@@ -49,6 +49,62 @@ struct SignedPayloadTests {
         }
     }
 
+    // T13
+    @Test("with a genuine chain and a false signature has its certificates verified once, not with every text")
+    func falseSignatures() throws {
+        let root = try Certificate(der: Shared.pki.jwsRoot.certificate.span)
+        let trust = try TrustStore(anchors: TrustAnchors(roots: [root], intermediates: []))
+        let verifier = SignedPayloadVerifier(trust: trust)
+        func code(_ text: String) -> SignedPayloadError.Code? {
+            do throws(SignedPayloadError) {
+                _ = try verifier.verify(text, as: TransactionPayload.self, now: Shared.noon)
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        let stranger = try SigningKey.p256()
+        for number in 0..<20 {
+            // Each header is another one.
+            let text = try sign(key: stranger, extra: [.init("kid", .string("\(number)"))])
+            #expect(code(text) == .badSignature)
+        }
+        #expect(trust.chainVerifications == 1 && trust.rememberedChains == 1)
+        #expect(try code(sign()) == nil)
+        #expect(trust.chainVerifications == 1)
+        // A chain that does not hold is judged again each time, and not remembered.
+        let foreign = try TestPKI.foreign()
+        let chain = try chain()
+        let mixed = try self.chain(foreign.jwsSigner).prefix(2) + chain.suffix(1)
+        for _ in 0..<2 {
+            #expect(try code(sign(x5c: Array(mixed), key: foreign.jwsLeaf.key)) == .untrustedChain)
+        }
+        #expect(trust.rememberedChains == 1)
+        // Nor does a known leaf vouch for another authority or root.
+        let leaf = try self.chain()[0]
+        #expect(try code(sign(x5c: [leaf, mixed[1], chain[2]])) == .untrustedChain)
+        #expect(try code(sign(x5c: [leaf, chain[1], mixed[0]])) == .untrustedChain)
+        #expect(trust.rememberedChains == 1)
+    }
+
+    // T13
+    @Test("has no more chains remembered than there are places")
+    func rememberedChains() throws {
+        let pki = try Shared.pki
+        let root = try Certificate(der: pki.jwsRoot.certificate.span)
+        let trust = try TrustStore(anchors: TrustAnchors(roots: [root], intermediates: []), cacheCapacity: 3)
+        let verifier = SignedPayloadVerifier(trust: trust)
+        for number in 0..<6 {
+            let leaf = try pki.jwsAuthority.issue(pki.jwsLeaf.template, key: pki.jwsLeaf.key)
+            let signer = ReceiptSigner(leaf: leaf, issuers: [pki.jwsAuthority, pki.jwsRoot])
+            _ = try verifier.verify(
+                sign(x5c: chain(signer)), as: TransactionPayload.self, now: Shared.noon)
+            #expect(trust.rememberedChains == min(number + 1, 3))
+        }
+        trust.forgetSigners()
+        #expect(trust.rememberedChains == 0)
+    }
+
     // T17
     @Test("of another algorithm is refused", arguments: [nil, "none", "HS256", "ES384", "RS256", "es256"])
     func algorithms(alg: String?) throws {

@@ -54,6 +54,18 @@ struct VerifyReceiptClientTests {
         #expect(reply.answer?.status == .valid)
     }
 
+    @Test(
+        "A pause that Apple asks for comes with the outage, an hour at most",
+        arguments: [("7", Duration.seconds(7)), ("99999", .seconds(3_600)), ("soon", nil)])
+    func retryAfter(header: String, pause: Duration?) async throws {
+        let reply = try await ask { _ in .respond(status: 429, headers: ["Retry-After: \(header)"]) }
+        guard case .outage(let failure) = reply else {
+            Issue.record("no outage")
+            return
+        }
+        #expect(failure.httpStatus == 429 && failure.retryAfter == pause)
+    }
+
     // T19, T22
     @Test(
         "Whatever is no 200 with a status is an outage, never a verdict",

@@ -94,7 +94,7 @@ struct BrokenOffTests {
 
     @Test(
         "ends while Apple is silent, and the next run does what was given up, each row once",
-        .timeLimit(.minutes(2)), arguments: [nil, .milliseconds(400)] as [Duration?])
+        .timeLimit(.minutes(1)), arguments: [nil, .milliseconds(400)] as [Duration?])
     func stopped(timeLimit: Duration?) async throws {
         let folder = try TemporaryFolder()
         var options = try await options(in: folder)
@@ -116,7 +116,7 @@ struct BrokenOffTests {
         #expect(try folder.read("out.jsonl") == folder.read("whole.jsonl"))
     }
 
-    @Test("keeps what failed for a while where it ends while that is tried again", .timeLimit(.minutes(2)))
+    @Test("keeps what failed for a while where it ends while that is tried again", .timeLimit(.minutes(1)))
     func stoppedRetry() async throws {
         let folder = try TemporaryFolder()
         let options = try await options(in: folder)

@@ -54,12 +54,12 @@ struct ComparisonPageTests {
     // T27
     @Test(
         "shows text of others as text",
-        arguments: [
+        arguments: Named.list([
             "</script><script>alert(1)</script>", #""><img src=x onerror="alert(1)">"#, "]]>&amp;<!--'\"",
             "a\u{202E}b\u{2066}", "\0\u{1B}[31m\u{7F}\u{FEFF}\u{FFFE}", String(repeating: "<b>", count: 350_000),
-        ])
-    func hostile(text: String) throws {
-        let bytes = ComparisonPage(try hostileReport(text)).bytes
+        ]))
+    func hostile(text: Named<String>) throws {
+        let bytes = ComparisonPage(try hostileReport(text.value)).bytes
         let page = try ReportDocument(bytes)
         #expect(page.all("script").count == 1 && page.all("img").isEmpty && page.all("b").isEmpty)
         let html = String(decoding: bytes, as: UTF8.self)

@@ -134,6 +134,23 @@ struct Plant: Sendable {
         Plant("finishedConsumables") {
             $0.history.append(Scene.purchase("300", of: "coins", "Consumable", at: Scene.now - Scene.day).row)
         },
+        Plant("finishedConsumables") {
+            var answer = $0.answer
+            let coins = Scene.purchase("300", of: "coins", "Consumable", at: Scene.now - Scene.day)
+            answer["latest_receipt_info"] = $0.latest + [coins.wire]
+            $0.otherAnswer = answer
+            $0.context.consumables = ["300"]
+        },
+        Plant("unfinishedConsumable") {
+            $0.otherAnswer = $0.answer
+            $0.latest.append(Scene.purchase("300", of: "coins", "Consumable", at: Scene.now - Scene.day).wire)
+            $0.context.consumables = ["300"]
+        },
+        Plant("missingTransaction", .unexpected) {
+            $0.otherAnswer = $0.answer
+            $0.latest.append(Scene.purchase("300", of: "coins", "Consumable", at: Scene.now - Scene.day).wire)
+            $0.context.consumables = ["299"]
+        },
         Plant("refundedPurchase") {
             var row = Scene.purchase("301", of: "skin", "Non-Consumable", at: Scene.now - Scene.day).row
             row["revocationDate"] = Scene.now - 1_000

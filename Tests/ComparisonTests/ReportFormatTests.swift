@@ -65,12 +65,12 @@ struct ReportFormatTests {
     // T27
     @Test(
         "Markdown of hostile text is no markup and stays in its cell",
-        arguments: [
+        arguments: Named.list([
             "<script>alert(1)</script>", "a|b\n| c | d |", "`code` **bold** [link](https://example.org) ![i](x)",
             "# head\u{2028}- list", "a\\|b", "\u{202E}abc", String(repeating: "|", count: 1_000_000),
-        ])
-    func hostileMarkdown(text: String) throws {
-        let markdown = try hostileReport(text).markdown
+        ]))
+    func hostileMarkdown(text: Named<String>) throws {
+        let markdown = try hostileReport(text.value).markdown
         #expect(!markdown.contains("<") && !markdown.contains("://") && markdown.utf8.count < 100_000)
         #expect(!markdown.unicodeScalars.contains { $0 == "\u{202E}" || $0 == "\u{2028}" })
         for line in markdown.split(separator: "\n") where line.hasPrefix("| unexpected") {

@@ -36,9 +36,9 @@ struct BERCursorTests {
     ]
 
     // T10, T11
-    @Test("is refused with a code where it is broken", arguments: refused)
-    func refuses(what: String, bytes: [UInt8], code: BERError.Code) {
-        #expect(failure(bytes) == code, "\(what)")
+    @Test("is refused with a code where it is broken", arguments: Named.list(refused) { $0.what })
+    func refuses(row: Named<(what: String, bytes: [UInt8], code: BERError.Code)>) {
+        #expect(failure(row.value.bytes) == row.value.code, "\(row)")
     }
 
     // T9
@@ -116,8 +116,9 @@ struct BERCursorTests {
         ([UInt8](repeating: 0x7F, count: 4096), nil),
     ]
 
-    @Test("has integers of up to 64 bits", arguments: integers)
-    func integer(content: [UInt8], value: Int64?) throws {
+    @Test("has integers of up to 64 bits", arguments: Named.list(integers) { $0.content })
+    func integer(row: Named<(content: [UInt8], value: Int64?)>) throws {
+        let (content, value) = row.value
         let bytes = DEREncoder.value(tag: 0x02, content)
         var cursor = BERCursor(0..<bytes.count)
         let element = try cursor.next(BERTag.integer, in: bytes.span)

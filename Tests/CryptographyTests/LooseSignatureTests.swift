@@ -101,8 +101,9 @@ struct LooseSignatureTests {
     }
 
     // T7
-    @Test("is refused, though whoever made it had the key", arguments: encodings)
-    func forged(what: String, encoded: [UInt8]) throws {
+    @Test("is refused, though whoever made it had the key", arguments: Named.list(encodings) { $0.what })
+    func forged(row: Named<(what: String, encoded: [UInt8])>) throws {
+        let (what, encoded) = row.value
         let key = try key()
         let genuine = try raised(Self.padded(Self.digestInfo))
         try key.verify(genuine.span, over: Self.message.span, digest: .sha1)

@@ -92,8 +92,11 @@ struct PublicKeyPolicyTests {
     ]
 
     // T7
-    @Test("that is too small, too large or of another kind is refused before any arithmetic", arguments: refused)
-    func refuses(what: String, info: [UInt8], code: CryptographyError.Code) throws {
+    @Test(
+        "that is too small, too large or of another kind is refused before any arithmetic",
+        arguments: Named.list(refused) { $0.what })
+    func refuses(row: Named<(what: String, info: [UInt8], code: CryptographyError.Code)>) throws {
+        let (what, info, code) = row.value
         #expect(throwsCode(code, what) { _ = try VerifyingKey(publicKeyInfo: info.span) })
         let certificate = try CertificateBlueprint(
             issuer: .init(commonName: "Anyone", organization: "Test"), publicKeyInfo: info

@@ -188,6 +188,19 @@ struct TrustStoreTests {
         }
     }
 
+    // T3
+    @Test("has an RSA key of 2048 bits at least, and of 1024 for transactionReceipts of version 2 alone")
+    func keySizes() throws {
+        let pki = try MintedReceipts.pki
+        let short = try pki.issueReceiptSigner(key: try .rsa(bits: 1024))
+        let store = try store()
+        #expect(throwsCode(.keyRefused, "1024") { _ = try key(short, in: store) })
+        #expect(store.rememberedSigners == 0)
+        _ = try key(pki.issueReceiptSigner(key: try .rsa(bits: 2048)), in: store)
+        // Its key has 1024 bits, as Apple's had.
+        _ = try key(pki.purchaseSigner, in: store, role: .purchaseReceipt)
+    }
+
     // T5
     @Test("below an authority never seen before holds: authorities change, roots do not")
     func rotation() throws {

@@ -31,10 +31,10 @@ enum Binary {
 
     static func run(
         _ executable: URL, _ arguments: [String], input: [UInt8] = [], in folder: Folder,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], within limit: Duration = Running.limit
     ) async throws -> Outcome {
         let run = try Running(arguments, of: executable, input: input, in: folder, environment: environment)
-        let exit = await run.end()
+        let exit = await run.end(within: limit)
         return Outcome(exit: exit, output: run.output, errors: run.errors)
     }
 }
@@ -44,24 +44,32 @@ final class Running: Sendable {
     private let process: Mutex<Process>
     private let ended: Task<Int32, Never>
     private let files: (output: URL, errors: URL)
+    private let command: String
 
+    /// - Parameter terminal: for standard error, in place of a file.
     init(
         _ arguments: [String], of executable: URL = Binary.url, input: [UInt8] = [], in folder: Folder,
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], terminal: PseudoTerminal? = nil
     ) throws {
         func file(_ name: String, _ bytes: [UInt8] = []) throws -> URL {
             try folder.write(".\(UUID().uuidString).\(name)", bytes)
         }
         files = (try file("out"), try file("err"))
+        command = ([executable.lastPathComponent] + arguments.prefix(2)).joined(separator: " ")
         let process = Process()
         process.executableURL = executable
         process.arguments = arguments
         process.currentDirectoryURL = folder.url
         process.environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("RECEIPT_BRIDGE_") }
             .merging(environment, uniquingKeysWith: { $1 })
-        process.standardInput = try FileHandle(forReadingFrom: try file("in", input))
-        process.standardOutput = try FileHandle(forWritingTo: files.output)
-        process.standardError = try FileHandle(forWritingTo: files.errors)
+        let handles = [
+            try FileHandle(forReadingFrom: try file("in", input)), try FileHandle(forWritingTo: files.output),
+            try FileHandle(forWritingTo: files.errors),
+        ]
+        // The process has its own, and a run of all tests starts more processes than a shell's 1,024 descriptors allow.
+        defer { for handle in handles { try? handle.close() } }
+        (process.standardInput, process.standardOutput) = (handles[0], handles[1])
+        process.standardError = terminal?.terminal ?? handles[2]
         let (exits, exit) = AsyncStream.makeStream(of: Int32.self)
         process.terminationHandler = { process in
             exit.yield(process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus)
@@ -82,8 +90,24 @@ final class Running: Sendable {
     var isRunning: Bool { process.withLock(\.isRunning) }
     var identifier: Int32 { process.withLock(\.processIdentifier) }
 
-    /// Its exit code; negative for a signal.
-    func end() async -> Int32 { await ended.value }
+    /// How long a process may take to end.
+    static let limit = Duration.seconds(60)
+
+    /// Its exit code; negative for a signal. A process that goes on after the limit, or after the test's own time limit, is
+    /// killed.
+    func end(within limit: Duration = limit) async -> Int32 {
+        let watch = Task {
+            try await Task.sleep(for: limit)
+            Issue.record("\(command) has not ended after \(limit): \(errors.suffix(2_000))")
+            kill()
+        }
+        defer { watch.cancel() }
+        return await withTaskCancellationHandler {
+            await ended.value
+        } onCancel: {
+            kill()
+        }
+    }
 
     /// SIGTERM.
     func stop() { process.withLock { if $0.isRunning { $0.terminate() } } }
@@ -101,10 +125,13 @@ final class Running: Sendable {
         kill()
     }
 
+    /// At the end of a line, or of a message in JSON.
+    private static var address: Regex<(Substring, Substring)> { /https?:\/\/[^\s"]+:(\d+)["\n]/ }
+
     /// The port that it says it listens on.
     func port() async throws -> Int {
-        let said = await eventually(within: .seconds(30)) { errors.contains(/https?:\/\/\S+:\d+\n/) || !isRunning }
-        let match = errors.firstMatch(of: /https?:\/\/\S+:(\d+)\n/)
+        let said = await eventually(within: .seconds(30)) { errors.contains(Self.address) || !isRunning }
+        let match = errors.firstMatch(of: Self.address)
         guard said, let match, let port = Int(match.1) else {
             throw RawConnection.Failure(description: "it never listened: \(errors)")
         }
@@ -112,21 +139,16 @@ final class Running: Sendable {
     }
 }
 
-/// A folder that is gone with the test, unless it has a place of its own, which is then emptied.
+/// A temporary folder that is removed with the test.
 final class Folder: Sendable {
     let url: URL
-    private let isTemporary: Bool
 
-    init(at place: URL? = nil) throws {
-        url = place ?? FileManager.default.temporaryDirectory.appending(path: "e2e-\(UUID().uuidString)")
-        isTemporary = place == nil
-        try? FileManager.default.removeItem(at: url)
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "e2e-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
 
-    deinit {
-        if isTemporary { try? FileManager.default.removeItem(at: url) }
-    }
+    deinit { try? FileManager.default.removeItem(at: url) }
 
     @discardableResult
     func write(_ name: String, _ bytes: some Sequence<UInt8>) throws -> URL {

@@ -9,6 +9,7 @@ struct ClientTests {
     private static let environment = Repository.folder.appending(path: ".build/clients-venv")
     private static let clients = Repository.folder.appending(path: "Tests/clients")
 
+    // At the first run pip installs the clients, for up to 100 seconds.
     @Test("get what they expect, unchanged but for the host", .timeLimit(.minutes(3)))
     func clients() async throws {
         let folder = try Folder()
@@ -51,7 +52,7 @@ struct ClientTests {
             [
                 "timeout", "100", python.path, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
                 "--retries", "1", "--timeout", "20", "--requirement", requirements.path,
-            ], in: folder)
+            ], in: folder, within: .seconds(120))
         guard installed.exit == 0 else {
             print("not run: real clients, for their packages cannot be had here: \(installed.errors)")
             return nil

@@ -7,11 +7,8 @@ import Testing
 @Suite("The commands")
 struct CommandTests {
     /// A folder with the roots of the shared world and a receipt of each kind.
-    private func folder() throws -> Folder { try Self.shared.get() }
-
-    private static let shared = Result {
-        // In the build's own folder: what is made once is not removed by anybody.
-        let folder = try Folder(at: Binary.url.deletingLastPathComponent().appending(path: "e2e-state"))
+    private func folder() throws -> Folder {
+        let folder = try Folder()
         try StateDirectory(folder.url.path).write(try StandIn.store(customers: 4), host: "127.0.0.1", port: 9)
         try folder.write("app.b64", try StandIn.receipt(.activeSubscription).base64.utf8)
         try folder.write("old.b64", try StandIn.receipt(.oldActiveSubscription, version: 3).base64.utf8)
@@ -101,7 +98,78 @@ struct CommandTests {
         #expect(outcome.errors.isEmpty)
     }
 
+    /// What `--experimental-dump-help` says of each command without subcommands: its words, and the rest.
+    private func leaves(_ command: JSONValue, _ path: [String] = []) -> [(words: [String], command: JSONValue)] {
+        let words = path + [command["commandName"]?.text ?? ""]
+        guard command["shouldDisplay"] != .bool(false), words.last != "help" else { return [] }
+        let inner = command["subcommands"]?.elements ?? []
+        return inner.isEmpty ? [(words, command)] : inner.flatMap { leaves($0, words) }
+    }
+
+    @Test("each have an example that they would take, value names that say what is wanted, and completion of files")
+    func examples() async throws {
+        let dump = try await Binary.run("--experimental-dump-help", in: Folder())
+        let root = try #require(try JSONValue(reading: dump.output)["command"])
+        let all = leaves(root)
+        #expect(all.count == 20, "\(all.map(\.words))")
+        for (words, command) in all {
+            let lines = (command["discussion"]?.text ?? "").split(separator: "\n")
+            let place = lines.firstIndex { $0 == "Example:" }
+            let example = place.map { lines[($0 + 1)...].joined(separator: " ") } ?? ""
+            #expect(lines.allSatisfy { !$0.hasPrefix("  ") || $0.count < 80 }, "\(words)")
+            #expect(example.hasPrefix("  " + words.joined(separator: " ")), "\(words): \(lines)")
+            let arguments = command["arguments"]?.elements ?? []
+            let names = arguments.flatMap { $0["names"]?.elements?.compactMap { $0["name"]?.text } ?? [] }
+            for word in example.split(separator: " ") where word.hasPrefix("--") {
+                #expect(names.contains(String(word.dropFirst(2))), "\(words): \(word)")
+            }
+            for argument in arguments where argument["kind"]?.text == "option" {
+                let name = argument["preferredName"]?["name"]?.text ?? ""
+                #expect(
+                    argument["valueName"]?.text != name || argument["allValues"] != nil || Self.spoken.contains(name),
+                    "\(words): --\(name) <\(name)>")
+            }
+        }
+        let completion = try await Binary.run("--generate-completion-script", "bash", in: Folder())
+        #expect(
+            completion.exit == 0 && completion.text.contains("_add_completions -d\n")
+                && completion.text.contains("_add_completions -f\n"))
+    }
+
+    /// Options whose name is also what is wanted.
+    private static let spoken = [
+        "bundle-id", "environment", "product-id", "days", "type", "subtype", "checkpoint-milliseconds", "only",
+    ]
+
     // MARK: - decode
+
+    @Test("decode --format text lists the claims of a signed text, and those of what is signed inside it")
+    func decodeSignedText() async throws {
+        let folder = try Folder()
+        let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try StandIn.pki)
+        try StateDirectory(folder.path("state")).write(store)
+        let line = #"{"alg":"ES256"}"#,
+            claims = #"{"transactionId":"7","bundleId":"com.example.app","purchaseDate":1795262400000}"#
+        let text = [line, claims, "x"].map {
+            Data($0.utf8).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing(
+                "=", with: "")
+        }.joined(separator: ".")
+        try folder.write("a.jws", text.utf8)
+        let outcome = try await Binary.run("decode", "--format", "text", "a.jws", in: folder)
+        #expect(outcome.exit == 1)
+        #expect(
+            outcome.text.hasPrefix("a.jws: signed transaction (JWS), NOT AUTHENTIC\n")
+                && outcome.text.hasSuffix(
+                    """
+                      environment:  unknown
+                      bundle id:    com.example.app
+                      transactionId: 7
+                      bundleId: com.example.app
+                      purchaseDate: 2026-11-21T12:00:00Z (1795262400000)
+
+                    """),
+            "\(outcome.text)")
+    }
 
     @Test("decode prints a line for each input, in order, with the same keys in each")
     func decode() async throws {
@@ -270,5 +338,23 @@ struct CommandTests {
         let unheard = Array(#"{"status":0,"receipt":{"new-key":1,"in_app":[]}}"#.utf8)
         let passed = try await Binary.run("mappings", "convert", "--to", "camel", "-", input: unheard, in: folder)
         #expect(passed.exit == 0 && passed.errors == "receipt-bridge: -: passed over: receipt.new-key\n")
+        let twice = try await Binary.run("mappings", "convert", "--to", "snake", "-", input: answer.output, in: folder)
+        #expect(twice.exit == 1 && twice.output.isEmpty)
+        #expect(twice.errors == "receipt-bridge: -: this is a verifyReceipt answer already: --to camel converts it\n")
+
+        let mappings = Repository.folder.appending(path: "Mappings")
+        try FileManager.default.copyItem(at: mappings, to: folder.url.appending(path: "tables"))
+        let transactions = try String(contentsOf: mappings.appending(path: "transaction.json"), encoding: .utf8)
+        try folder.write(
+            "tables/transaction.json", transactions.replacing(#""wire": "quantity""#, with: #""wire": "number""#).utf8)
+        let options = ["--mappings", "tables"]
+        let other = try await Binary.run(
+            Binary.url, ["mappings", "convert", "--to", "snake", "-"] + options, input: camel.output, in: folder)
+        #expect(other.exit == 0 && other.text.contains(#""number":"1""#))
+        let listed = try await Binary.run(Binary.url, ["mappings", "list"] + options, in: folder)
+        #expect(listed.exit == 0 && listed.text.contains("  number "))
+        let missing = try await Binary.run(
+            Binary.url, ["mappings", "list", "--mappings", "nowhere"], in: folder)
+        #expect(missing.exit == 2 && missing.output.isEmpty)
     }
 }

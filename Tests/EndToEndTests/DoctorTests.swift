@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import Simulator
 import TestSupport
 import Testing
@@ -30,7 +31,7 @@ struct DoctorTests {
         #expect(
             try verdicts(outcome).filter { !$0.hasPrefix("warn secret") } == [
                 "pass configuration", "pass openssl", "pass root", "pass root", "pass root", "warn root", "warn root",
-                "pass key com.example.app", "pass store", "pass proxy", "pass verifyReceipt production",
+                "pass key com.example.app", "pass store", "pass descriptors", "pass proxy", "pass verifyReceipt production",
                 "pass verifyReceipt sandbox", "pass serverAPI production", "pass serverAPI sandbox", "pass clock",
                 "pass serverAPI com.example.app production", "pass serverAPI com.example.app sandbox",
             ], "\(outcome.text)")
@@ -84,6 +85,62 @@ struct DoctorTests {
         #expect(try verdicts(alone).contains("warn clock"))
     }
 
+    @Test("warns of a store and of secrets that others than the owner can read, and changes nothing")
+    func exposed() async throws {
+        let stage = try await OperationStage(customers: 2)
+        for (name, mode) in [("bridge.sqlite", 0o644), ("a.txt", 0o440), ("b.txt", 0o600), ("c.txt", 0o604)] {
+            let file = try stage.folder.write(name, name == "bridge.sqlite" ? [] : Array(name.utf8))
+            try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
+        }
+        try stage.folder.write(
+            "exposed.yaml", "tokens: [{file: a.txt}, {file: b.txt}, {file: c.txt}]\n\(try stage.configuration())".utf8)
+        let outcome = try await stage.run("doctor", "--json", "--offline", "--config", "exposed.yaml")
+        let found = try verdicts(outcome)
+        #expect(found.contains("warn store") && !found.contains("warn secret tokens[1]"), "\(found)")
+        #expect(
+            try row(outcome, "store").detail.hasSuffix(
+                "bridge.sqlite can be read or changed by everybody on this machine"))
+        #expect(
+            try row(outcome, "secret tokens[0]").detail.hasSuffix("a.txt can be read or changed by the file's group"))
+        #expect(
+            try row(outcome, "secret tokens[2]").detail.hasSuffix(
+                "c.txt can be read or changed by everybody on this machine"))
+        let mode = try FileManager.default.attributesOfItem(atPath: stage.folder.path("bridge.sqlite"))[
+            .posixPermissions]
+        #expect(mode as? Int == 0o644)
+        await stage.stop()
+    }
+
+    @Test("finds a damaged store, and never advises to move one away that a newer version wrote")
+    func damagedStore() async throws {
+        let stage = try await OperationStage(customers: 24)
+        let filled = try await stage.run("notifications", "history", "--replay")
+        #expect(filled.exit == 0, "\(filled.errors)")
+        #expect(try await stage.run("forget", "--rewrite").exit == 0)
+        let whole = try Data(contentsOf: stage.folder.url.appending(path: "bridge.sqlite"))
+        var bytes = [UInt8](whole)
+        // Every fourth page after those of the layout.
+        var generator = SeededGenerator("doctor, a damaged store")
+        for page in stride(from: 64, to: bytes.count / 4_096, by: 4) {
+            for index in 0..<4_096 { bytes[page * 4_096 + index] = .random(in: 0...255, using: &generator) }
+        }
+        try stage.folder.write("bridge.sqlite", bytes)
+        let damaged = try await stage.run("doctor", "--offline", "--json")
+        let found = try row(damaged, "store")
+        #expect(damaged.exit == 1 && found.detail.contains("bridge.sqlite is damaged: "), "\(found)")
+        #expect(found.advice.contains("put back a copy"))
+
+        try stage.folder.write("bridge.sqlite", whole)
+        try await DatabaseQueue(path: stage.folder.path("bridge.sqlite")).write { db in
+            try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('of a later version')")
+        }
+        let newer = try await stage.run("doctor", "--offline", "--json")
+        let verdict = try row(newer, "store")
+        #expect(newer.exit == 1 && verdict.detail.contains("a newer version of receipt-bridge wrote this file"))
+        #expect(verdict.advice == "run the version that wrote it, or a newer one; the file is intact")
+        await stage.stop()
+    }
+
     @Test("names every mistake of the configuration, and exits with 2 where it cannot be read at all")
     func mistaken() async throws {
         let folder = try Folder()
@@ -98,6 +155,15 @@ struct DoctorTests {
                 pass  openssl        verifies SHA-1 and RSA-1024, as old receipts need
 
                 """), "\(bad.text)")
+        try folder.write("open.yaml", "operations: {listen: 0.0.0.0:0}\nstore: none\n".utf8)
+        let reason =
+            "open.yaml: operations.listen: 0.0.0.0:0 is not on loopback and there are no tokens: set tokens, or every client that "
+            + "reaches it could read every customer"
+        let open = try await Binary.run("doctor", "--offline", "--config", "open.yaml", in: folder)
+        #expect(open.exit == 1 && open.text.hasPrefix("fail  configuration  \(reason)\n"), "\(open.text)")
+        // Not this machine's address: without the rule it ends too.
+        let serve = try await Binary.run("serve", "--listen", "192.0.2.1:80", "--config", "open.yaml", in: folder)
+        #expect(serve.exit == 2 && serve.errors == "receipt-bridge: \(reason)\n", "\(serve.errors)")
         try folder.write("worse.yaml", "sharedSecret: [canary".utf8)
         for (file, reason) in [
             ("worse.yaml", "worse.yaml: not YAML: line"), ("none.yaml", "none.yaml: there is no such file"),

@@ -26,7 +26,8 @@ struct LookupTests {
             (["lookup", "1"] + config, 1, "transactionNotFound"),
             (["lookup", "0"] + config, 2, "malformedTransactionId"),
             (["lookup", "../"] + config, 2, "malformedTransactionId"), (["lookup", id], 2, "unknownApp"),
-            (["lookup", id, "--bundle-id", "com.example.other"] + config, 2, "unknownApp"), (["lookup"], 2, "<id>"),
+            (["lookup", id, "--bundle-id", "com.example.other"] + config, 2, "unknownApp"),
+            (["lookup"], 2, "<transaction-id>"),
         ]
         for (arguments, exit, word) in mistakes {
             let outcome = try await Binary.run(Binary.url, arguments, in: folder)

@@ -51,7 +51,7 @@ struct MigrateTests {
 
     // T23
     @Test(
-        "killed again and again, ends with exactly the result of an undisturbed run", .timeLimit(.minutes(10)),
+        "killed again and again, ends with exactly the result of an undisturbed run", .timeLimit(.minutes(1)),
         arguments: ["jsonl", "csv", "sqlite"])
     func killed(format: String) async throws {
         var generator = SeededGenerator("migrate, killed, to \(format)")
@@ -117,6 +117,84 @@ struct MigrateTests {
             outcome.text.split(separator: "\n").map(String.init) == ["3", "2"], "\(outcome.text) \(outcome.errors)")
     }
 
+    @Test("progress fits a terminal of 40 columns, and again after it was made narrower", .timeLimit(.minutes(2)))
+    func narrowTerminal() async throws {
+        let stage = try await OperationStage(customers: 24)
+        try await stage.ask(
+            "POST", "/faults",
+            .object([
+                "kind": .string("error"), "errorCode": .number(4_290_000), "retryAfter": .string("500"),
+                "endpoint": .string("serverAPI"),
+            ]))
+        let terminal = try PseudoTerminal(columns: 40)
+        let words = ["migrate", "receipts.jsonl", "--to", "out.jsonl", "--config", "receipt-bridge.yaml"]
+        let running = try Running(words, in: stage.folder, terminal: terminal)
+        let waits = await eventually(within: .seconds(45)) {
+            terminal.progress.contains { $0.wholeMatch(of: /waiting \d+ s: rate limit/) != nil }
+        }
+        #expect(waits, "\(terminal.text)")
+        #expect(terminal.progress.allSatisfy { $0.count < 40 }, "\(terminal.progress)")
+        try terminal.resize(columns: 12)
+        let isNarrower = await eventually(within: .seconds(45)) {
+            terminal.progress.contains { $0.count == 11 && $0.hasSuffix("…") }
+        }
+        #expect(isNarrower, "\(terminal.text)")
+        running.stop()
+        #expect(await running.end() == 3)
+        await stage.stop()
+    }
+
+    @Test("a private key file that is no key is exit 2 before any call, names the file, and leaves nothing behind")
+    func uselessKey() async throws {
+        let stage = try await OperationStage(customers: 4)
+        try stage.folder.write("other.p8", "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----\n".utf8)
+        try stage.folder.write(
+            "keyless.yaml", try stage.configuration().replacing(/file: \S+?\.p8/, with: "file: other.p8").utf8)
+        try await stage.expectRefusal(
+            ["migrate", "receipts.jsonl", "--to", "out.jsonl", "--config", "keyless.yaml"], "/other.p8: ")
+        let outcome = try await stage.run(
+            "migrate", "receipts.jsonl", "--to", "out.jsonl", "--config", "keyless.yaml")
+        #expect(!outcome.errors.contains("canary") && outcome.errors.contains("com.example.app"), "\(outcome.errors)")
+        let left = try FileManager.default.contentsOfDirectory(atPath: stage.folder.url.path)
+        #expect(!left.contains { $0.hasPrefix("out.jsonl") }, "\(left)")
+        await stage.stop()
+    }
+
+    @Test("a start that fails leaves no progress file behind, and does not remove one that was there")
+    func failedStart() async throws {
+        let folder = try Folder()
+        try folder.write("rows.csv", "id,blob\n1,AAAA\n".utf8)
+        try folder.write("rows.jsonl", #"{"id":"1","receipt":"AAAA"}"#.utf8)
+        for (source, destination, reason) in [
+            ("missing.jsonl", "out.jsonl", "missing.jsonl: there is no such file"),
+            ("rows.csv", "out.jsonl", "receipt"),
+            ("rows.jsonl", "out.txt", "the name of a destination ends in"),
+        ] {
+            let outcome = try await Binary.run("migrate", source, "--to", destination, in: folder)
+            #expect(outcome.exit == 2 && outcome.errors.contains(reason), "\(outcome.errors)")
+            #expect(!FileManager.default.fileExists(atPath: folder.path("\(destination).progress")), "\(source)")
+        }
+        #expect(try await Binary.run("migrate", "rows.jsonl", "--to", "out.jsonl", in: folder).exit == 1)
+        #expect(try await Binary.run("migrate", "missing.jsonl", "--to", "out.jsonl", in: folder).exit == 2)
+        #expect(try await Binary.run("migrate", "rows.jsonl", "--to", "out.jsonl", in: folder).exit == 1)
+    }
+
+    @Test("account tokens that could not be set are exit 1, with the reason in words")
+    func untiedAccounts() async throws {
+        let stage = try await OperationStage(customers: 4)
+        var line = try #require(try stage.folder.lines("receipts.jsonl").first)
+        if case .object(let members) = line { line = .object(members + [.init("user", .string("no UUID"))]) }
+        try stage.folder.write("in.jsonl", line.bytes)
+        let outcome = try await stage.run(
+            "migrate", "in.jsonl", "--to", "out.jsonl", "--account-token-column", "user", "--set-account-tokens")
+        #expect(outcome.exit == 1, "\(outcome.errors)")
+        #expect(
+            outcome.errors.contains(
+                "account tokens: 1 customers could not be tied: the token is not a UUID (notAUUID)\n"),
+            "\(outcome.errors)")
+        await stage.stop()
+    }
+
     @Test("a folder's own result is none of its rows, in the run and in those that go on")
     func intoItself() async throws {
         let folder = try Folder()
@@ -172,7 +250,7 @@ struct MigrateTests {
         // So that there is something to be killed in.
         var fault = URLRequest(url: try #require(URL(string: "http://127.0.0.1:\(port)/faults")))
         fault.httpMethod = "POST"
-        fault.httpBody = Data(#"{"kind": "delay", "endpoint": "serverAPI", "milliseconds": 100}"#.utf8)
+        fault.httpBody = Data(#"{"kind": "delay", "endpoint": "serverAPI", "milliseconds": 60}"#.utf8)
         _ = try await URLSession.shared.data(for: fault)
         let begin = ContinuousClock.now
         let whole = try await Binary.run(Binary.url, command("whole"), in: stage.folder)

@@ -182,7 +182,7 @@ struct NotificationCommandTests {
 
     @Test(
         "history --replay makes up for lost notifications while a server runs on the same store",
-        .timeLimit(.minutes(5)))
+        .timeLimit(.minutes(1)))
     func replay() async throws {
         let stage = try await OperationStage(customers: 60)
         try stage.configure("api.yaml", store: "sqlite:api.sqlite", answer: "[api]")

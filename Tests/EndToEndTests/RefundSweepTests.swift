@@ -25,7 +25,7 @@ struct RefundSweepTests {
         lines.compactMap { line in line["transaction"]?["transactionId"]?.text }
     }
 
-    @Test("tells each refund once, and later only what is new", .timeLimit(.minutes(5)))
+    @Test("tells each refund once, and later only what is new", .timeLimit(.minutes(1)))
     func once() async throws {
         let stage = try await OperationStage(customers: 12)
         try await stage.expectRefusal(["refunds", "sweep", "--since", "yesterday"], "--since: an instant")
@@ -60,7 +60,7 @@ struct RefundSweepTests {
     }
 
     #if os(Linux)
-        @Test("tells again what could not be written", .timeLimit(.minutes(2)))
+        @Test("tells again what could not be written", .timeLimit(.minutes(1)))
         func fullOutput() async throws {
             let stage = try await OperationStage(customers: 12)
             try await refund(stage, 2)
@@ -75,7 +75,7 @@ struct RefundSweepTests {
         }
     #endif
 
-    @Test("a list names customers that the store does not know", .timeLimit(.minutes(2)))
+    @Test("a list names customers that the store does not know", .timeLimit(.minutes(1)))
     func listed() async throws {
         let stage = try await OperationStage(customers: 36)
         let refunded = stage.appStore.world.customers.compactMap { customer in
@@ -94,7 +94,7 @@ struct RefundSweepTests {
         await stage.stop()
     }
 
-    @Test("killed again and again, tells exactly what an undisturbed sweep tells", .timeLimit(.minutes(5)))
+    @Test("killed again and again, tells exactly what an undisturbed sweep tells", .timeLimit(.minutes(1)))
     func killed() async throws {
         let stage = try await OperationStage(customers: 30)
         try stage.configure("whole.yaml", store: "sqlite:whole.sqlite")
@@ -125,7 +125,7 @@ struct RefundSweepTests {
         await stage.stop()
     }
 
-    @Test("killed before the first refund counts as told, goes on by the same command", .timeLimit(.minutes(2)))
+    @Test("killed before the first refund counts as told, goes on by the same command", .timeLimit(.minutes(1)))
     func killedEarly() async throws {
         let stage = try await OperationStage(customers: 12)
         try await refund(stage, 3)

@@ -80,7 +80,8 @@ struct RenewalTests {
         #expect(preview["method"]?.text == "POST")
         #expect(preview["url"]?.text?.hasSuffix("/production/inApps/v1/subscriptions/extend/mass") == true)
         #expect(preview["body"]?["storefrontCountryCodes"] == .array([.string("USA"), .string("DEU")]))
-        let accepted = try await stage.run(words + ["--request-id", id])
+        try await stage.expectRefusal(words, "not confirmed, nothing was sent")
+        let accepted = try await stage.run(words + ["--request-id", id, "--yes"])
         #expect(accepted.exit == 0 && accepted.lines.first?["requestIdentifier"]?.text == id, "\(accepted.errors)")
         let told = try await stage.run(
             "renewals", "extend", "--status", "--product-id", product, "--request-id", id)

@@ -60,9 +60,10 @@ struct ServeTests {
         #expect(await simulator.end() == 0)
     }
 
-    /// Everything but what the tool says to people is one JSON object a line.
+    /// Everything is one JSON object a line.
     private func expectJSONLines(_ errors: String) {
-        for line in errors.split(separator: "\n") where !line.hasPrefix("receipt-bridge: ") {
+        #expect(errors.contains("\"message\":\"listening on http://127.0.0.1:"))
+        for line in errors.split(separator: "\n") {
             let json = try? JSONValue(reading: Array(line.utf8))
             #expect(json?["time"] != nil && json?["level"] != nil && json?["message"] != nil, "\(line)")
         }
@@ -139,7 +140,7 @@ struct ServeTests {
             return said.contains("listening on http://")
         }
         #expect(isUp)
-        let port = try #require(said.firstMatch(of: /http:\/\/\S+:(\d+)\n/).flatMap { Int($0.1) })
+        let port = try #require(said.firstMatch(of: /http:\/\/[^\s"]+:(\d+)"/).flatMap { Int($0.1) })
         let connection = try RawConnection(port: port)
         func ask() async throws {
             try await connection.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
@@ -174,7 +175,11 @@ struct ServeTests {
             (taken, "is taken"), ("192.0.2.1:80", "cannot be used: Cannot assign"),
             ("127.0.0.1:1", "is the address of listen"),
         ] {
-            try folder.write("b.yaml", "listen: 127.0.0.1:1\noperations: {listen: \(address)}\nstore: none\n".utf8)
+            try folder.write("token.txt", "Zm9ydHktdHdv".utf8)
+            try folder.write(
+                "b.yaml",
+                "listen: 127.0.0.1:1\noperations: {listen: \(address)}\ntokens: [{file: token.txt}]\nstore: none\n".utf8
+            )
             let listen = address == "127.0.0.1:1" ? [] : ["--listen", "127.0.0.1:0"]
             let outcome = try await Binary.run(Binary.url, ["serve", "--config", "b.yaml"] + listen, in: folder)
             #expect(

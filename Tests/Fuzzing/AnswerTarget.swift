@@ -32,8 +32,8 @@ enum AnswerTarget {
         var scanner = JSONScanner()
         let isObject: Void? = try? scanner.takeDocument(bytes.span) { member in
             guard member.name.says("password", in: bytes.span) else { return }
-            require(bytes.span.holds("\"***\"", at: member.value.whole), "no password is stored")
+            require(bytes.span.holds("\"***\"", at: member.value.whole), "no password is in what is digested")
         }
-        require(isObject != nil, "what is stored of a notification is JSON")
+        require(isObject != nil, "a version 1 body without its password is JSON")
     }
 }

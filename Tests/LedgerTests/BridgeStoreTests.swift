@@ -36,6 +36,64 @@ struct BridgeStoreTests {
         #expect(throws: LedgerError.self) { try BridgeStore(path: newer) }
     }
 
+    @Test("An inspection finds pages of random bytes, and stops at its time limit")
+    func integrity() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        let scope = LedgerScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        let store = try BridgeStore(path: path)
+        for batch in 0..<20 {
+            let rows = (0..<500).map {
+                RevocationRow(
+                    transactionId: "\(batch * 500 + $0 + 1)", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1),
+                    reason: nil)
+            }
+            try await store.keep(revoked: rows, valid: [], of: scope)
+        }
+        try await store.rewrite()
+        await store.close()
+        #expect(try BridgeStore.inspect(path: path).integrity == .intact)
+        #expect(try BridgeStore.inspect(path: path, limit: .zero).integrity == .unfinished)
+        // The first quarter belongs to the layout, which is read before; so the last one.
+        var bytes = try folder.read("bridge.sqlite")
+        var generator = SeededGenerator("pages of random bytes")
+        for index in bytes.indices.suffix(bytes.count / 4) { bytes[index] = .random(in: 0...255, using: &generator) }
+        try folder.write("bridge.sqlite", bytes)
+        let damaged = try BridgeStore.inspect(path: path).integrity
+        guard case .damaged = damaged else {
+            Issue.record("\(damaged)")
+            return
+        }
+    }
+
+    @Test("A store counts as failing until the same kind of work succeeds, and a cancelled reader is no failure")
+    func failing() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("bridge.sqlite")
+        let store = try BridgeStore(path: path, maximumPages: 200)
+        let scope = LedgerScope(
+            bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
+        func keep(_ numbers: Range<Int>) async throws {
+            let rows = numbers.map {
+                RevocationRow(
+                    transactionId: "\($0)", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
+            }
+            try await store.keep(revoked: rows, valid: [], of: scope)
+        }
+        let error = await #expect(throws: LedgerError.self) { try await keep(1..<50_000) }
+        #expect(error?.code == .full && store.counts.isFailing)
+        try await keep(1..<2)
+        #expect(!store.counts.isFailing)
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            _ = try await store.lastErasure()
+        }
+        _ = await cancelled.result
+        #expect(!store.counts.isFailing)
+        await store.close()
+    }
+
     @Test("A file that was taken away, or exchanged, takes nothing more and tells nothing more until the next start")
     func takenAway() async throws {
         let folder = try TemporaryFolder()

@@ -56,6 +56,21 @@ struct CustomerStoreTests {
             of: LookupKeys(originalTransactionIds: originals, transactionIds: others), in: scope)
     }
 
+    @Test("Of the receipts without a purchase of one customer the newest eight are known, and all of others")
+    func learntIdentifiers() async throws {
+        func keep(_ id: String, _ receipt: UInt8, at date: Int64) async throws {
+            try await store.keep(
+                learnt: LookupKeys(originalTransactionIds: [id], transactionIds: []), of: [receipt],
+                at: Timestamp(milliseconds: date))
+        }
+        try await keep("10", 200, at: 1)
+        for number in 0..<30 as Range<UInt8> { try await keep("20", number, at: 100 - Int64(number)) }
+        #expect(
+            try store.learntIdentifiers(limit: 100).map { "\($0.keys.originalTransactionIds[0]) \($0.receipt[0])" } == [
+                "10 200", "20 29", "20 6", "20 5", "20 4", "20 3", "20 2", "20 1", "20 0",
+            ])
+    }
+
     @Test("are found by any id of their history once it was looked up as a whole, and not before")
     func whole() async throws {
         let outcome = try await store.keep(

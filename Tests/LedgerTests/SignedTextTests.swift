@@ -92,7 +92,7 @@ struct SignedTextTests {
 
     @Test(
         "come back byte for byte, however they are spelled; what could not be given back is stored as it came",
-        arguments: [
+        arguments: Named.list([
             ("usual", jws(#"{"a":1}"#), "blob"),
             ("bytes that are no text", "\(header).\(Base64.encodeURLSafe([0, 255, 128, 10])).\(signature)", "blob"),
             ("a header that is none", "é\u{0}.\(segment("{}")).\(signature)", "blob"),
@@ -110,8 +110,9 @@ struct SignedTextTests {
             ("two segments", "\(header).\(signature)", "text"), ("a word", "unsigned", "text"), ("nothing", "", "text"),
             ("dots", "..", "text"), ("many dots", String(repeating: ".", count: 200), "text"),
             ("a long header", "\(String(repeating: "h", count: 16_385)).AA.\(signature)", "text"),
-        ] as [(String, String, String)])
-    func byItself(name: String, text: String, kind: String) async throws {
+        ]) { $0.0 })
+    func byItself(row: Named<(String, String, String)>) async throws {
+        let (name, text, kind) = row.value
         // As a notification, as a record that a notification does not hold, and as one that was looked up.
         let first = notification("1", text)
         _ = try await store.keep(first, news("10", text, text), of: scope, for: [addressee])

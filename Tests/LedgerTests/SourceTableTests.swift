@@ -52,6 +52,38 @@ struct SourceTableTests {
         #expect(try table.rows(after: 3, maximumRows: 3, maximumBytes: 9, largestValue: 9).count == 1)
     }
 
+    @Test("in WAL mode says what is missing if it may not be read, and only in that mode")
+    func readOnlyFolder() throws {
+        let folder = try TemporaryFolder()
+        let error = LedgerError(.notPermitted, at: "a.db", "unable to open database file")
+        for (mode, isExplained) in [("WAL", true), ("DELETE", false)] {
+            let path = folder.path("\(mode).db")
+            let queue = try DatabaseQueue(path: path)
+            try queue.writeWithoutTransaction {
+                try $0.execute(sql: "PRAGMA journal_mode = \(mode); CREATE TABLE t (receipt)")
+            }
+            try queue.close()
+            let explained = SourceTable.explained(error, path: path)
+            #expect(explained.code == .notPermitted)
+            #expect(explained.reason.contains("\(path)-shm") == isExplained, "\(explained)")
+        }
+    }
+
+    @Test("in WAL mode, in a folder that cannot be written, is refused with that reason", .enabled(if: geteuid() != 0))
+    func unwritableFolder() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("a.db")
+        let queue = try DatabaseQueue(path: path)
+        try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL; CREATE TABLE t (receipt)") }
+        try queue.close()
+        try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.url.path)
+        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.url.path) }
+        let error = #expect(throws: LedgerError.self) {
+            try SourceTable(path: path, table: nil, receiptColumn: "receipt", idColumn: nil, accountTokenColumn: nil)
+        }
+        #expect(error?.reason.contains("WAL mode") == true, "\(String(describing: error))")
+    }
+
     @Test("cannot be written through")
     func readOnly() throws {
         let folder = try TemporaryFolder()

@@ -79,7 +79,7 @@ struct CSVSourceTests {
     /// Rows without a header, with and without a line break; line breaks of long ago; what a terminal would obey.
     static let rowsFirst = [
         "a,\(String(repeating: "SECRET", count: 11))\nb,MIIU\n", "a,b,\(String(repeating: "SECRET", count: 11))",
-        "id,receipt\rSECRET,MIIT\r", "id\u{1B}[2J,SECRET\n", "id\u{9B}2J,SECRET\n",
+        "id,receipt\rSECRET,MIIT\r", "id\u{1B}[2J,SECRET\n", "id\u{9B}2J,SECRET\n", "17,SECRET\n",
     ]
 
     @Test("gives a row that cannot be read for an id, or account token, that is not UTF-8")
@@ -101,7 +101,9 @@ struct CSVSourceTests {
     func silence(text: String) throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("a.csv", text)
-        let reason = "no column data; the first line does not look like a header"
+        let reason =
+            "no column data; the first line does not look like a header: CSV needs one, a line before the rows with the "
+            + "names of the columns, data among them"
         #expect(throws: SourceError(.missingColumn, at: path, reason)) {
             _ = try Sources.open(path, options: SourceOptions(receiptColumn: "data"))
         }
@@ -145,7 +147,7 @@ struct CSVSourceTests {
 
     @Test("takes a field of 1 MB; one over the limit is a row that cannot be read", arguments: [true, false])
     func largeFields(isQuoted: Bool) throws {
-        let (mark, pair) = isQuoted ? ("\"", "A\n") : ("", "AB")
+        let (mark, pair) = isQuoted ? ("\"", "A,") : ("", "AB")
         func field(_ count: Int) -> String { mark + String(repeating: pair, count: count / 2) + mark }
         var limits = SourceLimits()
         (limits.field, limits.row) = (1_000_000, 2_000_000)
@@ -157,6 +159,65 @@ struct CSVSourceTests {
         #expect(rows.map(\.number) == [1, 2, 3, 4])
         #expect(rows.map(\.id) == ["1000000", "1000002", "2000002", "2"])
         #expect(SourceLimits().field == 8 << 20)
+    }
+
+    /// A quote that was not meant as one in row 8 of 20,000: in each column, alone or with a second one later.
+    static let strayQuotes = [
+        (8, "\"8,MIIT8,x", nil as Int?), (8, "8,\"MIIT8,x", nil), (8, "8,MIIT8,\"x", nil), (8, "8,\"MIIT8,x", 15_000),
+    ]
+
+    @Test("loses no rows to a quote that opens a field and does not close it", arguments: strayQuotes, ["\n", "\r\n"])
+    func strayQuote(quote: (row: Int, text: String, second: Int?), lineEnd: String) throws {
+        var lines = ["id,receipt,x"] + (1...20_000).map { "\($0),MIIT\($0),x" }
+        lines[quote.row] = quote.text
+        if let second = quote.second { lines[second] = "\(second),\"MIIT\(second),x" }
+        let text = lines.joined(separator: lineEnd) + lineEnd
+        for quotedLines in [50_000, 1_000] {
+            var limits = SourceLimits()
+            limits.quotedLines = quotedLines
+            let rows = try rows(of: text, as: "a.csv", limits: limits)
+            #expect(rows.count == 20_000)
+            let broken = rows.filter { $0.value.code != nil }
+            #expect(broken.map(\.id) == [quote.row, quote.second].compactMap { $0.map { "\($0)" } })
+            #expect(broken.allSatisfy { $0.value.code == "unclosedQuote" })
+            #expect(rows.last == .text(20_000, "20000", "MIIT20000"))
+        }
+    }
+
+    @Test("ends a record of too many lines, or bytes, at the first line break where the header's columns fit")
+    func overlongRecords() throws {
+        func value(_ lines: Int) -> String { Array(repeating: "MIIT", count: lines).joined(separator: "\n") }
+        func file(_ lines: Int) -> String {
+            "id,receipt\na,\"\(value(lines))\"\nb,MIIU\n"
+        }
+        for chunk in [4, 64, 1 << 18] {
+            var limits = SourceLimits()
+            (limits.chunk, limits.quotedLines) = (chunk, 10)
+            let within = try rows(of: file(10), as: "a.csv", limits: limits)
+            #expect(within == [.text(1, "a", value(10)), .text(2, "b", "MIIU")])
+            let beyond = try rows(of: file(11), as: "a.csv", limits: limits)
+            #expect(
+                beyond.map(\.value.code) == ["unclosedQuote"] + Array(repeating: "wrongFieldCount", count: 10) + [nil])
+            #expect(beyond.first?.id == "a" && beyond.last == .text(12, "b", "MIIU"))
+            (limits.quotedLines, limits.row) = (1_000, 54)
+            #expect(try rows(of: file(10), as: "a.csv", limits: limits).map(\.value.code) == [nil, nil])
+            limits.row = 53
+            #expect(try rows(of: file(10), as: "a.csv", limits: limits).first?.value.code == "unclosedQuote")
+        }
+        #expect(SourceLimits().quotedLines == 50_000)
+    }
+
+    @Test("leaves a last row whose quote is open to be finished, unless rows follow in it")
+    func openTail() throws {
+        let open = try rows(of: "id,receipt\na,\"MI\nIT\nIU", as: "a.csv")
+        #expect(
+            open.map(\.value) == [
+                .unreadable(
+                    code: "malformedQuotes",
+                    reason: "the file ends within quotes, 2 lines after the one in which the record begins")
+            ])
+        #expect(try rows(of: "id,receipt\na,\"MIIT\nb,MIIU", as: "a.csv").map(\.value.code) == ["unclosedQuote", nil])
+        #expect(try rows(of: "receipt\n\"MIIT\nMIIU\n", as: "a.csv").map(\.value.code) == ["malformedQuotes"])
     }
 
     @Test("delivers a last record without an end by itself, and again when the file has grown")
@@ -196,6 +257,7 @@ struct CSVSourceTests {
             var limits = SourceLimits()
             limits.row = Int.random(in: 8...200, using: &random)
             limits.field = limits.row / 2
+            limits.quotedLines = Int.random(in: 1...8, using: &random)
             let whole = try rows(of: bytes, as: "a.csv", limits: limits)
             for chunk in [4, Int.random(in: 5...50, using: &random)] {
                 limits.chunk = chunk

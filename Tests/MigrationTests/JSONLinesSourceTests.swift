@@ -40,13 +40,14 @@ struct JSONLinesSourceTests {
 
     @Test(
         "gives a row that cannot be read for a broken line, and goes on",
-        arguments: [
+        arguments: Named.list([
             ("MIIT", "notJSON"), (#""MIIT""#, "notJSON"), ("[1]", "notJSON"), (#"{"id":1"#, "notJSON"),
             (#"{"id":1} {"id":2}"#, "notJSON"), ("{\"receipt\":\"a\0b\"}", "notJSON"), ("\0", "notJSON"),
             (#"{"receipt":17}"#, "notText"), (#"{"receipt":true}"#, "notText"), (#"{"receipt":["MIIT"]}"#, "notText"),
             (String(repeating: "[", count: 1_000), "notJSON"),
-        ])
-    func brokenLines(line: String, code: String) throws {
+        ]) { $0.0 })
+    func brokenLines(row: Named<(String, String)>) throws {
+        let (line, code) = row.value
         let rows = try rows(of: "\(line)\n{\"id\":\"b\",\"receipt\":\"MIIT\"}\n", as: "a.jsonl")
         #expect(rows.first?.value.code == code)
         #expect(rows.dropFirst() == [.text(2, "b", "MIIT")])

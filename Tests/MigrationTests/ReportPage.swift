@@ -85,21 +85,3 @@ private final class Reader: NSObject, XMLParserDelegate {
         if !texts.isEmpty { texts[texts.count - 1] += text }
     }
 }
-
-/// Of this process.
-enum Memory {
-    /// Bytes that were resident at once since ``forget()``; 0 where the system does not say.
-    static var peak: Int {
-        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-        return (line?.split(whereSeparator: { !$0.isNumber }).first.flatMap { Int($0) } ?? 0) << 10
-    }
-
-    /// AddressSanitizer keeps what was freed.
-    static let isSanitized = dlsym(nil, "__asan_init") != nil
-
-    static func forget() {
-        guard let file = FileHandle(forWritingAtPath: "/proc/self/clear_refs") else { return }
-        try? file.write(contentsOf: Data("5".utf8))
-    }
-}

@@ -34,21 +34,25 @@ struct SinkFailureTests {
         #expect(failures(&sink) == [.full, .full, .full, .full])
     }
 
-    /// A file system of 2 MiB; nil where this user may make none.
-    private func smallDisk(at path: String) -> Bool {
+    /// A file system of 2 MiB.
+    private static func mountSmallDisk(at path: String) -> Bool {
         mount("tmpfs", path, "tmpfs", 0, "size=2m") == 0
     }
 
+    private static let canMount: Bool = {
+        guard let folder = try? TemporaryFolder(), mountSmallDisk(at: folder.url.path) else { return false }
+        return umount2(folder.url.path, Int32(MNT_DETACH)) == 0
+    }()
+
     // T23
-    @Test("because a small disk is full keeps what it had at its checkpoint", arguments: SinkTests.names)
+    @Test(
+        "because a small disk is full keeps what it had at its checkpoint",
+        .enabled(if: canMount, "only root can mount a file system: make test-root"), arguments: SinkTests.names)
     func smallDisk(name: String) throws {
         let folder = try TemporaryFolder()
         let disk = folder.path("disk")
         try FileManager.default.createDirectory(atPath: disk, withIntermediateDirectories: false)
-        guard smallDisk(at: disk) else {
-            print("no file system may be mounted here: left out")
-            return
-        }
+        #expect(Self.mountSmallDisk(at: disk))
         defer { umount2(disk, Int32(MNT_DETACH)) }
         let path = "\(disk)/\(name)"
         try Data(repeating: 0, count: 1 << 20).write(to: URL(filePath: "\(disk)/filler"))

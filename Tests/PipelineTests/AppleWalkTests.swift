@@ -9,6 +9,7 @@ struct AppleWalkTests {
     enum Say: Sendable, CustomStringConvertible {
         case status(Int, retryable: Bool?)
         case outage(UpstreamFailure.Code, http: Int?)
+        case rateLimited(after: Duration)
 
         static func verdict(_ status: Int, _ retryable: Bool? = nil) -> Say { .status(status, retryable: retryable) }
         static let html = Say.outage(.notJSON, http: 200)
@@ -23,6 +24,8 @@ struct AppleWalkTests {
                         body: Array("{\"status\":\(number)}".utf8), status: VerifyReceiptStatus(rawValue: number),
                         isRetryable: retryable))
             case .outage(let code, let http): .outage(UpstreamFailure(code, at: "apple", "x", httpStatus: http))
+            case .rateLimited(let pause):
+                .outage(UpstreamFailure(.httpStatus, at: "apple", "x", httpStatus: 429, retryAfter: pause))
             }
         }
 
@@ -30,13 +33,16 @@ struct AppleWalkTests {
             switch self {
             case .status(let number, let retryable): "\(number)\(retryable.map { $0 ? "+" : "-" } ?? "")"
             case .outage(let code, let http): "\(code.rawValue)\(http.map(String.init) ?? "")"
+            case .rateLimited(let pause): "429 \(pause)"
             }
         }
     }
 
     /// The walk in words: `P` and `S` for questions with their pauses, then the end.
-    private func walk(_ route: AppleWalk.Route, verified: Bool, _ says: [Say]) -> String {
-        var walk = AppleWalk(route: route, isVerifiedHere: verified)
+    private func walk(
+        _ route: AppleWalk.Route, verified: Bool, followsToSandbox: Bool = true, _ says: [Say]
+    ) -> String {
+        var walk = AppleWalk(route: route, isVerifiedHere: verified, followsToSandbox: followsToSandbox)
         var instruction = walk.first
         var words: [String] = []
         var rest = says[...]
@@ -48,6 +54,8 @@ struct AppleWalkTests {
                 instruction = walk.received(next.reply)
             case .pass(let answer, let environment):
                 return (words + ["pass \(answer.status) \(environment)"]).joined(separator: " ")
+            case .sandboxDenied:
+                return (words + ["denied"]).joined(separator: " ")
             case .unavailable(let last, let environment, _):
                 return (words + ["unavailable \(last.map { "\($0.status)" } ?? "-") \(environment)"])
                     .joined(separator: " ")
@@ -121,6 +129,26 @@ struct AppleWalkTests {
     @Test("follows the map", arguments: roads)
     func road(route: AppleWalk.Route, verified: Bool, says: [Say], expected: String) {
         #expect(walk(route, verified: verified, says) == expected)
+    }
+
+    @Test(
+        "ends at 21007 if the app takes no sandbox receipts; an endpoint that the client names keeps its numbers",
+        arguments: [
+            (.auto, [.verdict(21007)], "P denied"), (.auto, [.busy, .verdict(21007)], "P P+100 denied"),
+            (.auto, [.verdict(0)], "P pass 0 production"), (.auto, [.verdict(21008)], "P unavailable - production"),
+            (.only(.production), [.verdict(21007)], "P pass 21007 production"),
+            (.only(.sandbox), [.verdict(21007)], "S unavailable - sandbox"),
+        ] as [(AppleWalk.Route, [Say], String)])
+    func denied(route: AppleWalk.Route, says: [Say], expected: String) {
+        #expect(walk(route, verified: false, followsToSandbox: false, says) == expected)
+    }
+
+    @Test("waits as long as a 429 asks for, and never less than its own pause")
+    func retryAfter() {
+        let second = Say.rateLimited(after: .seconds(2))
+        #expect(
+            walk(.auto, verified: true, [second, .rateLimited(after: .zero), .verdict(0)])
+                == "P P+2000 P+400 pass 0 production")
     }
 
     @Test("ends after at most four questions, whatever Apple says")

@@ -68,13 +68,14 @@ final class FakeApple: HTTPTransport {
 struct Bridge {
     let apple: FakeApple
     let clock: MovableClock
-    let pipeline: VerifyReceiptPipeline
+    let pipelines: Pipelines
+    var pipeline: VerifyReceiptPipeline { pipelines.verifyReceipt }
 
     static let secret = SimulatedApp.first.sharedSecret
 
     init(
         _ apple: FakeApple = FakeApple(), store: BridgeStore? = nil, knowsIntermediates: Bool = true,
-        now: Timestamp = StandIn.noon,
+        now: Timestamp = StandIn.noon, logger: Logger? = nil,
         _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in }
     ) throws {
         let pki = try StandIn.pki
@@ -90,12 +91,9 @@ struct Bridge {
         self.apple = apple
         let clock = MovableClock(now)
         self.clock = clock
-        var logger = Logger(label: "test")
-        logger.logLevel = .critical
-        pipeline = try Pipelines(
-            settings: settings, transport: apple, store: store, tables: .bundled, logger: logger, now: { clock.now },
-            sleep: { _ in }
-        ).verifyReceipt
+        pipelines = try Pipelines(
+            settings: settings, transport: apple, store: store, tables: .bundled, logger: logger ?? .silent,
+            now: { clock.now }, sleep: { _ in })
     }
 
     func ask(
@@ -105,8 +103,11 @@ struct Bridge {
         await ask(Array(Question.body(receipt, password: password, further)), route: route)
     }
 
-    func ask(_ body: [UInt8], route: AppleWalk.Route = .auto) async -> Reply {
-        let reply = await pipeline.answer(body: body, route: route)
+    /// - Parameter user: whom the caller names.
+    func ask(_ body: [UInt8], route: AppleWalk.Route = .auto, user: String? = nil) async -> Reply {
+        var manner = VerifyReceiptPipeline.Manner()
+        manner.user = user.map { Redacted($0) }
+        let reply = await pipeline.answer(body: body, route: route, manner: manner)
         return Reply(
             status: reply.answer.status.rawValue, source: reply.source, environment: reply.environment,
             text: String(decoding: reply.answer.body, as: UTF8.self))

@@ -125,6 +125,35 @@ struct KeptRecordsTests {
         }
     }
 
+    @Test("that the account is gone denies nothing that the next source answers, and is 21010 if none does")
+    func accountGone() async throws {
+        try await ServerAPIWorld.asking { store, port, transport in
+            func ask(_ kind: CustomerKind, _ sources: [AnswerSource]) async throws -> String {
+                let customer = try #require(
+                    store.world.customers.first { $0.kind == kind && $0.environment == .production })
+                let receipt = try #require(store.receipts(of: customer).first)
+                let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: sources)
+                let reply = await pipeline.answer(body: body(receipt), route: .auto)
+                return "\(String(decoding: reply.answer.body.prefix(70), as: UTF8.self)) \(reply.source)"
+            }
+            store.faults.add(
+                SimulatedFault(.serverAPI(.failure(code: 4_040_001, retryAfter: nil)), endpoint: "serverAPI"))
+            let denied = #"{"environment":"Production","status":21010,"is_retryable":false} api"#
+            for kind in [CustomerKind.activeSubscription, .nonConsumable] {
+                #expect(try await ask(kind, [.api]) == denied)
+                #expect(try await ask(kind, [.api, .receipt]).hasPrefix(#"{"status":0,"#))
+                #expect(try await ask(kind, [.api, .receipt]).hasSuffix(" receipt"))
+                #expect(try await ask(kind, [.api, .apple, .receipt]).hasSuffix(" apple"))
+            }
+            // The receipt may be stale: that is no verdict.
+            #expect(try await ask(.expiredSubscription, [.api, .receipt]) == denied)
+            store.faults.add(SimulatedFault(.status(503), endpoint: "verifyReceipt"))
+            #expect(try await ask(.activeSubscription, [.api, .apple]) == denied)
+            #expect(try await ask(.activeSubscription, [.api, .apple, .receipt]).hasSuffix(" receipt"))
+            #expect(try await ask(.expiredSubscription, [.api, .apple, .receipt]) == denied)
+        }
+    }
+
     @Test("that it knows nothing does not let an old receipt say that a subscription is over")
     func unknownAndStale() async throws {
         try await ServerAPIWorld.asking { store, port, transport in

@@ -305,6 +305,45 @@ struct LastGoodTests {
         #expect(isBack)
     }
 
+    // T33
+    @Test("of one customer takes no room of others, however many variants of a receipt or password are asked about")
+    func variants() async throws {
+        let stage = try Stage()
+        let victim = try StandIn.receipt(.nonConsumable)
+        let genuine = try StandIn.receipt(.activeSubscription).bytes
+        let empty = try StandIn.receipt(.noPurchases).bytes
+        func change(_ settings: inout Settings, _ app: inout AppSettings) {
+            settings.lastGood.bytes = 40_000
+            app.sharedSecret = nil
+        }
+        let story = Self.stories[0].body("QUJD")
+        let before = try stage.bridge(after: 0, [.apple], change)
+        #expect(await before.ask(victim.base64).source == .apple)
+        await before.pipelines.finishKeeping()
+        let asked = try stage.bridge(saying: story, after: 1_000, [.apple], change)
+        let unbought = try stage.bridge(
+            saying: #"{"status":0,"receipt":{"bundle_id":"com.example.app","in_app":[]}}"#, after: 1_000, [.apple],
+            change)
+        for number in 0..<300 {
+            let variant = Base64.encode(ReceiptVariants.withRevocationList(genuine, number))
+            #expect(await asked.ask(variant).text == story)
+            _ = await asked.ask(Base64.encode(genuine), password: "\(number)")
+            _ = await unbought.ask(Base64.encode(empty), password: "\(number)")
+            asked.clock.now = asked.clock.now.advanced(byMilliseconds: 1)
+            unbought.clock.now = asked.clock.now
+            // What is handed over faster than it is written is not kept.
+            await asked.pipelines.finishKeeping()
+            await unbought.pipelines.finishKeeping()
+        }
+        #expect(try await stage.store.lastGoodUsage().count == 1 + 8 + 8)
+        let down = try stage.bridge(isDown: true, after: 2_000, [.apple], change)
+        #expect(await down.ask(victim.base64).short == "0 stored Production")
+        // Its customer has it however the container is written.
+        #expect(await down.ask(Base64.encode(genuine), password: "299").short == "0 stored Production")
+        let variant = ReceiptVariants.withRevocationList(genuine, 1_000)
+        #expect(await down.ask(Base64.encode(variant), password: "299").short == "0 stored Production")
+    }
+
     @Test("No answer but a good one to an authentic receipt of a configured app is kept")
     func notKept() async throws {
         let stage = try Stage()

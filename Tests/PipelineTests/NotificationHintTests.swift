@@ -13,12 +13,13 @@ struct NotificationHintTests {
 
     private func body(
         _ password: String?, _ further: KeyValuePairs<String, JSONValue?> = [:], receipt: String? = nil,
-        bundleId: String = ScriptedAppStore.bundleId
+        bundleId: String = ScriptedAppStore.bundleId, id: String? = "700000000000999"
     ) -> [UInt8] {
         var members: [JSONValue.Member] = [
             .init("notification_type", .string("DID_RENEW")), .init("environment", .string("PROD")),
             .init("bid", .string(bundleId)), .init("bvrs", .string("42")),
         ]
+        if let id { members.append(.init("original_transaction_id", .string(id))) }
         if let password { members.append(.init("password", .string(password))) }
         if let receipt { members.append(.init("unified_receipt", .object(["latest_receipt": .string(receipt)]))) }
         for (name, value) in further { if let value { members.append(.init(name, value)) } }
@@ -40,19 +41,79 @@ struct NotificationHintTests {
         #expect(await open.refusal(body("anything")) == .noSharedSecret)
     }
 
-    @Test("is stored without its password, however that is spelled")
-    func redacted() async throws {
-        let bridge = try StoringBridge()
-        let spelled =
-            #"{"notification_type":"CANCEL","bid":"com.example.app","pass\u0077ord":"\#(Self.secret)","password":"\#(Self.secret)"}"#
-        #expect(await bridge.refusal(Array(spelled.utf8)) == nil)
-        let texts = try await DatabasePool(path: bridge.store.path).read { db in
-            try String.fetchAll(db, sql: "SELECT text FROM notification")
+    private struct Kept: Equatable {
+        var uuid, type, text: String
+        var original: String?
+    }
+
+    private func kept(_ bridge: StoringBridge) async throws -> [Kept] {
+        try await DatabaseQueue(path: bridge.store.path).read { db in
+            try Row.fetchAll(
+                db,
+                sql: "SELECT uuid, type, text, originalTransactionId FROM notification WHERE version = 1 ORDER BY id"
+            ).map { Kept(uuid: $0[0], type: $0[1], text: $0[2], original: $0[3]) }
         }
+    }
+
+    @Test("is stored as its type, its ids and the digest of its body without the password, however that is spelled")
+    func stored() async throws {
+        let bridge = try StoringBridge { $0.acceptedSecrets = [SharedSecret("former")] }
+        func body(_ first: String, _ second: String) -> [UInt8] {
+            Array(
+                #"{"notification_type":"CANCEL","bid":"com.example.app","pass\u0077ord":"\#(first)","password":"\#(second)","unified_receipt":{"latest_receipt":"AAAA","latest_receipt_info":[{"transaction_id":"700000000000998"},{"original_transaction_id":"700000000000997","transaction_id":"1"}],"pending_renewal_info":[{"original_transaction_id":"700000000000996"}]}}"#
+                    .utf8)
+        }
+        #expect(try await bridge.take(body(Self.secret, Self.secret)) == .stored(isNews: false))
+        #expect(try await bridge.take(body("former", "former")) == .repeated)
+        #expect(try await bridge.take(body("x", "former")) == .repeated)
         #expect(
-            texts == [
-                #"{"notification_type":"CANCEL","bid":"com.example.app","pass\u0077ord":"***","password":"***"}"#
+            try await kept(bridge) == [
+                Kept(
+                    uuid: "sha256:c9d72d92735d4333015852759982fef3f26a571591bb8e98395034d9051e02e9",
+                    type: "CANCEL", text: "700000000000998 700000000000997 700000000000996", original: nil)
             ])
+    }
+
+    // T29
+    @Test("that names no transaction and holds no receipt of the app is refused, and leaves nothing")
+    func nameless() async throws {
+        let bridge = try StoringBridge()
+        let receipt = try bridge.appStore.receipt()
+        let mangled = String(receipt.dropLast(400)) + String(repeating: "A", count: 400)
+        #expect(await bridge.refusal(body(Self.secret, id: nil)) == .noTransactionId)
+        #expect(await bridge.refusal(body(Self.secret, receipt: mangled, id: nil)) == .noTransactionId)
+        #expect(await bridge.refusal(body(Self.secret, id: "0")) == .noTransactionId)
+        #expect(
+            await bridge.refusal(body(Self.secret, ["latest_receipt_info": .string("x")], id: "y")) == .noTransactionId)
+        #expect(try await bridge.notifications() == 0)
+        let old = JSONValue.object(["transaction_id": .string("700000000000995")])
+        #expect(await bridge.refusal(body(Self.secret, ["latest_receipt_info": old], id: nil)) == nil)
+        // Of a customer who is not known here yet.
+        #expect(await bridge.refusal(body(Self.secret, receipt: receipt, id: nil)) == nil)
+        #expect(
+            try await kept(bridge).map(\.text) == [
+                "700000000000995", "700000000000100 700000000000500 700000000000101",
+            ])
+    }
+
+    // T29
+    @Test("of a mebibyte leaves a row of some hundred bytes and nothing of its receipt in the file")
+    func small() async throws {
+        let bridge = try StoringBridge()
+        let receipt = String(repeating: "QUJD", count: 250_000)
+        for number in 0..<12 {
+            let body = body(Self.secret, ["n": .number(Int64(number))], receipt: receipt)
+            #expect(await bridge.refusal(body) == nil)
+        }
+        #expect(try await bridge.notifications() == 12)
+        await bridge.store.close()
+        let file = try bridge.folder.read("bridge.sqlite")
+        let empty = try StoringBridge()
+        await empty.store.close()
+        let before = try empty.folder.read("bridge.sqlite").count
+        #expect(file.count - before <= 65_536, "\(file.count) bytes; \(before) without them")
+        let text = String(decoding: file, as: UTF8.self)
+        #expect(!text.contains("latest_receipt") && !text.contains("QUJDQUJD"))
     }
 
     @Test("counts each time, and makes the App Store be asked about whom its receipt is of once in a minute")

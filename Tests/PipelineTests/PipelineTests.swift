@@ -230,7 +230,8 @@ struct PipelineTests {
             }
             let mended: Set = [
                 "lineBreaks64", "lineBreaks76", "spaceForPlus", "percentEncoded", "urlSafeAlphabet", "doubleBase64",
-                "hexadecimal", "dataDescription", "unityWrapper", "missingPadding",
+                "hexadecimal", "dataDescription", "unityWrapper", "missingPadding", "doublyPercentEncoded", "pemArmour",
+                "prefixedHexadecimal", "postgresqlBytea",
             ]
             for receipt in try StandIn.hostile where mended.contains(receipt.mangling) {
                 #expect(await bridge.ask(receipt.text).short == "0 \(order[0]) Production", "\(receipt.mangling)")

@@ -55,6 +55,23 @@ struct RequestTests {
         #expect(throws: VerifyReceiptRequest.Failure.notJSON) { try self.request(body, .tolerant) }
     }
 
+    // T13
+    @Test("has at most 256 keys, repetitions included")
+    func keys() throws {
+        func body(_ further: Int, _ key: (Int) -> String) -> String {
+            #"{"receipt-data":"QQ=="\#((0..<further).map { #","\#(key($0))":1"# }.joined())}"#
+        }
+        #expect(try request(body(255) { "k\($0)" }).receiptText.reveal() == Array("QQ==".utf8))
+        for further in [256, 320_000] {
+            for key in [{ "k\($0)" }, { _ in "k" }] as [(Int) -> String] {
+                #expect(throws: VerifyReceiptRequest.Failure.tooManyKeys) { try self.request(body(further, key)) }
+            }
+        }
+        // Keys of a value are not the request's.
+        let nested = body(1_000) { "k\($0)" }
+        #expect(try request(#"{"receipt-data":"QQ==","x":\#(nested)}"#).receiptText.reveal() == Array("QQ==".utf8))
+    }
+
     // T14
     @Test("is written anew, each key once with its last value, where two readers could differ")
     func repeated() throws {

@@ -76,6 +76,29 @@ struct SettingsFindingsTests {
             ])
     }
 
+    @Test(
+        "is an operations listener that others reach, without tokens",
+        arguments: ["0.0.0.0:8081", "[::]:8081", "192.0.2.1:8081", "bridge.example:8081"])
+    func operationsWithoutTokens(address: String) throws {
+        let folder = try TemporaryFolder()
+        try folder.write("token.txt", "Zm9ydHktdHdv")
+        let yaml = "operations: {listen: \"\(address)\"}\n"
+        let expected =
+            "operations.listen: \(address) is not on loopback and there are no tokens: set tokens, or every client that "
+            + "reaches it could read every customer"
+        #expect(try findings(yaml, in: folder) == [expected])
+        #expect(try findings(yaml + "tokens: []", in: folder) == [expected])
+        #expect(try findings(yaml + "tokens: [{file: token.txt}]", in: folder) == [])
+        // The other mistake alone.
+        #expect(try findings(yaml + "tokens: [{file: nowhere.txt}]", in: folder).count == 1)
+        #expect(
+            try findings("store: none", in: folder, environment: ["RECEIPT_BRIDGE_OPERATIONS_LISTEN": address])
+                == ["(RECEIPT_BRIDGE_OPERATIONS_LISTEN\(expected.dropFirst("operations.listen".count)))"])
+        for address in ["127.0.0.1:8081", "127.9.9.9:8081", "[::1]:8081", "localhost:8081"] {
+            #expect(try findings("operations: {listen: \"\(address)\"}", in: folder) == [])
+        }
+    }
+
     /// A key with a mistake has its default, which is nobody's mistake.
     static let single: [(yaml: String, expected: String)] = [
         (#"{listen: 8080, operations: {listen: "127.0.0.1:8080"}}"#, "listen: 8080 is not HOST:PORT"),

@@ -4,22 +4,28 @@ import Testing
 
 @Suite("The threat model")
 struct ThreatModelTests {
-    /// A row of the table in `docs/threat-model.md`: its number, and file by file the tests that it names.
+    /// A row of a table in `docs/threat-model.md`: its letter and number, and file by file the tests that it names.
     private struct Row {
+        let letter: Substring
         let number: Int
+        /// The column before the tests.
+        let answer: Substring
         let tests: [(file: String, sentences: [String])]
 
         init?(_ line: Substring) {
-            guard let match = line.firstMatch(of: /^\| T(\d+) \|.*\| (.*) \|$/), let number = Int(match.1) else {
-                return nil
-            }
-            self.number = number
-            tests = match.2.split(separator: "; `").map { part in
+            guard let match = line.firstMatch(of: /^\| ([TH])(\d+) \|.*\| (.*) \| (.*?) ?\|$/),
+                let number = Int(match.2)
+            else { return nil }
+            (letter, self.number, answer) = (match.1, number, match.3)
+            tests = match.4.split(separator: "; `").map { part in
                 let file = part.prefix { $0 != ":" }.filter { $0 != "`" }
                 return (file, part.matches(of: /"([^"]+)"/).map { String($0.1) })
             }
         }
     }
+
+    private static let threats = rows.filter { $0.letter == "T" }
+    private static let hardening = rows.filter { $0.letter == "H" }
 
     private static let rows: [Row] = {
         let text = try? String(contentsOf: Repository.folder.appending(path: "docs/threat-model.md"), encoding: .utf8)
@@ -43,10 +49,10 @@ struct ThreatModelTests {
         source.matches(of: /\bT(\d+)\b/).contains { Int($0.1) == number }
     }
 
-    @Test("has thirty-one numbers, and every test that it names is where it says, under its number")
+    @Test("has thirty-three numbers, and every test that it names is where it says, under its number")
     func named() {
-        #expect(Self.rows.map(\.number) == Array(1...31))
-        for row in Self.rows {
+        #expect(Self.threats.map(\.number) == Array(1...33))
+        for row in Self.threats {
             #expect(!row.tests.isEmpty, "T\(row.number)")
             for (file, sentences) in row.tests {
                 #expect(!sentences.isEmpty, "T\(row.number): \(file)")
@@ -55,6 +61,21 @@ struct ThreatModelTests {
                     #expect(source.contains("\"\(sentence)\""), "T\(row.number): \(file) has no \(sentence)")
                 }
                 #expect(Self.says(row.number, source), "\(file) does not say T\(row.number)")
+            }
+        }
+    }
+
+    @Test("has fourteen rows of hardening, each done or declined, and every test that one names is where it says")
+    func hardened() {
+        #expect(Self.hardening.map(\.number) == Array(1...14))
+        for row in Self.hardening {
+            #expect(row.answer.hasPrefix("done: ") || row.answer.hasPrefix("declined: "), "H\(row.number)")
+            for (file, sentences) in row.tests {
+                #expect(!sentences.isEmpty, "H\(row.number): \(file)")
+                for sentence in sentences {
+                    let isThere = Self.files[file]?.contains("\"\(sentence)\"") ?? false
+                    #expect(isThere, "H\(row.number): \(file) has no \(sentence)")
+                }
             }
         }
     }

@@ -125,8 +125,11 @@ struct AppReceiptAttributeTests {
         ([0, 0x80] + [UInt8](repeating: 0, count: 7), nil), ([UInt8](repeating: 1, count: 300), nil),
     ]
 
-    @Test("have numbers of up to 64 bits; wider ones are refused with their place", arguments: integers)
-    func integer(content: [UInt8], value: Int64?) throws {
+    @Test(
+        "have numbers of up to 64 bits; wider ones are refused with their place",
+        arguments: Named.list(integers) { $0.content })
+    func integer(row: Named<(content: [UInt8], value: Int64?)>) throws {
+        let (content, value) = row.value
         let number = DEREncoder.value(tag: 0x02, content)
         let inside = Attribute(17, raw: DEREncoder.set([Attribute(1711, raw: number).der]))
         if let value {
@@ -218,8 +221,9 @@ struct AppReceiptAttributeTests {
         ("2024-03-01T12:00:00Etc/GMT", nil), ("1709294400000", nil), ("Z", nil),
     ]
 
-    @Test("have dates with fractions and offsets, and nothing else", arguments: dates)
-    func date(text: String, milliseconds: Int64?) throws {
+    @Test("have dates with fractions and offsets, and nothing else", arguments: Named.list(dates) { $0.0 })
+    func date(row: Named<(String, Int64?)>) throws {
+        let (text, milliseconds) = row.value
         let attribute = Attribute(18, raw: DEREncoder.ia5String(text))
         if let milliseconds {
             #expect(try read([attribute]).originalPurchaseDate?.milliseconds == milliseconds)

@@ -167,6 +167,7 @@ struct AppReceiptContainerTests {
         Forgery("an issuer that is no authority", .untrustedChain) { try $0.signerBelowNonAuthority() },
         Forgery("a signer whose time was over", .outsideValidity) { try $0.expiredSigner() },
         Forgery("an elliptic key", .unsupportedAlgorithm) { try $0.ecSigner() },
+        Forgery("an RSA key of 1024 bits", .keyRefused) { try $0.issueReceiptSigner(key: try .rsa(bits: 1024)) },
         Forgery("the authority itself", .notAReceiptSigner) {
             ReceiptSigner(leaf: $0.developerRelations, issuers: [$0.root])
         },
@@ -183,6 +184,13 @@ struct AppReceiptContainerTests {
         let inspection = try Decoders.tolerant.inspect(MintedReceipts.base64(bytes).span)
         #expect(!inspection.isVerified)
         #expect(inspection.contents?.bundleId == "com.example.app")
+    }
+
+    // T3
+    @Test("that names RSA and is signed with an elliptic key is refused, though the signature holds")
+    func namesAnotherAlgorithm() throws {
+        let bytes = try MintedReceipts.app(signer: MintedReceipts.pki.ecSigner()) { $0.claimsRSA = true }
+        #expect(try refusal(bytes) == .unsupportedAlgorithm)
     }
 
     // T6

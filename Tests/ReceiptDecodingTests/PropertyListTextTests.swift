@@ -47,15 +47,15 @@ struct PropertyListTextTests {
         ("an array", "{\(usual) a = (1, 2);}", .malformed),
         ("data", "{\(usual) a = <0a0b>;}", .malformed),
         ("a comment", "{\(usual) /* a */ }", .malformed),
-        ("no closing quote", "{\(usual) a = \"b;}", .malformed),
-        ("no closing quote behind an escape", "{\(usual) a = \"b\\", .malformed),
+        ("no closing quote", "{\(usual) a = \"b;}", .truncated),
+        ("no closing quote behind an escape", "{\(usual) a = \"b\\", .truncated),
         ("no opening quote", "{\(usual) a = b\";}", .malformed),
         ("no value", "{\(usual) a = ;}", .malformed),
         ("no equals sign", "{\(usual) a b;}", .malformed),
         ("no key", "{\(usual) = b;}", .malformed),
         ("two semicolons", "{\(usual); a = b;}", .malformed),
         ("no semicolon between", "{\"bid\" = \"a\" \"b\" = \"c\";}", .malformed),
-        ("no closing brace", "{\(usual)", .malformed),
+        ("no closing brace", "{\(usual)", .truncated),
         ("an escape of Unicode", "{\(usual) a = \"\\U00e9\";}", .malformed),
         ("an octal escape above ASCII", "{\(usual) a = \"\\200\";}", .malformed),
         ("an octal escape cut short", "{\(usual) a = \"\\10\";}", .malformed),
@@ -63,7 +63,7 @@ struct PropertyListTextTests {
         ("something behind it", "{\(usual)} {}", .trailingBytes),
         ("a second list", "{\(usual)}{\(usual)}", .trailingBytes),
         ("a zero behind it", "{\(usual)}\0", .trailingBytes),
-        ("nothing at all", "", .malformed),
+        ("nothing at all", "", .truncated),
         ("a list of nothing", "{}", .missingAttribute),
         ("an array in place of a list", "(a, b)", .malformed),
     ]
@@ -90,7 +90,7 @@ struct PropertyListTextTests {
         #expect(try read(String(decoding: list, as: UTF8.self))["bid"] == "com.example.app")
         for count in 0..<list.count {
             let bytes = try MintedReceipts.transaction(signing: Array(list.prefix(count)))
-            #expect(try Decoders.apple.refusal(of: bytes)?.code == .malformed, "\(count)")
+            #expect(try Decoders.apple.refusal(of: bytes)?.code == .truncated, "\(count)")
         }
     }
 

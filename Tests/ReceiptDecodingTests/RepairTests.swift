@@ -26,6 +26,10 @@ struct RepairTests {
 
     private static func lines(_ text: String) -> String { Recoding.lines(text, width: 64, separator: "\r\n") }
 
+    private static func utf16(_ text: String, bigEndian: Bool) -> [UInt8] {
+        text.utf8.flatMap { bigEndian ? [0, $0] : [$0, 0] }
+    }
+
     static let manglings: [Mangling] = [
         Mangling("line breaks", [.whitespace]) { Array(lines($1).utf8) },
         Mangling("blanks for +", [.spaceForPlus], onlyApp: true) { Array($1.replacing("+", with: " ").utf8) },
@@ -45,6 +49,25 @@ struct RepairTests {
         Mangling("percent-encoded lines", [.percentEncoding, .whitespace]) {
             Array(Recoding.percentEncoded(lines($1)).replacing("\r\n", with: "%0d%0a").utf8)
         },
+        Mangling("percent-encoded twice", [.doublePercentEncoding]) {
+            Array(Recoding.percentEncoded($1).replacing("%", with: "%25").utf8)
+        },
+        Mangling("PEM armour", [.pemArmour, .whitespace]) { Array(Recoding.armoured($1).utf8) },
+        Mangling("PEM armour without its end, on one line", [.pemArmour]) {
+            Array("-----BEGIN APP STORE RECEIPT-----\n\($1)".utf8)
+        },
+        Mangling("PEM armour in a JSON string", [.quotes, .jsonEscapes, .pemArmour, .whitespace]) {
+            Array("\"\(Recoding.armoured($1).replacing("\n", with: "\\n"))\"".utf8)
+        },
+        Mangling("UTF-16, little-endian with a mark", [.utf16]) { [0xFF, 0xFE] + utf16($1, bigEndian: false) },
+        Mangling("UTF-16, big-endian with a mark", [.utf16]) { [0xFE, 0xFF] + utf16($1, bigEndian: true) },
+        Mangling("UTF-16, little-endian without a mark", [.utf16]) { utf16($1 + "\r\n", bigEndian: false) },
+        Mangling("UTF-16, big-endian without a mark, in lines", [.utf16, .whitespace]) {
+            utf16(lines($1), bigEndian: true)
+        },
+        Mangling("base64 of UTF-16", [.utf16, .doubleBase64]) {
+            [0xFF, 0xFE] + utf16(Base64.encode(Array($1.utf8)), bigEndian: false)
+        },
         Mangling("base64url", [.urlSafeAlphabet], onlyApp: true) {
             Array($1.replacing("+", with: "-").replacing("/", with: "_").utf8)
         },
@@ -62,11 +85,26 @@ struct RepairTests {
             Array(Base64.encode(Array(lines($1).utf8)).utf8)
         },
         Mangling("hexadecimal", [.hexadecimal]) { bytes, _ in Array(Recoding.hexadecimal(bytes).utf8) },
+        Mangling("hexadecimal with 0x", [.hexadecimal]) { bytes, _ in
+            Array("0x\(Recoding.hexadecimal(bytes).uppercased())".utf8)
+        },
+        Mangling("a bytea of PostgreSQL", [.hexadecimal]) { bytes, _ in
+            Array("\\x\(Recoding.hexadecimal(bytes))".utf8)
+        },
+        Mangling("a bytea of PostgreSQL, its backslash escaped, in quotes", [.quotes, .hexadecimal]) { bytes, _ in
+            Array("\"\\\\x\(Recoding.hexadecimal(bytes))\"".utf8)
+        },
+        Mangling("a bytea that holds the base64 in lines", [.hexadecimal, .whitespace]) {
+            Array("\\x\(Recoding.hexadecimal(Array(lines($1).utf8)))".utf8)
+        },
         Mangling("upper-case hexadecimal in lines", [.hexadecimal]) { bytes, _ in
             Array(lines(Recoding.hexadecimal(bytes).uppercased()).utf8)
         },
         Mangling("what NSData printed", [.dataDescription]) { bytes, _ in
             Array(Recoding.dataDescription(bytes).utf8)
+        },
+        Mangling("what NSData printed since iOS 13, whole", [.dataDescription]) { bytes, _ in
+            Array("{length = \(bytes.count), bytes = 0x\(Recoding.hexadecimal(bytes)) }".utf8)
         },
         Mangling("a data: URL", [.dataURL]) { Array("data:;base64,\($1)".utf8) },
         Mangling("Unity's wrapper", [.unityWrapper]) {
@@ -94,6 +132,9 @@ struct RepairTests {
         },
         Mangling("no base64, and bytes behind it", [.rawBytes, .trailingBytes], onlyApp: true) { bytes, _ in
             bytes + [0x0A]
+        },
+        Mangling("half a byte behind it", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
+            Array((Recoding.hexadecimal(bytes) + "0").utf8)
         },
         Mangling("hexadecimal with bytes behind it", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
             Array((Recoding.hexadecimal(bytes) + "00").utf8)
@@ -150,8 +191,12 @@ struct RepairTests {
     func jws() throws {
         let jws = try MintedReceipts.pki.jwsSigner.jws(payload: .object(["transactionId": .string("1")]))
         let encoded = Base64.encode(Array(jws.utf8))
+        let folded = Self.lines(jws)
         for (text, repairs) in [
             (jws, []), (jws + "\n", []), ("\"\(jws)\"", [.quotes]), (encoded, [.doubleBase64]),
+            (folded, [.whitespace]), (Base64.encode(Array(folded.utf8)), [.doubleBase64, .whitespace]),
+            (folded.replacing("\r\n", with: "\\n"), [.jsonEscapes, .whitespace]),
+            ("{\"signedPayload\":\"\(jws)\"}", [.notificationWrapper]),
         ] as [(String, [ReceiptRepair])] {
             let bytes = Array(text.utf8)
             let inspection = try Decoders.tolerant.inspect(bytes.span)
@@ -159,10 +204,58 @@ struct RepairTests {
             #expect(inspection.failure?.code == .signedTransaction)
             #expect(inspection.repairs == repairs)
             #expect(inspection.contents == nil)
+            #expect(inspection.signedText?.reveal() == jws)
             #expect(ReceiptDecoder.mended(bytes.span) == nil)
         }
         #expect(try Decoders.apple.refusal(ofText: Array(jws.utf8))?.code == .signedTransaction)
         #expect(try Decoders.apple.refusal(ofText: Array(encoded.utf8))?.code == .notAReceipt)
+    }
+
+    @Test("that NSData or Swift described is named as lost, with what is left of it")
+    func lostDescriptions() throws {
+        let bytes = try IntakeTests.Samples.shared.app
+        let words = Recoding.hexadecimal(Array(bytes.prefix(24)))
+        for (text, shown) in [
+            (Recoding.shortDataDescription(bytes), 24), ("{length = \(bytes.count), bytes = 0x\(words) … ab}", 25),
+            ("{length = \(bytes.count), bytes = 0x\(words)", 24), ("{length=\(bytes.count),bytes=0x}", 0),
+            ("\(bytes.count) bytes", 0),
+        ] {
+            let inspection = try Decoders.tolerant.inspect(Array(text.utf8).span)
+            #expect(
+                inspection.failure?.description
+                    == "truncatedDescription at text: the description of \(bytes.count) bytes shows \(shown) of them; "
+                    + "the others are gone")
+            #expect(inspection.failure?.verdict == .notAReceipt)
+            #expect(inspection.kind == .unknown)
+        }
+    }
+
+    @Test("that is cut short is named so, with the byte at which it ends")
+    func cutShort() throws {
+        let samples = try IntakeTests.Samples.shared
+        func failure(_ text: String) throws -> String? {
+            try Decoders.tolerant.inspect(Array(text.utf8).span).failure?.description
+        }
+        let app = Base64.encode(samples.app)
+        for cut in [1_000, 1_001, 1_002, 1_003] {
+            #expect(
+                try failure(String(app.prefix(cut)))
+                    == "truncated at SignedData: the bytes end at byte \(cut * 3 / 4), before the container does")
+        }
+        #expect(
+            try failure("0x" + Recoding.hexadecimal(samples.app).prefix(2_001))
+                == "truncated at SignedData: the bytes end at byte 1000, before the container does")
+        #expect(
+            try failure(String(Base64.encode(samples.transaction).prefix(801)))
+                == "truncated at transactionReceipt: a text without its closing quote: it ends at byte 600")
+        let indefinite = try MintedReceipts.app { $0.indefiniteLength = true }
+        #expect(
+            try failure(Base64.encode(Array(indefinite.prefix(900))))
+                == "truncated at SignedData: the bytes end at byte 900, before the container does")
+        #expect(
+            try failure("eyJhbGciOiJFUzI1NiJ9.eyJhIjoxfQ")
+                == "truncated at text: a signed text without its third part: it ends at byte 31")
+        #expect(try Decoders.apple.refusal(ofText: Array(app.prefix(1_000).utf8))?.code == .truncated)
     }
 
     @Test("that is the signed list alone is named so, in both profiles")
@@ -185,8 +278,40 @@ struct RepairTests {
         #expect(try Decoders.tolerant.refusal(ofText: text)?.code == .badSignature)
     }
 
+    // T13
+    @Test("in JSON of a million and a half numbers takes little more memory than the text")
+    func numbers() throws {
+        let text = Array((#"{"a":["# + String(repeating: "1,", count: 1_500_000) + "1]}").utf8)
+        let decoder = try Decoders.tolerant
+        Memory.forget()
+        let before = Memory.peak
+        let refusal = decoder.refusal(ofText: text)
+        #expect(refusal?.code == .notAReceipt && refusal?.reason == "JSON without a receipt in it")
+        #expect(Memory.peak - before < 32 << 20 || Memory.isSanitized)
+    }
+
+    @Test("of a member that is given twice is the last one; one that is no text does not count")
+    func members() throws {
+        let base64 = Base64.encode(try MintedReceipts.app())
+        for (text, code) in [
+            (#"{"Payload":"MIIA","Payload":"\#(base64)"}"#, nil),
+            (#"{"Payload":"\#(base64)","Payload":"AAAA"}"#, .notAReceipt),
+            (#"{"Payload":5,"receipt-data":"\#(base64)"}"#, nil),
+            (#"{"latest_receipt":"\#(base64)","receipt":{"in_app":[{"Payload":"AAAA"}]}}"#, nil),
+            (#"{"receipt\u002ddata":"\#(base64)"}"#, nil),
+            (#"{"receipt-data":"\#(base64)""#, .notAReceipt), (#"{"receipt-data":"\#(base64)"} {}"#, .notAReceipt),
+        ] as [(String, ReceiptDecodingError.Code?)] {
+            #expect(try Decoders.tolerant.refusal(ofText: Array(text.utf8))?.code == code, "\(text.prefix(60))")
+        }
+    }
+
     @Test(
-        "of braces without end costs little", arguments: ["[", "{\"a\":", "\\", "%", "<", "\"", " ", "+ ", "-", "30"])
+        "of braces without end costs little",
+        arguments: [
+            "[", "{\"a\":", "\\", "%", "<", "\"", " ", "+ ", "-", "30", "%25", "0x", "\\x30", "eyJ.",
+            "{length = 1, bytes = 0x",
+            "-----BEGIN ", "M\u{0}",
+        ])
     func bombs(piece: String) throws {
         let text = Array("{\"Payload\":\"".utf8) + [UInt8](repeating: 0x41, count: 400)
         let bombs = [

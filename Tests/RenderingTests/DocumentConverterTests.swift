@@ -1,5 +1,6 @@
 import Foundation
 import Rendering
+import TestSupport
 import Testing
 
 private let converter = DocumentConverter(tables: .bundled)
@@ -191,8 +192,9 @@ struct CamelDocumentTests {
         ),
     ]
 
-    @Test("or is refused by code, place and reason", arguments: faults)
-    func fault(json: String, code: ConversionError.Code, description: String) {
+    @Test("or is refused by code, place and reason", arguments: Named.list(faults) { $0.0 })
+    func fault(row: Named<(String, ConversionError.Code, String)>) {
+        let (json, code, description) = row.value
         let error = #expect(throws: ConversionError.self) { try camel(json) }
         #expect(error?.code == code && error?.description == description)
     }
@@ -211,7 +213,7 @@ struct CamelDocumentTests {
 
 @Suite("A camelCase document becomes an answer")
 struct SnakeDocumentTests {
-    /// Members of a row, and what becomes of them; all rows have a quantity.
+    /// Members of a row, and what becomes of them; a row without a quantity gets none.
     static let rows: [(String, String)] = [
         (#""type":"Non-Consumable""#, #""is_trial_period":"false""#),
         (
@@ -256,7 +258,51 @@ struct SnakeDocumentTests {
     @Test("row by row", arguments: rows)
     func row(model: String, expected: String) throws {
         let answer = try snake(#"{"latestTransactions":[{\#(model)}]}"#)
-        #expect(first("latest_receipt_info", answer) == #""quantity":"1","# + expected)
+        #expect(first("latest_receipt_info", answer) == expected)
+    }
+
+    @Test(
+        "or is refused where it is an answer already, and so is an answer's conversion of a document",
+        arguments: [
+            #"{"status":0,"receipt":{"bundle_id":"a","in_app":[]},"latest_receipt_info":[]}"#,
+            #"{"status":0,"latest_receipt":"MIIT"}"#, #"{"status":21006,"receipt":{"bid":"a","bvrs":"1"}}"#,
+        ])
+    func direction(answer: String) throws {
+        let wrong = #expect(throws: ConversionError.self) { try snake(answer) }
+        #expect(wrong?.description == "this is a verifyReceipt answer already: --to camel converts it")
+        let document = try camel(answer)
+        let back = #expect(throws: ConversionError.self) { try camel(document) }
+        #expect(back?.code == .wrongDirection)
+        #expect(back?.description == "this is a camelCase document already: --to snake converts it")
+        #expect(try snake(document).hasPrefix(#"{"status":"#))
+    }
+
+    @Test("and the keys that verifyReceipt has no word for can be named")
+    func passedOver() throws {
+        func keys(_ json: String) throws -> [String] { try converter.keysPassedOver(inCamelCase: Array(json.utf8)) }
+        #expect(
+            try keys(
+                """
+                {"receipt":{"bundleId":"a","new":1},"transactions":[{"transactionId":"1","isUpgraded":true}],\
+                "latestTransactions":[{"transactionId":"1","price":5,"offerType":2,"storefront":null}],\
+                "renewals":[{"productId":"a","renewalPrice":5}],"source":"api"}
+                """) == [
+                    "latestTransactions.price", "receipt.new", "renewals.renewalPrice", "source",
+                    "transactions.isUpgraded",
+                ])
+        #expect(
+            try keys(
+                #"{"environment":"Sandbox","bundleId":"a","transactions":[{"isUpgraded":true,"price":5}],"renewals":[]}"#
+            )
+                == ["transactions.price"])
+    }
+
+    @Test("without what an answer of old did not have: no quantity, no zero, no null")
+    func oldAnswer() throws {
+        let old =
+            #"{"status":0,"environment":"Production","receipt":{"bundle_id":"a","application_version":"1","in_app":["#
+            + #"{"product_id":"p","transaction_id":"1","is_trial_period":"false"}]}}"#
+        #expect(try snake(camel(old)) == old)
     }
 
     @Test("of iOS 6 with the renewal of its own subscription, from a view of all of them")

@@ -85,6 +85,44 @@ struct FieldTableTests {
         }
     }
 
+    @Test("A row for a property that the tables of the program leave out is written")
+    func addedRows() throws {
+        let rows = [
+            "transaction.json": #"{"wire": "price", "model": "price", "as": "numberAsText"}, "#
+                + #"{"wire": "shop", "model": "storefront", "as": "text"},"#,
+            "renewal.json": #"{"wire": "renewal_price", "model": "renewalPrice", "as": "numberAsText"},"#,
+        ]
+        let tables = try FieldTables { name throws(FieldTableError) in
+            let url = Self.mappings.appending(path: name)
+            let text = (try? String(contentsOf: url, encoding: .utf8)) ?? ""
+            guard let more = rows[name] else { return Array(text.utf8) }
+            let lines = text.split(separator: "\n").filter { line in
+                !["price", "storefront", "renewalPrice"].contains { line.contains("\"\($0)\", \"because\"") }
+            }
+            return Array(lines.joined(separator: "\n").replacing(#""rows": ["#, with: #""rows": ["# + more).utf8)
+        }
+        let document = """
+            {"latestTransactions":[{"price":4990,"storefront":"DEU","offerType":4}],\
+            "renewals":[{"renewalPrice":990,"autoRenewStatus":1}]}
+            """
+        #expect(
+            String(
+                decoding: try DocumentConverter(tables: tables).snakeCase(Array(document.utf8)), as: UTF8.self)
+                    == """
+                    {"status":0,"latest_receipt_info":[{"price":"4990","shop":"DEU","is_trial_period":"false"}],\
+                    "pending_renewal_info":[{"renewal_price":"990","auto_renew_status":"1"}]}
+                    """)
+    }
+
+    @Test("No conversion takes a property without a value")
+    func everyProperty() {
+        for conversion in Conversion.allCases {
+            #expect(!conversion.fits(TransactionField.claims.kind))
+            #expect(!conversion.fits(RenewalField.claims.kind))
+            #expect(!conversion.fits(RenewalField.eligibleWinBackOfferIds.kind))
+        }
+    }
+
     @Test("A table decides the order and the keys of an answer")
     func overridden() throws {
         var tables: [String: [UInt8]] = [:]

@@ -5,8 +5,10 @@ enum ClientHello {
     /// - Parameters:
     ///   - version: its newest, `0x0303` for TLS 1.2.
     ///   - protocols: for ALPN.
-    static func record(version: UInt16, protocols: [String] = []) -> [UInt8] {
-        let ciphers: [UInt16] = [0xC02B, 0xC02F, 0xC009, 0xC013, 0x002F, 0x0035]
+    static func record(
+        version: UInt16, protocols: [String] = [],
+        ciphers: [UInt16] = [0xC02B, 0xC02F, 0xC009, 0xC013, 0x002F, 0x0035]
+    ) -> [UInt8] {
         var extensions =
             field(0x000A, list(two: [0x00, 0x1D, 0x00, 0x17])) + field(0x000B, [1, 0])
             + field(0x000D, list(two: [0x04, 0x03, 0x04, 0x01]))

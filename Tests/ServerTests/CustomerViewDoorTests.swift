@@ -15,11 +15,11 @@ struct CustomerViewDoorTests {
     private static let authorized: [String] = ["Authorization: Bearer \(token)"]
 
     private func get(_ path: String, _ headers: [String]) -> [UInt8] {
-        Array((["GET \(path) HTTP/1.1", "Host: a"] + headers + ["", ""]).joined(separator: "\r\n").utf8)
+        Array((["GET \(path) HTTP/1.1", "Host: localhost"] + headers + ["", ""]).joined(separator: "\r\n").utf8)
     }
 
     private func post(_ body: String, _ headers: [String]) -> [UInt8] {
-        RawConnection.post("/v1/receipts", Array(body.utf8), ["Host: a"] + headers)
+        RawConnection.post("/v1/receipts", Array(body.utf8), ["Host: localhost"] + headers)
     }
 
     private func send(_ bytes: [UInt8], to port: Int) async throws -> RawConnection.Answer {
@@ -73,9 +73,9 @@ struct CustomerViewDoorTests {
     // MARK: - Tokens
 
     static let strangeHeaders: [[String]] = [
-        [], ["Authorization: Bearer wrong"], ["Authorization: Bearer"], ["Authorization: Basic \(token)"],
-        ["Authorization: \(token)"], ["Authorization: Bearer \(token)x"], ["Authorization: Bearer "],
-        ["Authorization: Bearer \(token)", "Authorization: Bearer wrong"], ["X-Api-Key: \(token)"],
+        [], ["Authorization: Bearer"], ["Authorization: Basic \(token)"], ["Authorization: \(token)"],
+        ["Authorization: Bearer "], ["Authorization: Bearer \(token)", "Authorization: Bearer wrong"],
+        ["X-Api-Key: \(token)"],
         ["X-Forwarded-For: 127.0.0.1"],
     ]
 
@@ -87,6 +87,26 @@ struct CustomerViewDoorTests {
                 let answer = try await send(request, to: proxy.port)
                 #expect(answer.status == 404 && answer.body == nothing.body)
             }
+            #expect(proxy.store.requests.total == 0)
+        }
+    }
+
+    static let wrongTokens = ["wrong", "\(token)x", "x", "another\(token)", "\(token.dropLast())"]
+
+    @Test("says 401 to a wrong token, on either listener, and asks nobody", arguments: wrongTokens)
+    func wrongToken(token: String) async throws {
+        try await Proxy.serving(Self.withToken) { proxy in
+            let headers = ["Authorization: Bearer \(token)"]
+            for port in [proxy.port, try proxy.operationsPort] {
+                for request in [get(try path(proxy), headers), post("{}", headers)] {
+                    let answer = try await send(request, to: port)
+                    #expect(try code(answer) == "401 wrongToken")
+                    #expect(answer.header("WWW-Authenticate") == "Bearer")
+                }
+                // As before, whatever the token: a route that does not exist, and one that is not below /v1.
+                #expect(try await code(get("/v1/nothing", headers), to: port) == "404 notFound")
+            }
+            #expect(try await code(get("/metrics", headers), to: proxy.port) == "404 notFound")
             #expect(proxy.store.requests.total == 0)
         }
     }
@@ -103,6 +123,9 @@ struct CustomerViewDoorTests {
 
     static let forwardingHeaders = [
         "Forwarded: for=192.0.2.1", "X-Forwarded-For: 127.0.0.1", "x-forwarded-proto: https", "X-Forwarded-Host: a",
+        "Via: 1.1 proxy", "X-Real-IP: 127.0.0.1", "CF-Connecting-IP: 127.0.0.1", "True-Client-IP: 127.0.0.1",
+        "X-Client-IP: 127.0.0.1", "x-cluster-client-ip: 127.0.0.1", "Fastly-Client-IP: 127.0.0.1",
+        "X-Original-Forwarded-For: 127.0.0.1",
     ]
 
     @Test(
@@ -120,6 +143,94 @@ struct CustomerViewDoorTests {
             let request = get(try path(proxy), Self.authorized + [header])
             #expect(try await send(request, to: proxy.operationsPort).status == 200)
             #expect(try await send(request, to: proxy.port).status == 200)
+        }
+    }
+
+    static let foreignHosts = [
+        "attacker.example", "attacker.example:8081", "localhost.attacker.example", "127.0.0.1.attacker.example", "a",
+        "localhost.", "127.1",
+    ]
+    static let malformedHosts = ["[localhost]:8081", "localhost:x", "[::1", "[::1]8081", "::1", ""]
+    static let localHosts = [
+        "localhost", "LOCALHOST:9000", "127.0.0.1", "127.0.0.1:8081", "192.0.2.1:8081", "[::1]", "[::1]:8081",
+    ]
+    static let foreignPages: [[String]] = [
+        ["Origin: https://attacker.example"], ["Origin: null"], ["Origin: https://localhost"],
+        ["Origin: http://localhost:81"], ["Sec-Fetch-Site: cross-site"], ["Sec-Fetch-Site: same-site"],
+        ["Origin: http://localhost", "Sec-Fetch-Site: cross-site"],
+    ]
+    static let ownPages: [[String]] = [
+        ["Origin: http://localhost"], ["Sec-Fetch-Site: none"], ["Sec-Fetch-Site: same-origin"],
+        ["Origin: http://localhost", "Sec-Fetch-Site: same-origin"],
+    ]
+
+    private func status(_ path: String, _ headers: [String], to port: Int) async throws -> Int {
+        let head = ["GET \(path) HTTP/1.1"] + headers + ["", ""]
+        return try await send(Array(head.joined(separator: "\r\n").utf8), to: port).status
+    }
+
+    @Test("is not on the operations listener for a page that gave its own name our address, without a token")
+    func rebinding() async throws {
+        for isConfigured in [false, true] {
+            try await Proxy.serving({ if isConfigured { Self.withToken(&$0, &$1) } }) { proxy in
+                let port = try proxy.operationsPort
+                for path in [try path(proxy), "/", "/metrics"] {
+                    for (hosts, expected) in [(Self.foreignHosts, 404), (Self.localHosts, 200)] {
+                        for host in hosts {
+                            let status = try await status(path, ["Host: \(host)"], to: port)
+                            #expect(status == expected, "\(path) at \(host)")
+                        }
+                    }
+                    for host in Self.malformedHosts {
+                        let status = try await status(path, ["Host: \(host)"], to: port)
+                        #expect(status == 400 || status == 404, "\(path) at \(host)")
+                    }
+                }
+                for host in Self.foreignHosts {
+                    for path in ["/healthz", "/readyz"] {
+                        let status = try await status(path, ["Host: \(host)"], to: port)
+                        #expect(status == 200, "\(path) at \(host)")
+                    }
+                }
+            }
+        }
+        try await Proxy.serving(Self.withToken) { proxy in
+            let headers = ["Host: bridge.example:8081"] + Self.authorized
+            let status = try await status(path(proxy), headers, to: proxy.operationsPort)
+            #expect(status == 200)
+        }
+    }
+
+    @Test("is on the operations listener under the name in its configuration")
+    func configuredName() async throws {
+        // The system reads it as 127.0.0.1; as text it is no address.
+        try await Proxy.serving({ settings, _ in settings.operationsListen.host = "127.1" }) { proxy in
+            let port = try proxy.operationsPort
+            for (host, expected) in [("127.1:8081", 200), ("127.1", 200), ("127.2", 404), ("localhost", 200)] {
+                let status = try await status("/metrics", ["Host: \(host)"], to: port)
+                #expect(status == expected, "\(host)")
+            }
+        }
+    }
+
+    @Test("is not on the operations listener for a page of another origin, without a token")
+    func crossOrigin() async throws {
+        try await Proxy.serving { proxy in
+            for path in [try path(proxy), "/", "/metrics"] {
+                for (pages, expected) in [(Self.foreignPages, 404), (Self.ownPages, 200)] {
+                    for headers in pages {
+                        let status = try await status(path, ["Host: localhost"] + headers, to: proxy.operationsPort)
+                        #expect(status == expected, "\(path): \(headers)")
+                    }
+                }
+            }
+        }
+        try await Proxy.serving(Self.withToken) { proxy in
+            for headers in Self.foreignPages {
+                let status = try await status(
+                    path(proxy), ["Host: localhost"] + Self.authorized + headers, to: proxy.operationsPort)
+                #expect(status == 200, "\(headers)")
+            }
         }
     }
 

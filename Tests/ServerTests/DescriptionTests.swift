@@ -14,6 +14,7 @@ struct DescriptionTests {
     private func document(_ proxy: Proxy) async throws -> JSONValue {
         let answer = try #require(try await proxy.operations("/openapi.json"))
         #expect(answer.status == 200 && answer.header("Content-Type") == "application/json")
+        #expect(answer.header("X-Content-Type-Options") == "nosniff")
         return try JSONValue(reading: answer.body)
     }
 

@@ -114,6 +114,31 @@ struct ListenerTLSTests {
     }
 
     // T31
+    @Test("agrees in TLS 1.2 on ephemeral keys only, also with clients that know nothing newer than CBC")
+    func ciphers() async throws {
+        func agreed(_ cipher: UInt16, _ proxy: Proxy) async throws -> Bool {
+            let connection = try proxy.connect()
+            try await connection.send(ClientHello.record(version: 0x0303, ciphers: [cipher]))
+            let answer = try await connection.next()
+            // A handshake record, or one of two bytes: fatal, handshake_failure.
+            #expect(answer.first == 22 || answer == [21, 3, 3, 0, 2, 2, 40], "\(cipher): \(answer.prefix(20))")
+            return answer.first == 22
+        }
+        try await serving(try ListenerPair(key: .rsa(bits: 2048))) {
+            (proxy: Proxy, _: SecureClient) async throws -> Void in
+            // ECDHE-RSA with AES128-GCM, AES256-GCM, CHACHA20 and AES128-SHA.
+            for cipher: UInt16 in [0xC02F, 0xC030, 0xCCA8, 0xC013] { #expect(try await agreed(cipher, proxy)) }
+            // AES128-GCM, AES256-GCM, AES128-SHA and AES256-SHA with RSA key exchange; ECDHE-RSA with AES256-SHA.
+            for cipher: UInt16 in [0x009C, 0x009D, 0x002F, 0x0035, 0xC014] {
+                #expect(try await agreed(cipher, proxy) == false)
+            }
+        }
+        try await serving { (proxy: Proxy, _: SecureClient) async throws -> Void in
+            for cipher: UInt16 in [0xC02B, 0xC02C, 0xCCA9, 0xC009] { #expect(try await agreed(cipher, proxy)) }
+        }
+    }
+
+    // T31
     @Test("closes on plain HTTP and on what is nothing at all, and answers others")
     func noTLS() async throws {
         try await serving { proxy, client in

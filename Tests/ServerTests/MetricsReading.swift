@@ -58,7 +58,7 @@ extension Proxy {
     func get(_ path: String, from port: Int, _ headers: [String] = []) async throws -> RawConnection.Answer? {
         let connection = try RawConnection(port: port)
         try await connection.send(
-            (["GET \(path) HTTP/1.1", "Host: a"] + headers + ["", ""]).joined(separator: "\r\n"))
+            (["GET \(path) HTTP/1.1", "Host: localhost"] + headers + ["", ""]).joined(separator: "\r\n"))
         return try await connection.answer()
     }
 

@@ -57,9 +57,14 @@ struct NotificationDoorTests {
             await store.close()
             let hint = JSONValue.object([
                 "notification_type": .string("CANCEL"), "bid": .string(SimulatedApp.first.bundleId),
-                "password": .string(Proxy.secret),
+                "password": .string(Proxy.secret), "original_transaction_id": .number(700_000_000_000_999),
             ])
             #expect(try await send(hint.bytes, to: proxy).status == 200)
+            let nameless = JSONValue.object([
+                "notification_type": .string("CANCEL"), "bid": .string(SimulatedApp.first.bundleId),
+                "password": .string(Proxy.secret),
+            ])
+            #expect(try await code(send(nameless.bytes, to: proxy)) == "400 noTransactionId")
             let wrong = JSONValue.object([
                 "notification_type": .string("CANCEL"), "bid": .string(SimulatedApp.first.bundleId),
                 "password": .string("not-the-secret"),
@@ -86,6 +91,30 @@ struct NotificationDoorTests {
             #expect(answer.header("Connection") == "close")
             let get = try #require(try await proxy.send("GET /v1/notifications HTTP/1.1\r\nHost: a\r\n\r\n"))
             #expect(get.status == 404 || get.status == 405)
+        }
+    }
+
+    // T29
+    @Test("limits version 1 by client: 429 with Retry-After, while version 2 is taken")
+    func version1Limit() async throws {
+        let folder = try TemporaryFolder()
+        try await Proxy.serving({ settings, _ in settings.storePath = folder.path("bridge.sqlite") }) { proxy in
+            let guess = JSONValue.object([
+                "notification_type": .string("CANCEL"), "bid": .string(SimulatedApp.first.bundleId),
+                "password": .string("a guess"),
+            ])
+            let connection = try proxy.connect()
+            var (answers, last): ([Int: Int], RawConnection.Answer?) = ([:], nil)
+            // 1,200 at once, and 20 more a second.
+            while answers[429] == nil, answers[403, default: 0] < 20_000 {
+                try await connection.send(post(guess.bytes))
+                last = try await connection.answer()
+                answers[last?.status ?? 0, default: 0] += 1
+            }
+            #expect(answers.keys.sorted() == [403, 429] && answers[403, default: 0] >= 1_200, "\(answers)")
+            #expect(try code(try #require(last)) == "429 tooManyRequests")
+            #expect(last?.header("Retry-After") == "1")
+            #expect(try await send(try notification(proxy), to: proxy).status == 200)
         }
     }
 

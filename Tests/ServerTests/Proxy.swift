@@ -20,6 +20,7 @@ final class Proxy: Sendable {
     private let openedOperationsPort: Int?
     /// Every log line, as text.
     let log: LogBook
+    let bodies: BodyAllowance
     private let group: ServiceGroup
     private let running: Task<Void, any Error>
     private let transport: CurlTransport
@@ -27,13 +28,15 @@ final class Proxy: Sendable {
     static let secret = SimulatedApp.first.sharedSecret
 
     private init(
-        store: SimulatedStore, port: Int, operationsPort: Int?, log: LogBook, group: ServiceGroup,
+        store: SimulatedStore, port: Int, operationsPort: Int?, log: LogBook, bodies: BodyAllowance,
+        group: ServiceGroup,
         running: Task<Void, any Error>, transport: CurlTransport
     ) {
         self.store = store
         self.port = port
         openedOperationsPort = operationsPort
         self.log = log
+        self.bodies = bodies
         self.group = group
         self.running = running
         self.transport = transport
@@ -44,14 +47,21 @@ final class Proxy: Sendable {
     /// - Parameters:
     ///   - isGuarded: hosts that fail are left alone, as in the program.
     ///   - schedule: of what is forwarded.
+    ///   - bodies: of the allowance for request bodies; `clock` is its time.
+    ///   - timeouts: of connections that make no progress.
     static func serving<Value>(
         isGuarded: Bool = false, schedule: DeliverySchedule = DeliverySchedule(),
-        customers: Int = 8, _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
+        timeouts: ConnectionTimeouts = ConnectionTimeouts(), customers: Int = 8,
+        bodies: BodyAllowance.Limits = .init(), clock: StandingClock? = nil,
+        _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
         _ work: (Proxy) async throws -> Value
     ) async throws -> Value {
         let store = try SimulatedStore(
             seed: 7, customers: customers, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
-        let proxy = try await start(store, isGuarded, schedule, change)
+        let log = LogBook()
+        let allowance = BodyAllowance(
+            bodies, logger: log.logger, now: clock?.time ?? BodyAllowance.uptime())
+        let proxy = try await start(store, isGuarded, schedule, timeouts, log, allowance, change)
         do {
             let value = try await work(proxy)
             try await proxy.stop()
@@ -65,7 +75,8 @@ final class Proxy: Sendable {
     }
 
     private static func start(
-        _ store: SimulatedStore, _ isGuarded: Bool, _ schedule: DeliverySchedule,
+        _ store: SimulatedStore, _ isGuarded: Bool, _ schedule: DeliverySchedule, _ timeouts: ConnectionTimeouts,
+        _ log: LogBook, _ bodies: BodyAllowance,
         _ change: (inout Settings, inout AppSettings) -> Void
     ) async throws -> Proxy {
         let upstream = try await store.start()
@@ -76,7 +87,6 @@ final class Proxy: Sendable {
         var app = AppSettings(of: store)
         change(&settings, &app)
         settings.apps = [app]
-        let log = LogBook()
         let logger = log.logger
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let guarded = isGuarded ? GuardedTransport(transport) : nil
@@ -99,7 +109,7 @@ final class Proxy: Sendable {
         let (ports, bound) = AsyncStream.makeStream(of: ListeningPorts.self)
         let server = BridgeServer(
             settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, forwarder: forwarder,
-            upstream: guarded, version: "1.2.3", logger: logger
+            upstream: guarded, version: "1.2.3", bodies: bodies, timeouts: timeouts, logger: logger
         ) {
             bound.yield($0)
         }
@@ -110,8 +120,8 @@ final class Proxy: Sendable {
         }
         for await ports in ports {
             return Proxy(
-                store: store, port: ports.public, operationsPort: ports.operations, log: log, group: group,
-                running: running, transport: transport)
+                store: store, port: ports.public, operationsPort: ports.operations, log: log, bodies: bodies,
+                group: group, running: running, transport: transport)
         }
         await transport.shutDown()
         try await running.value
@@ -158,6 +168,13 @@ final class Proxy: Sendable {
         else { throw StandIn.Missing(what: "\(kind)") }
         return Question.body(receipt.base64, password: Self.secret)
     }
+}
+
+/// Stands unless it is moved.
+final class StandingClock: Sendable {
+    private let now = Mutex(Duration.zero)
+    var time: @Sendable () -> Duration { { self.now.withLock { $0 } } }
+    func move(by duration: Duration) { now.withLock { $0 += duration } }
 }
 
 /// Keeps a port taken.

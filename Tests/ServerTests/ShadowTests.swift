@@ -9,7 +9,7 @@ import Testing
 struct ShadowTests {
     private func get(_ path: String, from port: Int, _ headers: [String] = []) async throws -> RawConnection.Answer {
         let connection = try RawConnection(port: port)
-        let head = ["GET \(path) HTTP/1.1", "Host: a"] + headers + ["", ""]
+        let head = ["GET \(path) HTTP/1.1", "Host: localhost"] + headers + ["", ""]
         try await connection.send(Array(head.joined(separator: "\r\n").utf8))
         return try #require(try await connection.answer())
     }
@@ -69,6 +69,8 @@ struct ShadowTests {
             let page = try await get("/comparisons", from: proxy.operationsPort)
             #expect(page.header("Content-Type") == "text/html; charset=utf-8")
             #expect(page.header("Content-Security-Policy")?.contains("default-src 'none'") == true)
+            #expect(page.header("Content-Security-Policy")?.hasSuffix("; frame-ancestors 'none'") == true)
+            #expect(page.header("X-Content-Type-Options") == "nosniff")
             let text = String(decoding: page.body, as: UTF8.self)
             #expect(text.contains("would get the same answer"))
             for receipt in proxy.store.receipts { #expect(!text.contains(receipt.base64.prefix(60))) }

@@ -24,7 +24,8 @@ struct StatusPageTests {
             #expect(answer.header("Content-Type") == "text/html; charset=utf-8")
             #expect(answer.header("Cache-Control") == "no-store")
             let policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-            #expect(answer.header("Content-Security-Policy") == policy)
+            #expect(answer.header("Content-Security-Policy") == policy + "; frame-ancestors 'none'")
+            #expect(answer.header("X-Content-Type-Options") == "nosniff")
             #expect(page.all("meta").contains { $0.attributes["content"] == policy })
             #expect(["script", "link", "img", "iframe", "object", "form"].allSatisfy { page.all($0).isEmpty })
             #expect(page.elements.allSatisfy { $0.attributes["src"] == nil && $0.attributes["style"] == nil })

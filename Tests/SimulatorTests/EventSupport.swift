@@ -42,7 +42,7 @@ extension SimulatedStore {
         _ = try await start()
         do {
             try await work()
-            #expect(await eventually(within: .seconds(600)) { outbox.counts.waiting == 0 })
+            #expect(await eventually(within: .seconds(60)) { outbox.counts.waiting == 0 }, "\(outbox.counts)")
         } catch {
             await stop()
             throw error

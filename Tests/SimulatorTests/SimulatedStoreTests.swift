@@ -110,6 +110,24 @@ struct SimulatedStoreTests {
         }
     }
 
+    @Test(
+        "refuses a fault with a member that is unknown, of another type or out of range",
+        arguments: [
+            #"{"kind":"html","time":1}"#, #"{"kind":"html","times":"1"}"#, #"{"kind":"html","times":0}"#,
+            #"{"kind":"html","times":-1}"#, #"{"kind":"html","times":1.5}"#, #"{"kind":"html","times":1,"times":2}"#,
+            #"{"kind":"html","status":503}"#, #"{"kind":"status","status":"503"}"#, #"{"kind":"delay","seconds":1}"#,
+            #"{"kind":"delay","milliseconds":"500"}"#, #"{"kind":"error","errorCode":4040010,"retryAfter":17}"#,
+            #"{"kind":"body","body":{}}"#, #"{"kind":"html","endpoint":5}"#, #"{"kind":"html","environment":true}"#,
+            #"{"kind":"budget","limit":1,"times":1}"#, #"{"kind":"budget","limit":1,"seconds":"60"}"#, "[]",
+        ])
+    func strictFaults(body: String) async throws {
+        try await serving { store, client in
+            let document = try JSONValue(reading: Array(body.utf8))
+            #expect(try await client.send("POST", "/faults", document).status == 400)
+            #expect(store.faults.take(endpoint: "verifyReceipt", environment: .production) == nil)
+        }
+    }
+
     @Test("breaks connections without an answer and in the middle of one", arguments: ["reset", "truncate"])
     func broken(kind: String) async throws {
         try await serving { store, client in

@@ -37,8 +37,10 @@ package final class RawConnection: Sendable {
         var bytes: [UInt8] = []
     }
 
-    /// - Parameter timeout: seconds that a read or a write may take.
-    package init(port: Int, timeout: Int = 20) throws {
+    /// - Parameters:
+    ///   - timeout: seconds that a read or a write may take.
+    ///   - receiveBuffer: bytes that the kernel keeps for this side; nil leaves that to it.
+    package init(port: Int, timeout: Int = 20, receiveBuffer: Int32? = nil) throws {
         #if canImport(Glibc)
             let stream = Int32(SOCK_STREAM.rawValue)
         #else
@@ -48,6 +50,9 @@ package final class RawConnection: Sendable {
         var limit = timeval(tv_sec: timeout, tv_usec: 0)
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(descriptor, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
+        }
+        if var size = receiveBuffer {
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)

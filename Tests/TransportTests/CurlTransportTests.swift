@@ -1,4 +1,5 @@
 import HTTPTestServer
+import struct TestSupport.Named
 import Testing
 import Transport
 
@@ -19,7 +20,8 @@ struct CurlTransportTests {
             #expect(Array(response.body.prefix(body.count)) == body)
             #expect(
                 head.split(separator: "\n").sorted() == [
-                    "Accept: */*", "Content-Length: \(body.count)", "Content-Type: application/json",
+                    "Accept-Encoding: gzip", "Accept: */*", "Content-Length: \(body.count)",
+                    "Content-Type: application/json",
                     "Host: 127.0.0.1:\(server.port)", "POST /verifyReceipt?x=1 HTTP/1.1",
                     "User-Agent: receipt-bridge/0-test", "X-Empty:",
                 ])
@@ -51,18 +53,52 @@ struct CurlTransportTests {
         }
     }
 
-    @Test("A body in chunks comes back whole, and one in gzip as it was sent")
+    @Test("A body in chunks comes back whole, and one in gzip decoded")
     func bodies() async throws {
-        let gzip: [UInt8] = [0x1F, 0x8B, 8, 0]
         try await withServer({ request in
             request.path == "/gzip"
-                ? .respond(headers: ["Content-Encoding: gzip"], body: gzip) : .chunked([[1, 2], [3], [4, 5, 6]])
+                ? .respond(headers: ["Content-Encoding: gzip"], body: Self.gzip) : .chunked([[1, 2], [3], [4, 5, 6]])
         }) { server, transport in
             let chunked = try await transport.send(HTTPRequest(method: .get, url: server.url()))
             #expect(chunked.body == [1, 2, 3, 4, 5, 6])
             let encoded = try await transport.send(HTTPRequest(method: .get, url: server.url("/gzip")))
-            #expect(encoded.body == gzip)
-            #expect(encoded.headers["content-encoding"] == "gzip")
+            #expect(encoded.body == Array("{\"status\":0}".utf8))
+        }
+    }
+
+    /// `{"status":0}`
+    private static let gzip: [UInt8] = [
+        0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xAB, 0x56, 0x2A, 0x2E, 0x49, 0x2C,
+        0x29, 0x2D, 0x56, 0xB2, 0x32, 0xA8, 0x05, 0x00, 0x30, 0x17, 0x02, 0x73, 0x0C, 0x00, 0x00, 0x00,
+    ]
+
+    /// A gigabyte of zeros in a few bytes is not at hand; 64 KiB in 87 are.
+    private static let bomb: [UInt8] = [
+        0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xED, 0xC1, 0x01, 0x01, 0x00, 0x00,
+        0x00, 0x80, 0x90, 0xFE, 0xAF, 0xEE, 0x08, 0x0A, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x6A, 0xEB, 0x8E, 0x97, 0xD7, 0x00, 0x00, 0x01, 0x00,
+    ]
+
+    @Test("A body in gzip is as long as what comes out of it: beyond the limit it is refused; damaged, too")
+    func bombs() async throws {
+        try await withServer({ request in
+            .respond(
+                headers: ["Content-Encoding: gzip"],
+                body: request.path == "/damaged" ? Array(Self.bomb.dropFirst(20)) : Self.bomb)
+        }) { server, transport in
+            func size(_ path: String, limit: Int) async throws -> Int {
+                try await transport.send(
+                    HTTPRequest(method: .get, url: server.url(path), maximumResponseBytes: limit)
+                ).body.count
+            }
+            let whole = try await size("/", limit: 65_536)
+            #expect(whole == 65_536)
+            let error = await #expect(throws: TransportError.self) { try await size("/", limit: 65_535) }
+            #expect(error?.code == .responseTooLarge)
+            await #expect(throws: TransportError.self) { try await size("/damaged", limit: 65_536) }
         }
     }
 
@@ -92,7 +128,7 @@ struct CurlTransportTests {
 
     @Test(
         "Each way to fail has its name",
-        arguments: [
+        arguments: Named.list([
             (Reply.reset, TransportError.Code.connectionReset), (.hangUp, .emptyReply),
             (.truncated(announced: 100, body: [1, 2]), .truncated),
             (.raw("HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab"), .truncated),
@@ -105,8 +141,9 @@ struct CurlTransportTests {
                 .responseTooLarge
             ),
             (.never, .timedOut), (.after(seconds: 1, .hangUp), .timedOut),
-        ])
-    func failures(reply: Reply, code: TransportError.Code) async throws {
+        ]) { $0.0 })
+    func failures(row: Named<(Reply, TransportError.Code)>) async throws {
+        let (reply, code) = row.value
         try await withServer({ _ in reply }) { server, transport in
             let timeout: Duration = code == .timedOut ? .milliseconds(150) : .seconds(20)
             let request = try HTTPRequest(

@@ -84,11 +84,12 @@ struct CustomerLookup {
     private func history(
         of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> History? {
-        if let known {
+        // A revision may be of another history, too old, or no longer valid between two pages: then the history is read
+        // from its beginning, once more and not again.
+        for start in [known.map { HistoryPages(after: $0) }, HistoryPages()].compactMap(\.self) {
             do throws(ServerAPIError) {
-                return try await history(of: identifier, environment, HistoryPages(after: known))
+                return try await history(of: identifier, environment, start)
             } catch {
-                // Of another history, or too old: all of it then.
                 guard error.errorNumber == .invalidRevision else { throw error }
             }
         }

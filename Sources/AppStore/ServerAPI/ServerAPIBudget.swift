@@ -17,6 +17,8 @@ package final class ServerAPIBudget: Sendable {
     /// What the shadow may use of each bucket, counted beside it.
     private let shadows = Mutex<[Key: HourlyBudget]>([:])
     private let granted = Atomic<Int64>(0)
+    /// Calls that wait for a rate limit, by the times at which they go on.
+    private let waits = Mutex<[Duration: Int]>([:])
 
     /// Calls that were granted, to all endpoints together.
     package var calls: Int64 { granted.load(ordering: .relaxed) }
@@ -69,6 +71,21 @@ package final class ServerAPIBudget: Sendable {
     /// Calls an hour that Apple allows; the sandbox a tenth.
     private static func limit(_ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment) -> Int64 {
         Int64(endpoint.requestsPerSecond * 3_600) / (environment == .production ? 1 : 10)
+    }
+
+    /// A call waits for a rate limit, ours or Apple's, until then; ``endWait(until:)`` must follow.
+    func beginWait(until instant: Duration) { waits.withLock { $0[instant, default: 0] += 1 } }
+
+    func endWait(until instant: Duration) {
+        waits.withLock { waits in
+            let left = (waits[instant] ?? 0) - 1
+            waits[instant] = left > 0 ? left : nil
+        }
+    }
+
+    /// How long until the first of the waiting calls goes on; nil if no call waits.
+    package func wait(at now: Duration) -> Duration? {
+        waits.withLock { $0.keys.min() }.map { max($0 - now, .zero) }
     }
 
     /// Apple refused a call: none until then.

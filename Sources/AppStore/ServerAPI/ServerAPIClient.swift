@@ -87,6 +87,7 @@ package struct ServerAPIClient: Sendable {
             switch step {
             case .giveUp: throw failure
             case .freshToken: tokens.discard(token)
+            case .retry(let pause) where failure.httpStatus == 429: try await waitForRateLimit(pause)
             case .retry(let pause): try await wait(pause)
             }
         }
@@ -152,8 +153,16 @@ package struct ServerAPIClient: Sendable {
                     .budgetSpent, at: host, "no calls to \(endpoint.name) are left for now",
                     retryAfter: .delay(pause))
             }
-            try await wait(pause)
+            try await waitForRateLimit(pause)
         }
+    }
+
+    /// The same as ``wait(_:)``, shown by ``ServerAPIBudget/wait(at:)`` meanwhile.
+    private func waitForRateLimit(_ pause: Duration) async throws(ServerAPIError) {
+        let end = parts.clock.uptime() + pause
+        budget.beginWait(until: end)
+        defer { budget.endWait(until: end) }
+        try await wait(pause)
     }
 
     private func wait(_ pause: Duration) async throws(ServerAPIError) {

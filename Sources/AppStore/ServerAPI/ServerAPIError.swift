@@ -106,6 +106,12 @@ extension ServerAPIError {
     /// Whether nothing was sent, to spare the App Store: asking again at once is no use.
     package var isRefusal: Bool { TransportError.Code(rawValue: code.rawValue).isRefusal }
 
+    /// Whether no connection to the host came about: other requests to it would fare the same.
+    package var isUnreachable: Bool {
+        let codes: [TransportError.Code] = [.connectFailed, .nameNotResolved, .tlsFailed]
+        return codes.contains(TransportError.Code(rawValue: code.rawValue))
+    }
+
     /// Whether Apple said that this environment does not know the transaction.
     package var isUnknownTransaction: Bool { code == .notFound || errorNumber?.isUnknownTransaction ?? false }
 }

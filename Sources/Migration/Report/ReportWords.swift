@@ -51,19 +51,23 @@ enum ReportWords {
             case .whitespace: "line breaks and blanks inside the base64"
             case .spaceForPlus: "“+” had become a blank, as in form posts"
             case .percentEncoding: "percent-encoded, as in addresses"
+            case .doublePercentEncoding: "percent-encoded twice"
             case .urlSafeAlphabet: "“-” and “_” for “+” and “/”"
             case .missingPadding: "“=” missing at the end"
             case .jsonEscapes: "“\\/” as JSON writes it"
             case .quotes: "quoted as a JSON string"
             case .doubleBase64: "base64 of base64"
-            case .hexadecimal: "hexadecimal digits"
+            case .hexadecimal: "hexadecimal digits, behind “0x” or “\\x” or alone"
             case .dataDescription: "“<3082 0a…>”, as NSData prints itself"
             case .dataURL: "“data:…;base64,”"
             case .unityWrapper: "Unity’s object around the receipt"
             case .requestWrapper: "a whole verifyReceipt request"
             case .answerWrapper: "a whole verifyReceipt answer: its latest_receipt"
+            case .notificationWrapper: "a whole notification: its signedPayload"
+            case .pemArmour: "“-----BEGIN …-----” around the base64"
             case .rawBytes: "bytes without base64"
             case .byteOrderMark: "a byte order mark before the text"
+            case .utf16: "UTF-16 in place of UTF-8"
             case .trailingBytes: "bytes behind the receipt"
             }
         }
@@ -82,7 +86,9 @@ enum ReportWords {
         case .notAReceipt: "base64 of something else"
         case .signedTransaction: "a signed transaction in place of a receipt"
         case .purchaseInfoOnly: "the inner list of a receipt without its signature"
-        case .malformed: "the structure is broken, often cut off"
+        case .malformed: "the structure is broken"
+        case .truncated: "cut short: the end is missing"
+        case .truncatedDescription: "a description of data: most of its bytes were never written"
         case .trailingBytes: "bytes behind the end"
         case .tooMany: "more parts than any receipt has"
         case .missingAttribute: "a part that every receipt has is missing"
@@ -114,6 +120,7 @@ enum ReportWords {
         "notText": "a number stands in place of the receipt",
         "symbolicLink": "a link where a file is expected",
         "tooDeep": "folders within folders beyond the limit",
+        "unclosedQuote": "a CSV quote that opens a field and does not close it in its row",
         "wrongFieldCount": "more or fewer CSV fields than the header has",
         "4040010": "the App Store does not know the transaction",
         "notAskedYet": "the App Store was not asked about the customer yet",

@@ -12,10 +12,21 @@ package enum Sinks {
     package static func open(
         _ path: String, withAPI: Bool, at position: SinkPosition? = nil
     ) throws(SinkError) -> any ResultSink {
+        switch try kind(of: path) {
+        case .jsonLines: try TextSink(path: path, JSONLinesFormat(withAPI: withAPI), at: position)
+        case .csv: try TextSink(path: path, CSVFormat(withAPI: withAPI), at: position)
+        case .table: try TableSink(path: path, withAPI: withAPI, at: position)
+        }
+    }
+
+    enum Kind { case jsonLines, csv, table }
+
+    /// By the ending of its name.
+    static func kind(of path: String) throws(SinkError) -> Kind {
         switch path.split(separator: ".").last?.lowercased() {
-        case "jsonl": try TextSink(path: path, JSONLinesFormat(withAPI: withAPI), at: position)
-        case "csv": try TextSink(path: path, CSVFormat(withAPI: withAPI), at: position)
-        case "sqlite", "db": try TableSink(path: path, withAPI: withAPI, at: position)
+        case "jsonl": return .jsonLines
+        case "csv": return .csv
+        case "sqlite", "db": return .table
         default:
             throw SinkError(.unknownKind, at: path, "the name of a destination ends in .jsonl, .csv, .sqlite or .db")
         }

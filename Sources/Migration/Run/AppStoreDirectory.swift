@@ -48,12 +48,14 @@ package final class AppStoreDirectory: CustomerDirectory {
             guard count < Self.refusalsInARow else {
                 return .giveUp(reason: "the App Store refuses the key again and again: \(error.reason)")
             }
+            return .failing(.refusedByAppStore, reason: error.code.rawValue)
         } else if error.code != .refused || !error.isTemporary {
             refusals.store(0, ordering: .relaxed)
         }
         if error.isUnknownTransaction || error.errorNumber == .accountNotFound {
             return .found(.notFound(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))
         }
+        if error.isUnreachable { return .failing(.unreachable, reason: error.code.rawValue) }
         return .found(.failed(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))
     }
 
@@ -93,4 +95,7 @@ package final class AppStoreDirectory: CustomerDirectory {
 
     package var usage: (calls: Int64, left: Int64?) { (lookups.calls, lookups.callsLeft) }
     package var callsPerHour: Double { lookups.callsPerHour }
+
+    /// How long calls wait for a rate limit; nil if none waits.
+    package var rateLimitWait: Duration? { lookups.rateLimitWait }
 }

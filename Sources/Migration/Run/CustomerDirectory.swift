@@ -21,6 +21,8 @@ package protocol CustomerDirectory: Sendable {
 /// What asking came to.
 package enum CustomerAnswer: Sendable, Hashable {
     case found(CustomerFinding)
+    /// The customer's rows have failed for a reason that likely concerns all customers; `stop` says which.
+    case failing(Migration.Stop, reason: String)
     /// The run ended before there was an answer.
     case cancelled
     /// The run is to end: the key is refused, or somebody stopped it.

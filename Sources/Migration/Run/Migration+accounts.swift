@@ -1,16 +1,22 @@
+import AppStore
 import Ledger
+import Reports
 import StoredRows
 
 extension Migration {
     /// Ties the accounts of the source's token column to their customers' purchases, or says what would be tied.
-    func linkAccounts(_ directory: any CustomerDirectory) async throws(RunError) -> Stop? {
+    mutating func linkAccounts(_ directory: any CustomerDirectory) async throws(RunError) -> Stop? {
         guard options.lasting.source.accountTokenColumn != nil else { return nil }
-        watch.show { $0.phase = .linking }
-        try running { try ledger.retryFailedTokens() }
+        let ledger = ledger
+        let all = try running {
+            try ledger.retryFailedTokens()
+            return try ledger.countOfCustomersWithToken()
+        }
+        watch.show { ($0.phase, $0.accounts.all) = (.linking, all) }
         var last: Int64 = 0
         var purchases = 0
-        var customers = 0
-        var failures: [String: Int] = [:]
+        var customers: Int64 = 0
+        var failures: [String: Int64] = [:]
         while true {
             let batch = try running { try ledger.customersWithToken(after: last, limit: 100) }
             guard !batch.isEmpty else { break }
@@ -30,18 +36,46 @@ extension Migration {
                     try ledger.note(tokenState: failure ?? "set", of: customer.key)
                     try ledger.commit()
                 }
+                let calls = directory.usage.calls
+                watch.show { [customers, failed = failures.values.reduce(0, +)] in
+                    ($0.accounts.done, $0.accounts.failed, $0.calls) = (customers, failed, calls)
+                }
             }
         }
         let several = try running { try ledger.customersWithSeveralTokens() }
-        if several > 0 { say("\(several) customers have rows with different account tokens: theirs are not set") }
-        say(
-            options.accountTokens == .set
-                ? "account tokens: \(purchases) purchases of \(customers) customers were to be tied"
-                : "account tokens: \(purchases) purchases of \(customers) customers would be tied; "
-                    + "--set-account-tokens does it")
-        for (reason, count) in failures.sorted(by: { $0.key < $1.key }) {
-            say("account tokens: \(count) customers could not be tied: \(reason)")
-        }
+        sayAccounts(customers, purchases: purchases, failures: failures, several: several)
         return nil
     }
+
+    private mutating func sayAccounts(
+        _ customers: Int64, purchases: Int, failures: [String: Int64], several: Int64
+    ) {
+        if several > 0 {
+            say("\(several) customers have rows with different account tokens: theirs are not set")
+        }
+        guard options.accountTokens == .set else {
+            return say(
+                "account tokens: \(purchases) purchases of \(customers) customers would be tied; "
+                    + "--set-account-tokens does it")
+        }
+        let failed = failures.values.reduce(0, +)
+        untiedCustomers = failed + several
+        say("account tokens: \(customers - failed) of \(customers) customers are tied to their purchases")
+        for (reason, count) in failures.sorted(by: { $0.key < $1.key }) {
+            say("account tokens: \(count) customers could not be tied: \(Self.words(forTokenFailure: reason))")
+        }
+    }
+
+    /// What the codes of failures mean, with the code; the code alone if it says enough.
+    private static func words(forTokenFailure reason: String) -> String {
+        let words = Int64(reason).map(ServerAPIErrorNumber.init(rawValue:))?.meaning ?? tokenFailures[reason]
+        return words.map { "\($0) (\(reason))" } ?? reason
+    }
+
+    private static let tokenFailures = [
+        "notAUUID": "the token is not a UUID", "malformedIdentifier": "the receipt's id or app is malformed",
+        "connectFailed": "the App Store Server API cannot be reached",
+        "nameNotResolved": "the App Store Server API cannot be reached", "timedOut": "no answer in time",
+        "unauthorized": "the App Store refuses the key", "4290000": "Apple's rate limit was exceeded",
+    ]
 }

@@ -93,6 +93,9 @@ extension Migration {
         }
     }
 
+    /// One call may fail by chance; if so many fail one after the other, it is the host or the key.
+    private static let failuresInARow = 12
+
     /// Each customer once, several at the same time; what became of them is durable every second.
     private mutating func askAboutCustomers(_ directory: any CustomerDirectory) async throws(RunError) -> Stop? {
         watch.show { $0.phase = .asking }
@@ -100,7 +103,10 @@ extension Migration {
             return try await withThrowingTaskGroup(of: Event.self) { group in
                 var stop: Stop?
                 var lines = try ledger.scopes().map { Line(scope: $0) }
+                try show(directory)
                 var lastCommit = ContinuousClock.now
+                var answered = 0
+                var failing: (count: Int, stop: Stop?) = (0, nil)
                 group.addTask { await Event.nextTick() }
                 while true {
                     for place in lines.indices {
@@ -127,7 +133,14 @@ extension Migration {
                     case .answer(let place, let key, let answer):
                         lines[place].underWay -= 1
                         switch answer {
-                        case .found(let finding): try ledger.note(finding, of: key)
+                        case .found(let finding):
+                            try ledger.note(finding, of: key)
+                            answered += 1
+                            failing = (0, nil)
+                        case .failing(let cause, let reason):
+                            try ledger.note(.failed(reason: reason), of: key)
+                            failing = (failing.count + 1, cause)
+                            if failing.count == Self.failuresInARow { stop = stop ?? cause }
                         case .cancelled: break
                         case .giveUp(let reason):
                             if stop == nil { say(reason) }
@@ -145,7 +158,7 @@ extension Migration {
                 }
                 group.cancelAll()
                 try ledger.commit()
-                return stop
+                return stop ?? (answered == 0 ? failing.stop : nil)
             }
         } catch {
             try running { throw error }

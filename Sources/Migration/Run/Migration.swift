@@ -24,6 +24,8 @@ package struct Migration {
         package var wasFinished = false
         /// This run and those before it.
         package var history = MigrationHistory()
+        /// Customers whose account tokens were to be set, and are not.
+        package var untiedCustomers: Int64 = 0
         /// Rows that this run took from the source.
         package var taken: Int64 = 0
         /// Of this run.
@@ -42,7 +44,7 @@ package struct Migration {
     }
 
     package enum Stop: String, Sendable, Hashable {
-        case rowLimit, timeLimit, asked, refusedByAppStore, planned
+        case rowLimit, timeLimit, asked, refusedByAppStore, unreachable, planned
 
         /// For people, to go on after "stopped:".
         package var sentence: String {
@@ -51,6 +53,7 @@ package struct Migration {
             case .timeLimit: "--max-hours are over"
             case .asked: "as asked"
             case .refusedByAppStore: "the App Store refuses the key"
+            case .unreachable: "the App Store Server API cannot be reached"
             case .planned: "planned only"
             }
         }
@@ -70,6 +73,8 @@ package struct Migration {
     var progress: MigrationProgress
     /// Rows that this run took from the source.
     var taken: Int64 = 0
+    /// Customers whose account tokens were to be set in this run, and are not.
+    var untiedCustomers: Int64 = 0
     /// Calls that earlier runs made.
     private let earlierCalls: Int64
 
@@ -99,37 +104,51 @@ package struct Migration {
             throw .notPossible("\(options.destination) is no file that could be written again")
         }
         (ledger, isDestinationOurs, source, progress) = try running {
+            _ = try Sinks.kind(of: options.destination)
+            let isNew = Files.isEmptyOrMissing(options.progressPath)
             let ledger = try MigrationLedger(path: options.progressPath)
-            // A start that failed leaves a ledger with nothing kept in it.
-            let isOurs = try MigrationProgress.isKept(in: ledger)
-            guard isOurs || !isTaken else { throw foreign }
-            var fresh: (any RowSource)?
-            if options.isFresh {
-                // Nothing goes where nothing can come. And in this order: without what is kept, nobody would know whose the
-                // destination is.
-                fresh = try Sources.open(
-                    options.source, options: options.lasting.source, limits: options.sourceLimits, at: nil)
-                try Files.remove(options.destination)
-                try ledger.removeAll()
-            }
-            if let progress = try MigrationProgress(in: ledger) {
-                let differences = options.lasting.differences(from: progress.options)
-                guard differences.isEmpty else {
-                    throw RunError.notPossible(
-                        "\(differences.joined(separator: "; ")). --fresh begins anew")
-                }
-                let source = try Sources.open(
-                    options.source, options: options.lasting.source, limits: options.sourceLimits,
-                    at: progress.checkpoint.source)
+            do {
+                // The ledger of a start that failed may hold nothing.
+                let isOurs = try MigrationProgress.isKept(in: ledger)
+                guard isOurs || !isTaken else { throw foreign }
+                let (source, progress) = try Self.begin(options, ledger)
                 return (ledger, isOurs, source, progress)
+            } catch {
+                // While its lock is held: another process may wait for it.
+                if isNew, (try? MigrationProgress.isKept(in: ledger)) == false {
+                    try Files.remove(options.progressPath)
+                }
+                throw error
             }
-            let source =
-                try fresh
-                ?? Sources.open(
-                    options.source, options: options.lasting.source, limits: options.sourceLimits, at: nil)
-            return (ledger, isOurs, source, MigrationProgress(options: options.lasting, identity: source.identity))
         }
         earlierCalls = progress.history.calls
+    }
+
+    /// The source at the place where the last run ended, or at its beginning.
+    private static func begin(
+        _ options: MigrationOptions, _ ledger: MigrationLedger
+    ) throws -> (any RowSource, MigrationProgress) {
+        func open(at position: SourcePosition?) throws(SourceError) -> any RowSource {
+            try Sources.open(
+                options.source, options: options.lasting.source, limits: options.sourceLimits, at: position)
+        }
+        var fresh: (any RowSource)?
+        if options.isFresh {
+            // Nothing goes where nothing can come. And in this order: without what is kept, nobody would know whose the
+            // destination is.
+            fresh = try open(at: nil)
+            try Files.remove(options.destination)
+            try ledger.removeAll()
+        }
+        if let progress = try MigrationProgress(in: ledger) {
+            let differences = options.lasting.differences(from: progress.options)
+            guard differences.isEmpty else {
+                throw RunError.notPossible("\(differences.joined(separator: "; ")). --fresh begins anew")
+            }
+            return (try open(at: progress.checkpoint.source), progress)
+        }
+        let source = try fresh ?? open(at: nil)
+        return (source, MigrationProgress(options: options.lasting, identity: source.identity))
     }
 
     /// Runs to the end, or as far as it may, and writes the reports.
@@ -199,6 +218,7 @@ package struct Migration {
     func ending(stop: Stop?, wasFinished: Bool = false) -> Ending {
         var ending = Ending(counts: progress.whole ?? progress.checkpoint.counts, stop: stop)
         ending.wasFinished = wasFinished
+        ending.untiedCustomers = untiedCustomers
         return ending
     }
 }

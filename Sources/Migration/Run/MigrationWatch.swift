@@ -20,6 +20,14 @@ package final class MigrationWatch: Sendable {
         package var customers = CustomerTally()
         package var calls: Int64 = 0
         package var budgetLeft: Int64?
+        package var accounts = Accounts()
+    }
+
+    /// Customers whose account tokens are set, or would be.
+    package struct Accounts: Sendable {
+        package var all: Int64 = 0
+        package var done: Int64 = 0
+        package var failed: Int64 = 0
     }
 
     private struct State {

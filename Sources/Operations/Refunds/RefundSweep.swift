@@ -108,8 +108,8 @@ package struct RefundSweep: Sendable {
                 case .failure(let error):
                     failures += 1
                     watch.change { $0.failed += 1 }
-                    if error.code == .budgetSpent { stop = stop ?? .budget }
-                    if failures == Self.maximumFailures || error.code == .unauthorized {
+                    if error.code == .budgetSpent || error.httpStatus == 429 { stop = stop ?? .budget }
+                    if failures == Self.maximumFailures || error.code == .unauthorized || error.isUnreachable {
                         stop = stop ?? .trouble("\(error)")
                     }
                 }

@@ -21,14 +21,17 @@ final class ReplayWatch: Sendable {
     /// By eight bytes of SHA-256: no names are kept.
     private let users = BoundedMemory<Purchase, [UInt8]>(limit: capacity)
     private let count = Atomic<Int64>(0)
-    private let lines = OncePerMinute<LedgerScope>()
+    private let lines = OncePerMinute<[String]>()
 
     func forgetAll() { users.forgetAll() }
 
     /// Whether one of the receipt's purchases was another user's before; what is nobody's yet is this one's from now on.
-    func sees(_ keys: LookupKeys, in scope: LedgerScope, of user: Redacted<String>, at now: Timestamp, logger: Logger)
-        -> Bool
-    {
+    ///
+    /// - Parameter logName: of the app, see ``AppRegistry/logName(of:)``.
+    func sees(
+        _ keys: LookupKeys, in scope: LedgerScope, of user: Redacted<String>, at now: Timestamp, logName: String,
+        logger: Logger
+    ) -> Bool {
         let name = Array(SHA.digest(Array(user.reveal().utf8), with: .sha256).prefix(8))
         var isReplay = false
         for id in keys.originalTransactionIds.prefix(Self.maximumPurchases) {
@@ -41,7 +44,7 @@ final class ReplayWatch: Sendable {
         }
         guard isReplay else { return false }
         let count = count.add(1, ordering: .relaxed).newValue
-        if lines.admits(scope, at: now) {
+        if lines.admits([logName, scope.environment.rawValue], at: now) {
             logger.warning(
                 "a purchase was presented by another user than before",
                 metadata: [

@@ -76,14 +76,15 @@ final class LastGoodAnswers: Sendable {
             else { return }
             // Remembered first: who makes room at the same time has it forgotten with the others.
             self.recent.keep(Kept(digest: row.digest, keptAt: now), for: row.question, cost: 1)
-            let added: Int
+            let change: LastGoodChange
             do throws(LedgerError) {
-                added = try await store.keep(row, of: scope, at: now)
+                change = try await store.keep(row, of: scope, at: now)
             } catch {
                 self.recent.forget(row.question)
                 throw error
             }
-            try await self.makeRoom(for: added, at: now)
+            for question in change.deleted { self.recent.forget(question) }
+            try await self.makeRoom(for: change.bytes, at: now)
         }
     }
 

@@ -15,12 +15,12 @@ struct LastGoodQuestion: Sendable {
 
         /// Nil where it was wrong, or missing where it is demanded: then nothing that was kept is given.
         init?(_ password: VerifyReceiptRequest.Password, judged verdict: PasswordVerdict, for app: AppSettings) {
-            guard case .fine(let replacement) = verdict else { return nil }
             let isJudged = app.sharedSecret != nil || !app.acceptedSecrets.isEmpty
-            switch password {
-            case .absent: self = replacement == nil ? .none : .right
-            case .text(let text): self = isJudged ? .right : .unjudged(text)
-            case .notText: return nil
+            switch (verdict, password) {
+            case (.wrong, _), (.missing, _), (.fine, .notText): return nil
+            case (.absent, _): self = .none
+            case (.fine(let replacement), .absent): self = replacement == nil ? .none : .right
+            case (.fine, .text(let text)): self = isJudged ? .right : .unjudged(text)
             }
         }
     }
@@ -29,18 +29,18 @@ struct LastGoodQuestion: Sendable {
     let excludesOldTransactions: Bool
     let password: Password
 
-    /// SHA-256 of all of it. The environment is not in it: it follows from the receipt, and Apple's may be another than
-    /// ours.
+    /// SHA-256 of what is signed in the receipt, then SHA-256 of the rest of the question: one receipt has one beginning,
+    /// however its container is written. The environment is not in it: it follows from the receipt, and Apple's may be
+    /// another than ours.
     var digest: [UInt8] {
-        var bytes = receipt.canonicalText.reveal()
-        bytes.append(excludesOldTransactions ? 1 : 0)
+        var options: [UInt8] = [excludesOldTransactions ? 1 : 0]
         switch password {
-        case .none: bytes.append(0)
-        case .right: bytes.append(1)
+        case .none: options.append(0)
+        case .right: options.append(1)
         case .unjudged(let text):
-            bytes.append(2)
-            bytes += SHA.digest(Array(text.reveal().utf8), with: .sha256)
+            options.append(2)
+            options += SHA.digest(Array(text.reveal().utf8), with: .sha256)
         }
-        return SHA.digest(bytes, with: .sha256)
+        return SHA.digest(receipt.signedBytes.reveal(), with: .sha256) + SHA.digest(options, with: .sha256)
     }
 }

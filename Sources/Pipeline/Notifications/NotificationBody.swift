@@ -47,12 +47,14 @@ struct NotificationBodyV1 {
     let environment: AppStoreEnvironment
     /// `unified_receipt.latest_receipt`, base64.
     let receipt: Redacted<[UInt8]>?
-    /// First transactions that it names, its own first; at most eight.
-    let originalTransactionIds: [TransactionIdentifier]
-    /// The body without its password.
+    /// Transactions that it names, its own first, each by its original one if that is there; at most eight.
+    let transactionIds: [TransactionIdentifier]
+    /// The body without its password: its digest is the name of the notification.
     let redacted: String
 
     private static let maximumIdentifiers = 8
+    /// Apple's lists are no longer.
+    private static let maximumRows = 100
 
     init(_ object: JSONObject, type: String) throws(JSONFieldError) {
         self.type = type
@@ -63,21 +65,31 @@ struct NotificationBodyV1 {
         var text = try unified?.text("latest_receipt")
         if text == nil { text = try object.text("latest_receipt") }
         receipt = text.map { Redacted(Array($0.utf8)) }
-        var identifiers = [Self.identifier(in: object)]
-        for row in try unified?.objects("latest_receipt_info") ?? [] where identifiers.count < 100 {
-            identifiers.append(Self.identifier(in: row))
+        var rows = [object]
+        // Until 2021.
+        for name in ["latest_receipt_info", "latest_expired_receipt_info"] as [StaticString] {
+            if let row = try? object.object(name) { rows.append(row) }
+        }
+        for name in ["latest_receipt_info", "pending_renewal_info"] as [StaticString] {
+            rows += try unified?.objects(name)?.prefix(Self.maximumRows) ?? []
         }
         var distinct: [TransactionIdentifier] = []
-        for case let identifier? in identifiers where !distinct.contains(identifier) { distinct.append(identifier) }
-        originalTransactionIds = Array(distinct.prefix(Self.maximumIdentifiers))
+        for row in rows {
+            if let identifier = Self.identifier(in: row), !distinct.contains(identifier) { distinct.append(identifier) }
+        }
+        transactionIds = Array(distinct.prefix(Self.maximumIdentifiers))
         redacted = Self.redacted(object.bytes)
     }
 
-    /// A number of up to 18 digits, or a text.
     private static func identifier(in object: JSONObject) -> TransactionIdentifier? {
+        identifier("original_transaction_id", in: object) ?? identifier("transaction_id", in: object)
+    }
+
+    /// A number of up to 18 digits, or a text.
+    private static func identifier(_ name: StaticString, in object: JSONObject) -> TransactionIdentifier? {
         let text =
-            (try? object.integer("original_transaction_id")).flatMap { $0 }.map { String($0) }
-            ?? (try? object.text("original_transaction_id")).flatMap { $0 }
+            (try? object.integer(name)).flatMap { $0 }.map { String($0) }
+            ?? (try? object.text(name)).flatMap { $0 }
         return text.flatMap(TransactionIdentifier.init(rawValue:))
     }
 

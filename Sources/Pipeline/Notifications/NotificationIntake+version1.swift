@@ -20,26 +20,30 @@ extension NotificationIntake {
         else { throw NotificationRefusal(.unknownApp, "of an app that is not configured") }
         try Self.check(body.password, of: app)
         let subject: Subject?
-        let outcome: NotificationOutcome
-        let scope: LedgerScope
         do throws(LedgerError) {
             subject = try await self.subject(of: body, bundleId: bundleId, in: store)
-            scope = LedgerScope(bundleId: bundleId, environment: subject?.environment ?? body.environment)
-            let now = now()
-            let row = NotificationRow(
-                uuid: Self.name(of: body.redacted), version: 1, type: body.type, subtype: nil, signedDate: nil,
-                receivedAt: now, text: body.redacted)
-            let about = subject?.keys.hinted ?? []
-            outcome = try await store.keep(hint: row, about: about, of: scope)
-            log(row, outcome, of: scope)
-            guard let subject else { return outcome }
-            // Each counts, however soon it comes behind another; only the looking up is for one in a minute, and who asks
-            // before that is over is looked up then.
-            forget(about.map(\.rawValue), in: scope)
-            hints.lookUp(subject.keys, in: scope, at: now, through: serverAPI)
         } catch {
             throw NotificationRefusal(error)
         }
+        guard subject != nil || !body.transactionIds.isEmpty else {
+            throw NotificationRefusal(.noTransactionId, "it names no transaction, and holds no receipt of the app")
+        }
+        let scope = LedgerScope(bundleId: bundleId, environment: subject?.environment ?? body.environment)
+        let (now, about) = (now(), subject?.keys.hinted ?? [])
+        let row = NotificationRow(
+            hint: Self.name(of: body.redacted), type: body.type, naming: about + body.transactionIds, receivedAt: now)
+        let outcome: NotificationOutcome
+        do throws(LedgerError) {
+            outcome = try await store.keep(hint: row, about: about, of: scope)
+        } catch {
+            throw NotificationRefusal(error)
+        }
+        log(row, outcome, of: scope)
+        guard let subject else { return outcome }
+        // Each counts, however soon it comes after another; only the look-up is limited to one a minute, and a client that
+        // asks before the next one is looked up then.
+        forget(about.map(\.rawValue), in: scope)
+        hints.lookUp(subject.keys, in: scope, at: now, through: serverAPI)
         return outcome
     }
 
@@ -67,7 +71,7 @@ extension NotificationIntake {
         {
             return Subject(keys: receipt.contents.orderedLookupKeys, environment: receipt.environment)
         }
-        let known = try await store.known(body.originalTransactionIds, of: bundleId)
+        let known = try await store.known(body.transactionIds, of: bundleId)
         guard let first = known.first else { return nil }
         let ids = known.filter { $0.environment == first.environment }.map(\.identifier.rawValue)
         return Subject(

@@ -16,8 +16,6 @@ package struct NotificationIntake: Sendable {
     static let maximumClockSkew: Int64 = 300_000
     /// Longer names than Apple's UUIDs are not one.
     private static let maximumNameBytes = 128
-    /// Of all bodies that are being taken in.
-    private static let maximumBytesUnderWay = 64 << 20
 
     let apps: AppRegistry
     let verifier: SignedPayloadVerifier
@@ -37,7 +35,6 @@ package struct NotificationIntake: Sendable {
     let now: @Sendable () -> Timestamp
     let logger: Logger
     private let lines: OncePerMinute<NotificationRefusal.Code>
-    private let underWay: ByteAllowance
 
     /// - Parameter former: whose counts and waiting work this one goes on with.
     init(
@@ -57,24 +54,26 @@ package struct NotificationIntake: Sendable {
         hints = former?.hints ?? HintLookups(counts: counts, now: now, logger: logger)
         arrivals = former?.arrivals ?? Bell()
         lines = former?.lines ?? OncePerMinute()
-        underWay = former?.underWay ?? ByteAllowance(limit: Self.maximumBytesUnderWay)
         self.now = now
         self.logger = logger
     }
 
     /// Takes one in; what comes a second time changes nothing, and is as good as the first.
+    ///
+    /// - Parameter version1Wait: counts a version 1 notification; the value of `Retry-After` if its sender has sent too
+    ///   many, and it is refused then.
     @discardableResult
-    package func take(_ body: [UInt8]) async throws(NotificationRefusal) -> NotificationOutcome {
+    package func take(
+        _ body: [UInt8], version1Wait: @Sendable () -> String? = { nil }
+    ) async throws(NotificationRefusal) -> NotificationOutcome {
         do throws(NotificationRefusal) {
             guard let store else { throw NotificationRefusal(.noStore, "nothing is remembered here: store is none") }
-            guard underWay.take(body.count) else {
-                throw NotificationRefusal(.storeUnavailable, "too many notifications are waiting for the disk")
-            }
-            defer { underWay.giveBack(body.count) }
             let outcome: NotificationOutcome
             switch try NotificationBody(body) {
             case .version2(let text): outcome = try await take(signed: text, in: body, into: store)
-            case .version1(let body): outcome = try await take(body, into: store)
+            case .version1(let body):
+                if let wait = version1Wait() { throw NotificationRefusal(tooManyUntil: wait) }
+                outcome = try await take(body, into: store)
             }
             counts.count { outcome == .repeated ? ($0.repeated += 1) : ($0.stored += 1) }
             return outcome

@@ -19,6 +19,10 @@ package struct NotificationRefusal: Error, Sendable, Hashable, CustomStringConve
         case noSharedSecret
         /// Version 1, with another password than the app's secret.
         case wrongPassword
+        /// Version 1, without a transaction id and without a receipt that has one.
+        case noTransactionId
+        /// Version 1, and its sender sent too many.
+        case tooManyRequests
         /// Signed in the future: one of two clocks is wrong, and it is not the App Store's.
         case signedInFuture
         /// This system cannot verify.
@@ -31,8 +35,9 @@ package struct NotificationRefusal: Error, Sendable, Hashable, CustomStringConve
         /// The status of an HTTP answer.
         package var httpStatus: Int {
             switch self {
-            case .malformedNotification, .notAuthentic: 400
+            case .malformedNotification, .notAuthentic, .noTransactionId: 400
             case .unknownApp, .wrongEnvironment, .noSharedSecret, .wrongPassword: 403
+            case .tooManyRequests: 429
             case .signedInFuture, .notVerifiable, .noStore, .storeUnavailable: 503
             }
         }
@@ -42,11 +47,21 @@ package struct NotificationRefusal: Error, Sendable, Hashable, CustomStringConve
     package let code: Code
     /// For people.
     package let reason: String
+    /// When the sender may try again, as `Retry-After` has it; `nil` if that is not known.
+    package let retryAfter: String?
 
     /// A refusal of the given kind.
     package init(_ code: Code, _ reason: String) {
         self.code = code
         self.reason = reason
+        retryAfter = nil
+    }
+
+    /// Too many of version 1 from one client.
+    init(tooManyUntil retryAfter: String) {
+        code = .tooManyRequests
+        reason = "too many notifications of version 1 from one client; wait, as Retry-After says"
+        self.retryAfter = retryAfter
     }
 
     /// `notAuthentic: signature: …`

@@ -46,7 +46,17 @@ enum SettingsRules {
         if settings.operationsListenIsExplicit, operations == listen, listen.port != 0 {
             findings.append(("operations.listen", ["listen"], "\(listen) is the address of listen"))
         }
-        guard hasRoots else { return findings }
+        guard hasRoots else {
+            if !operations.isLoopback, settings.tokens.isEmpty {
+                findings.append(
+                    (
+                        "operations.listen", ["tokens"],
+                        "\(operations) is not on loopback and there are no tokens: set tokens, or every client that "
+                            + "reaches it could read every customer"
+                    ))
+            }
+            return findings
+        }
         for (key, address) in [("listen", listen), ("operations.listen", operations)] where !address.isLoopback {
             findings.append((key, [], "trust.roots is for simulators, so \(address) must be on loopback"))
         }

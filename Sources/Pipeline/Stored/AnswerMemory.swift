@@ -21,6 +21,8 @@ final class AnswerMemory: Sendable {
         /// See ``StoredWord/serial``.
         let serial: UInt64
         let answer: DatedAnswer
+        /// See ``PipelineReply/consumables``.
+        let consumables: Set<String>
     }
 
     private let memory = BoundedMemory<[UInt8], Entry>(limit: capacity)
@@ -42,6 +44,6 @@ final class AnswerMemory: Sendable {
     func forgetAll() { memory.forgetAll() }
 
     func keep(_ entry: Entry, for key: [UInt8]) {
-        memory.keep(entry, for: key, cost: entry.answer.size + 1_024)
+        memory.keep(entry, for: key, cost: entry.answer.size + 1_024 + entry.consumables.count * 64)
     }
 }

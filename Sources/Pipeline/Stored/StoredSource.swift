@@ -61,7 +61,7 @@ package struct StoredSource: Sendable {
         do throws(LedgerError) {
             stored = try await customer(of: keys, in: scope, within: limit)
         } catch {
-            if lines.admits("read", at: now) {
+            if !Task.isCancelled, lines.admits("read", at: now) {
                 logger.warning("the store cannot be read", metadata: ["reason": "\(error)"])
             }
             return nil

@@ -10,10 +10,16 @@ package struct AnswerOptions: Sendable, Hashable {
     package var excludesOldTransactions: Bool
     /// Apple's own order has changed over the years; clients should not rely on it, and some do.
     package var latestReceiptInfoOrder: Order
+    /// Without `latest_receipt`, `latest_receipt_info` and `pending_renewal_info`, which need the right password. In iOS 6
+    /// answers nothing then tells of the subscription but the status.
+    package var omitsLatest: Bool
 
     /// Apple's own defaults.
-    package init(excludesOldTransactions: Bool = false, latestReceiptInfoOrder: Order = .ascending) {
+    package init(
+        excludesOldTransactions: Bool = false, latestReceiptInfoOrder: Order = .ascending, omitsLatest: Bool = false
+    ) {
         self.excludesOldTransactions = excludesOldTransactions
         self.latestReceiptInfoOrder = latestReceiptInfoOrder
+        self.omitsLatest = omitsLatest
     }
 }

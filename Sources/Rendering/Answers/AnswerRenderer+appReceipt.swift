@@ -8,7 +8,8 @@ extension AnswerRenderer {
         to receipt: AppReceipt, history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions
     ) -> VerifyReceiptAnswer {
         let rows = RenderedRows(receipt.purchases, table: tables.inApp)
-        let latest = receipt.purchases.contains(where: \.isAutoRenewable) ? history.submittedText.reveal() : nil
+        let hasLatest = !options.omitsLatest && receipt.purchases.contains(where: \.isAutoRenewable)
+        let latest = hasLatest ? history.submittedText.reveal() : nil
         let latestRows = latest == nil ? [] : LatestRows.places(of: receipt.latestRows, options: options)
         let latestSize = latestRows.reduce(latest?.count ?? 0) { $0 + rows.ranges[$1].count + 1 }
         var writer = JSONWriter(reserving: 2_048 + rows.bytes.count + latestSize)

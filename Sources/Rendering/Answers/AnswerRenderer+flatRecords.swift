@@ -9,11 +9,12 @@ extension AnswerRenderer {
     /// A subscription that is active or in grace gives status 0 and `latest_receipt_info`; any other 21006 and
     /// `latest_expired_receipt_info`. The latest object is the newest row of the same subscription.
     func answer(
-        to receipt: TransactionReceipt, records: CustomerRecords, history: PurchaseHistory
+        to receipt: TransactionReceipt, records: CustomerRecords, history: PurchaseHistory, options: AnswerOptions
     ) -> VerifyReceiptAnswer {
-        let subscription = receipt.subscription(in: records)
-        let isCurrent = subscription.map { [1, 4].contains($0.record.status) } ?? true
+        let known = receipt.subscription(in: records)
+        let isCurrent = known.map { [1, 4].contains($0.record.status) } ?? true
         let status: VerifyReceiptStatus = isCurrent ? .valid : .subscriptionExpired
+        let subscription = options.omitsLatest ? nil : known
         let submitted = subscription != nil && isCurrent ? history.submittedText.reveal() : nil
         let renewal = subscription?.record.renewal?.payload
         var writer = JSONWriter(reserving: 4_096 + (submitted?.count ?? 0))

@@ -1,4 +1,4 @@
-import AppStore
+package import AppStore
 package import Purchases
 import ReceiptDecoding
 package import StoreTypes
@@ -21,18 +21,18 @@ extension AnswerRenderer {
             return answer(
                 to: receipt, records: records, history: history, requestDate: requestDate, options: options)
         case .transaction(let receipt):
-            return answer(to: receipt, records: records, history: history)
+            return answer(to: receipt, records: records, history: history, options: options)
         }
     }
 
-    /// `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` stand exactly where the history holds an
-    /// auto-renewable.
+    /// `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` are there exactly when the history holds an
+    /// auto-renewable, unless the options omit them.
     private func answer(
         to receipt: AppReceipt, records: CustomerRecords, history: PurchaseHistory, requestDate: Timestamp,
         options: AnswerOptions
     ) -> VerifyReceiptAnswer {
         let rows = RenderedRows(receipt.purchases, table: tables.inApp)
-        let hasLatest = records.transactions.contains { $0.payload.isAutoRenewable }
+        let hasLatest = !options.omitsLatest && records.transactions.contains { $0.payload.isAutoRenewable }
         let latest = hasLatest ? records.latestTransactions(beside: receipt, options: options) : []
         let submitted = hasLatest ? history.submittedText.reveal() : nil
         var writer = JSONWriter(
@@ -86,6 +86,11 @@ extension AnswerRenderer {
 }
 
 extension CustomerRecords {
+    /// Transaction ids of consumables.
+    package var consumables: Set<String> {
+        Set(transactions.lazy.map(\.payload).filter(\.isConsumable).compactMap(\.transactionId))
+    }
+
     /// The rows of `latest_receipt_info`. A consumable is in it only while the receipt still lists it.
     fileprivate func latestTransactions(beside receipt: AppReceipt, options: AnswerOptions) -> [TransactionPayload] {
         let listed = Set(receipt.purchases.compactMap(\.transactionId))

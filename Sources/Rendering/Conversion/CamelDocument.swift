@@ -49,10 +49,12 @@ struct CamelDocument {
 
     func transactions(_ key: String) throws(ConversionError) -> [CamelTransaction]? {
         guard let records = try records(key) else { return nil }
+        let isHistory = try isHistory()
         var transactions: [CamelTransaction] = []
         for record in records {
             transactions.append(
-                CamelTransaction(record: record, payload: try record.payload(TransactionField.self)))
+                CamelTransaction(
+                    record: record, payload: try record.payload(TransactionField.self), isOfHistory: isHistory))
         }
         return transactions
     }
@@ -96,9 +98,14 @@ struct CamelDocument {
 struct CamelTransaction {
     let record: CamelRecord
     let payload: TransactionPayload
+    let isOfHistory: Bool
 
     /// As the payload has it where it has such a property; else as it stands.
     func value<Field: ModelField>(_ field: Field) throws(ConversionError) -> FieldValue? {
+        // A payload without a quantity means one; a row of an answer without it was written so.
+        if !isOfHistory, field.rawValue == TransactionField.quantity.rawValue, record[field.rawValue] == nil {
+            return nil
+        }
         let mapped = TransactionField(rawValue: field.rawValue).flatMap { $0.value(of: payload) }
         if let mapped {
             let value = mapped.becoming(field.kind)

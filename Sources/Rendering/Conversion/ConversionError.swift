@@ -8,6 +8,8 @@ package struct ConversionError: Error, Sendable, Hashable, CustomStringConvertib
         case malformed
         /// JSON, but neither an answer nor a camelCase document.
         case notADocument
+        /// The document is already what it is to be converted to.
+        case wrongDirection
         /// A value is of another type, or says something that its type cannot hold.
         case badValue
         /// `Xcode` and `LocalTesting` never had a verifyReceipt.

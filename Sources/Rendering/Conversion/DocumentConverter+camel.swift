@@ -25,7 +25,7 @@ extension DocumentConverter {
             .status, .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo,
         ]
         let keys = tables.answer.rows.filter { telling.contains($0.field) }.map(\.wire)
-        return WireObject(members: try read(answer, expecting: keys), place: "")
+        return WireObject(members: try read(answer, as: .answer, expecting: keys), place: "")
     }
 
     /// Of an App Receipt.

@@ -36,6 +36,49 @@ extension DocumentConverter {
         return found.sorted()
     }
 
+    /// The keys of a camelCase document that ``snakeCase(_:)`` leaves out, because verifyReceipt has no word for them:
+    /// `receipt.key`, `transactions.key`, each once, ascending; spelled as those of ``keysPassedOver(in:)``.
+    package func keysPassedOver(inCamelCase document: [UInt8]) throws(ConversionError) -> [String] {
+        let document = try camelDocument(document)
+        let isHistory = try document.isHistory()
+        let receipt = try document.receipt()
+        let isFlat = receipt?.isFlat == true
+        let ofReceipt = isFlat ? Self.names(of: tables.transactionReceipt) : Self.names(of: tables.appReceipt)
+        var top = Self.names(of: tables.answer)
+            .union([DocumentKey.transactions, DocumentKey.latestTransactions, DocumentKey.renewals, "subscriptions"])
+        if isHistory { top.formUnion(Self.names(of: tables.appReceipt).union(["bundleId"])) }
+        var found = Self.unknown([document.root.members], top, "")
+        if let receipt { found.formUnion(Self.unknown([receipt.members], ofReceipt, "receipt.")) }
+        let ofPurchases = isHistory ? Self.names(of: tables.transaction) : Self.names(of: tables.inApp)
+        if !isFlat {
+            found.formUnion(
+                try unknownRows(document, DocumentKey.transactions, ofPurchases.union(Self.saidOtherwise)))
+        }
+        let ofLatest = isFlat ? Self.names(of: tables.flatTransaction) : Self.names(of: tables.transaction)
+        found.formUnion(try unknownRows(document, DocumentKey.latestTransactions, ofLatest.union(Self.saidOtherwise)))
+        var ofRenewals = Self.names(of: tables.renewal).union(Self.saidOtherwise)
+        if isFlat {
+            ofRenewals = Self.names(of: tables.answer).union(["originalTransactionId", "productId", "environment"])
+        }
+        found.formUnion(try unknownRows(document, DocumentKey.renewals, ofRenewals))
+        return found.sorted()
+    }
+
+    /// What an answer says at another place, or by other keys.
+    private static let saidOtherwise: Set<String> = [
+        "bundleId", "environment", "type", "offerType", "offerIdentifier", "offerDiscountType",
+    ]
+
+    private func unknownRows(
+        _ document: CamelDocument, _ key: String, _ known: Set<String>
+    ) throws(ConversionError) -> Set<String> {
+        Self.unknown(document.root[key]?.elements?.compactMap(\.members) ?? [], known, "\(key).")
+    }
+
+    private static func names<Field>(of table: FieldTable<Field>) -> Set<String> {
+        Set(table.rows.map(\.field.rawValue))
+    }
+
     /// The keys that rows of a table are read from, spelled with `_`.
     private static func keys<Field>(of table: FieldTable<Field>) -> Set<String> {
         var keys: Set<String> = []
@@ -51,9 +94,15 @@ extension DocumentConverter {
     }
 
     private static func unknown(_ objects: [WireObject], _ known: Set<String>, _ place: String) -> Set<String> {
+        unknown(objects.map(\.members), known, place)
+    }
+
+    private static func unknown(
+        _ objects: [[String: JSONTree]], _ known: Set<String>, _ place: String
+    ) -> Set<String> {
         var unknown: Set<String> = []
         for object in objects {
-            for (key, value) in object.members where value != .null {
+            for (key, value) in object where value != .null {
                 guard !known.contains(key), !known.contains(key.replacing("-", with: "_")) else { continue }
                 let plain = key.prefix(64).map { character -> Character in
                     let isPlain = character.isASCII && (character.isLetter || character.isNumber)

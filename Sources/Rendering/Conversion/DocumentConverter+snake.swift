@@ -8,11 +8,7 @@ extension DocumentConverter {
     /// `environment`, `bundleId`, `appAppleId`, decoded `transactions` (a history), `renewals`; then `receipt` and
     /// `latest_receipt_info` are made of the history.
     package func snakeCase(_ document: [UInt8]) throws(ConversionError) -> [UInt8] {
-        let keys = [
-            AnswerField.status.rawValue, AnswerField.receipt.rawValue, DocumentKey.transactions,
-            DocumentKey.latestTransactions, DocumentKey.renewals,
-        ]
-        let document = CamelDocument(try read(document, expecting: keys))
+        let document = try camelDocument(document)
         let environment = document.root["environment"]?.asText
         let known = [AppStoreEnvironment.production, .sandbox].map(\.rawValue)
         if let environment, !known.contains(environment) {
@@ -28,6 +24,15 @@ extension DocumentConverter {
         }
         writer.endObject()
         return writer.finish()
+    }
+
+    /// A camelCase document, or what claims to be one.
+    func camelDocument(_ document: [UInt8]) throws(ConversionError) -> CamelDocument {
+        let keys = [
+            AnswerField.status.rawValue, AnswerField.receipt.rawValue, DocumentKey.transactions,
+            DocumentKey.latestTransactions, DocumentKey.renewals,
+        ]
+        return CamelDocument(try read(document, as: .camelCase, expecting: keys))
     }
 
     /// Of an App Receipt.
@@ -47,7 +52,7 @@ extension DocumentConverter {
                 guard let receipt else { continue }
                 writer.member(column.key.beginning)
                 let purchases = isHistory ? transactions.filter { !$0.payload.isConsumable } : transactions
-                try write(receipt, purchases, into: &writer)
+                try write(receipt, purchases, isHistory: isHistory, into: &writer)
             case .latestReceiptInfo:
                 guard let latest else { continue }
                 writer.member(column.key.beginning)
@@ -74,7 +79,7 @@ extension DocumentConverter {
     }
 
     private func write(
-        _ receipt: CamelRecord, _ purchases: [CamelTransaction], into writer: inout JSONWriter
+        _ receipt: CamelRecord, _ purchases: [CamelTransaction], isHistory: Bool, into writer: inout JSONWriter
     ) throws(ConversionError) {
         writer.beginObject()
         for column in tables.appReceipt.columns {
@@ -82,7 +87,9 @@ extension DocumentConverter {
                 writer.member(column.key.beginning)
                 try write(purchases, tables.inApp, into: &writer)
             } else {
-                writer.member(try receipt.value(column.field), as: column)
+                // Of a document's own receipt, what it does not say is not answered by a zero or null.
+                let value = try receipt.value(column.field)
+                if value != nil || isHistory { writer.member(value, as: column) }
             }
         }
         writer.endObject()

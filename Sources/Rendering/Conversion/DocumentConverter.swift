@@ -13,7 +13,7 @@ import JSONReading
 /// | `renewals` | `pending_renewal_info`; of an iOS 6 answer what its top level says of the renewal |
 ///
 /// Nothing is invented: what the other side never knew is absent. Keys that no table names are passed over;
-/// ``keysPassedOver(in:)`` tells which.
+/// ``keysPassedOver(in:)`` and ``keysPassedOver(inCamelCase:)`` name them.
 package struct DocumentConverter: Sendable {
     /// Bytes of a document.
     package static let maximumSize = 32 << 20
@@ -30,7 +30,9 @@ package struct DocumentConverter: Sendable {
     /// The document's one object.
     ///
     /// - Parameter keys: at least one of them must be there, else it is another kind of document.
-    func read(_ json: [UInt8], expecting keys: [String]) throws(ConversionError) -> [String: JSONTree] {
+    func read(
+        _ json: [UInt8], as style: DocumentStyle, expecting keys: [String]
+    ) throws(ConversionError) -> [String: JSONTree] {
         func tooLarge(_ limit: String) -> ConversionError {
             ConversionError(code: .tooLarge, place: "", reason: "over \(limit), which no answer has")
         }
@@ -45,6 +47,9 @@ package struct DocumentConverter: Sendable {
             throw error.expected == "fewer values" ? tooLarge("\(Self.maximumValues) values") : malformed
         }
         guard let members = JSONTree(outline)?.members else { throw malformed }
+        guard isOf(style, members) || !isOf(style.other, members) else {
+            throw ConversionError(code: .wrongDirection, place: "", reason: style.other.isThere)
+        }
         guard keys.contains(where: { members[$0] != nil }) else {
             throw ConversionError(
                 code: .notADocument, place: "", reason: "there is none of \(keys.joined(separator: ", "))")

@@ -18,7 +18,9 @@ package enum RenewalField: String, ModelField {
         case .autoRenewStatus, .expirationIntent, .priceIncreaseStatus, .offerType, .renewalPrice: .number
         case .isInBillingRetryPeriod: .flag
         case .gracePeriodExpiresDate, .recentSubscriptionStartDate, .renewalDate, .signedDate: .instant
+        // No conversion takes either.
         case .claims: .bytes
+        case .eligibleWinBackOfferIds: .attributes
         default: .text
         }
     }
@@ -44,10 +46,19 @@ package enum RenewalField: String, ModelField {
             renewal.offerType == OfferType.promotional.rawValue ? renewal.offerIdentifier.map(FieldValue.text) : nil
         case .offerCodeRefName:
             renewal.offerType == OfferType.offerCode.rawValue ? renewal.offerIdentifier.map(FieldValue.text) : nil
-        case .offerType, .offerIdentifier, .offerDiscountType, .offerPeriod, .renewalPrice, .currency,
-            .recentSubscriptionStartDate, .renewalDate, .signedDate, .appAccountToken, .appTransactionId, .environment,
-            .eligibleWinBackOfferIds, .claims:
-            nil
+        case .offerType: renewal.offerType.map(FieldValue.number)
+        case .offerIdentifier: renewal.offerIdentifier.map(FieldValue.text)
+        case .offerDiscountType: renewal.offerDiscountType.map(FieldValue.text)
+        case .offerPeriod: renewal.offerPeriod.map(FieldValue.text)
+        case .renewalPrice: renewal.renewalPrice.map(FieldValue.number)
+        case .currency: renewal.currency.map(FieldValue.text)
+        case .recentSubscriptionStartDate: renewal.recentSubscriptionStartDate.map(FieldValue.instant)
+        case .renewalDate: renewal.renewalDate.map(FieldValue.instant)
+        case .signedDate: renewal.signedDate.map(FieldValue.instant)
+        case .appAccountToken: renewal.appAccountToken.map(FieldValue.text)
+        case .appTransactionId: renewal.appTransactionId.map(FieldValue.text)
+        case .environment: renewal.environment.map(FieldValue.text)
+        case .eligibleWinBackOfferIds, .claims: nil
         }
     }
 }

@@ -54,10 +54,24 @@ package enum TransactionField: String, ModelField {
         case .offerCodeRefName:
             transaction.offerType == OfferType.offerCode.rawValue
                 ? transaction.offerIdentifier.map(FieldValue.text) : nil
-        case .bundleId, .environment, .type, .offerType, .offerIdentifier, .offerDiscountType, .offerPeriod,
-            .signedDate, .transactionReason, .storefront, .storefrontId, .currency, .price, .appTransactionId,
-            .revocationType, .revocationPercentage, .claims:
-            nil
+        case .bundleId: transaction.bundleId.map(FieldValue.text)
+        case .environment: transaction.environment.map(FieldValue.text)
+        case .type: transaction.type.map(FieldValue.text)
+        case .offerType: transaction.offerType.map(FieldValue.number)
+        case .offerIdentifier: transaction.offerIdentifier.map(FieldValue.text)
+        case .offerDiscountType: transaction.offerDiscountType.map(FieldValue.text)
+        case .offerPeriod: transaction.offerPeriod.map(FieldValue.text)
+        case .signedDate: transaction.signedDate.map(FieldValue.instant)
+        case .transactionReason: transaction.transactionReason.map(FieldValue.text)
+        case .storefront: transaction.storefront.map(FieldValue.text)
+        case .storefrontId: transaction.storefrontId.map(FieldValue.text)
+        case .currency: transaction.currency.map(FieldValue.text)
+        case .price: transaction.price.map(FieldValue.number)
+        case .appTransactionId: transaction.appTransactionId.map(FieldValue.text)
+        case .revocationType: transaction.revocationType.map(FieldValue.text)
+        case .revocationPercentage: transaction.revocationPercentage.map(FieldValue.number)
+        // No conversion takes bytes.
+        case .claims: nil
         }
     }
 }

@@ -16,6 +16,10 @@ final class ClientGuard: Sendable {
     let turnedAway = CounterTable("limit", ClientLimit.self)
     private let connections = OpenConnections()
     private let rates = RequestRates()
+    /// Of version 1 notifications alone. The App Store sends from few addresses, so there is room for many of them: a
+    /// busy app gets some hundred a minute.
+    private static let version1PerMinute: Int64 = 1_200
+    private let version1Rates = RequestRates()
     private let lastLines = Mutex<[ClientLimit: Duration]>([:])
     private let start = ContinuousClock.now
     private let logger: Logger
@@ -32,7 +36,21 @@ final class ClientGuard: Sendable {
         let now = ContinuousClock.now - start
         guard let wait = rates.take(client.network, perMinute: perMinute, at: now) else { return nil }
         turnAway(.requestsPerMinute, "a client sends more than limits.requestsPerMinute", at: now)
-        return String(max(1, wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)))
+        return Self.retryAfter(wait)
+    }
+
+    /// Counts a version 1 notification; how many seconds its sender has to wait, `nil` if it is not one too many.
+    ///
+    /// Whoever knows a shared secret can send them, and each is a row in the store. Version 2 is signed and not counted.
+    func version1Wait(_ request: Request, from peer: SocketAddress?, by settings: Settings) -> String? {
+        guard let client = ClientAddress.of(request, from: peer, trusting: settings.trustedProxies) else { return nil }
+        return version1Rates.take(
+            client.network, perMinute: Self.version1PerMinute, at: ContinuousClock.now - start
+        ).map(Self.retryAfter)
+    }
+
+    private static func retryAfter(_ wait: Duration) -> String {
+        String(max(1, wait.components.seconds + (wait.components.attoseconds > 0 ? 1 : 0)))
     }
 
     /// Whether one more connection may be; then it counts until it is closed.

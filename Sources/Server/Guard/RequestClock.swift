@@ -18,6 +18,10 @@ final class RequestClock: ChannelInboundHandler {
     private var progress = Progress.none
     private var begunAt = NIODeadline.uptimeNanoseconds(0)
     private var timer: Scheduled<Void>?
+    /// What was received waits for earlier answers, which is not the sender's delay.
+    var isPaused = false {
+        didSet { if oldValue, !isPaused, progress != .none { begunAt = .now() } }
+    }
 
     init(limits: Limits) {
         head = .seconds(limits.headSeconds)
@@ -59,6 +63,7 @@ final class RequestClock: ChannelInboundHandler {
     private func look(at channel: any Channel) {
         timer = nil
         guard progress != .none else { return }
+        if isPaused { begunAt = .now() }
         if deadline <= .now() {
             channel.close(mode: .all, promise: nil)
         } else {

@@ -18,11 +18,11 @@ extension String {
 /// What a connection owes to HTTP beyond one request after the other, where the versions are still to be seen:
 ///
 /// - `Expect: 100-continue` gets its `100`, or at once a 413 when the announced body is too long (RFC 9110, 10.1.1);
-/// - a connection is closed behind an answer that says so, and behind one to an HTTP/1.0 client that did not ask to
-///   keep it; the answer says which it is where the client could not know;
-/// - a client that goes away is told to ``ClientPresence``.
+/// - a request that HTTP/1.1 does not allow, or that two readers could read differently, is refused;
+/// - a connection is closed after an answer that says so, and after one to an HTTP/1.0 client that did not ask to
+///   keep it; the answer says which it is if the client could not know.
 ///
-/// Requests may come in faster than they are answered; what the handler says itself waits for its turn.
+/// Stands behind ``RequestQueue``, so at most one request is without its answer.
 final class ConnectionManners: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -33,58 +33,36 @@ final class ConnectionManners: ChannelDuplexHandler {
     private struct Owed {
         /// HTTP/1.0, which closes unless the answer says otherwise.
         let isOld: Bool
-        let closesBehindAnswer: Bool
-        /// Its sender waits for a `100`.
-        var expectsContinue = false
+        let closesAfterAnswer: Bool
     }
 
     private let maximumBodyBytes: Int
-    private let presence: ClientPresence
-    private let clock: RequestClock
-    /// In the order of their coming; the first is the one being answered.
-    private var owed: [Owed] = []
+    private var owed: Owed?
     private var answerCloses = false
-    /// A request that is refused here as soon as all before it are answered; the rest of the connection is nobody's.
-    private var refused: (version: HTTPVersion, problem: Problem)?
+    /// The last answer is written; requests after it are ignored.
+    private var isClosing = false
 
-    init(maximumBodyBytes: Int, presence: ClientPresence, clock: RequestClock) {
+    init(maximumBodyBytes: Int) {
         self.maximumBodyBytes = maximumBodyBytes
-        self.presence = presence
-        self.clock = clock
-    }
-
-    func handlerAdded(context: ChannelHandlerContext) {
-        presence.arrived(context.channel)
     }
 
     // MARK: - Requests
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard refused == nil else { return }
-        switch unwrapInboundIn(data) {
-        case .end: clock.requestEnded()
-        case .body: break
-        case .head(let head):
-            clock.headArrived()
+        guard !isClosing else { return }
+        if case .head(let head) = unwrapInboundIn(data) {
             let expectsContinue = head.headers[canonicalForm: "expect"].contains { $0.lowercased() == "100-continue" }
             if let problem = problem(of: head, expectsContinue) {
-                refused = (head.version, problem)
-                if owed.isEmpty { refuse(head.version, problem, context: context) }
+                refuse(head.version, problem, context: context)
                 return
             }
-            owed.append(
-                Owed(
-                    isOld: head.version.minor == 0, closesBehindAnswer: !head.isKeepAlive,
-                    expectsContinue: expectsContinue))
-            if owed.count == 1 { sendContinue(context: context) }
+            owed = Owed(isOld: head.version.minor == 0, closesAfterAnswer: !head.isKeepAlive)
+            if expectsContinue { sendContinue(context: context) }
         }
         context.fireChannelRead(data)
     }
 
-    /// To the sender of the request whose turn it is, if it waits for that.
     private func sendContinue(context: ChannelHandlerContext) {
-        guard owed.first?.expectsContinue == true else { return }
-        owed[0].expectsContinue = false
         context.writeAndFlush(
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
     }
@@ -95,8 +73,16 @@ final class ConnectionManners: ChannelDuplexHandler {
         if hosts.count > 1 || head.uri.isElsewhere(than: hosts.first) {
             return Problem(status: 400, code: "severalHosts", detail: "a request names one host")
         }
+        // RFC 9112, 3.2.
+        if hosts.isEmpty, head.version.minor > 0 {
+            return Problem(status: 400, code: "missingHost", detail: "a request of HTTP/1.1 names its host")
+        }
         // The decoder takes the chunks apart and leaves what else was done to the body as it is (RFC 9112, 6.1).
         let codings = head.headers[canonicalForm: "transfer-encoding"].map { $0.lowercased() }
+        if !codings.isEmpty, head.version.minor == 0 {
+            return Problem(
+                status: 400, code: "transferCoding", detail: "a request of HTTP/1.0 has no transfer coding")
+        }
         if !codings.isEmpty, codings != ["chunked"] {
             return Problem(status: 501, code: "transferCoding", detail: "a request's only transfer coding is chunked")
         }
@@ -117,7 +103,7 @@ final class ConnectionManners: ChannelDuplexHandler {
         context.write(
             wrapOutboundOut(.head(HTTPResponseHead(version: version, status: status, headers: headers))), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(bytes: body)))), promise: nil)
-        close(behind: nil, context: context)
+        close(after: nil, context: context)
         context.flush()
     }
 
@@ -128,48 +114,30 @@ final class ConnectionManners: ChannelDuplexHandler {
         case .head(var head):
             let says = head.headers[canonicalForm: "connection"]
             answerCloses = says.contains { $0.lowercased() == "close" }
-            if let question = owed.first, says.isEmpty, question.closesBehindAnswer || question.isOld {
-                head.headers.add(name: "connection", value: question.closesBehindAnswer ? "close" : "keep-alive")
+            if let owed, says.isEmpty, owed.closesAfterAnswer || owed.isOld {
+                head.headers.add(name: "connection", value: owed.closesAfterAnswer ? "close" : "keep-alive")
             }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body:
             context.write(data, promise: promise)
         case .end(let trailers):
-            let answered = owed.isEmpty ? nil : owed.removeFirst()
-            if answerCloses || answered?.closesBehindAnswer ?? false {
-                close(behind: trailers, promise: promise, context: context)
+            let answered = owed.take()
+            if answerCloses || answered?.closesAfterAnswer ?? false {
+                close(after: trailers, promise: promise, context: context)
             } else {
                 context.write(data, promise: promise)
-                if let refused, owed.isEmpty { refuse(refused.version, refused.problem, context: context) }
-                sendContinue(context: context)
             }
         }
     }
 
     /// Ends the answer, and the connection once that is written.
     private func close(
-        behind trailers: HTTPHeaders?, promise: EventLoopPromise<Void>? = nil, context: ChannelHandlerContext
+        after trailers: HTTPHeaders?, promise: EventLoopPromise<Void>? = nil, context: ChannelHandlerContext
     ) {
+        isClosing = true
         let written = promise ?? context.eventLoop.makePromise()
         let channel = context.channel
         written.futureResult.whenComplete { _ in channel.close(mode: .all, promise: nil) }
         context.write(wrapOutboundOut(.end(trailers)), promise: written)
-    }
-
-    // MARK: - Leaving
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .inputClosed = event as? ChannelEvent { presence.left(context.channel) }
-        context.fireUserInboundEventTriggered(event)
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        presence.left(context.channel)
-        context.fireChannelInactive()
-    }
-
-    /// Comes for a connection, too, that was closed before it was active.
-    func handlerRemoved(context: ChannelHandlerContext) {
-        presence.forget(context.channel)
     }
 }

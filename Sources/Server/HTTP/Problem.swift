@@ -36,6 +36,10 @@ struct Problem: Sendable, Encodable {
     static let encodedBody = Problem(
         status: 415, code: "encodedBody", detail: "a request comes without Content-Encoding")
     static let tooManyRequests = Problem(status: 429, code: "tooManyRequests", detail: "wait, as Retry-After says")
+    static let noRoom = Problem(
+        status: 503, code: "noRoom", detail: "request bodies use all memory for them; wait, as Retry-After says")
+    static let wrongToken = Problem(
+        status: 401, code: "wrongToken", detail: "the bearer token is not one of those configured")
     static let notFound = Problem(status: 404, code: "notFound", detail: "nothing is here")
 
     /// UTF-8.

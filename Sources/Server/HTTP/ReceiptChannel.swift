@@ -5,23 +5,33 @@ import NIOHTTP1
 import NIOHTTPTypes
 import Pipeline
 
-/// Hummingbird's HTTP/1 connection with ``ConnectionManners`` between the decoder and the rest.
+/// Hummingbird's HTTP/1 connection with our handlers before and after its decoder: one request at a time, its time
+/// limits, and ``ConnectionManners``.
 struct ReceiptChannel: ServerChildChannel {
+    /// Bytes of the kernel's send buffer, so that a slow client's progress is seen and few bytes wait for it.
+    private static let sendBufferBytes: SocketOptionValue = 131_072
+
     let base: HTTP1Channel
     let presence: ClientPresence
     let maximumBodyBytes: Int
     let gate: ConnectionGate
+    let timeouts: ConnectionTimeouts
 
     func setup(
         channel: any Channel, logger: Logger
     ) -> EventLoopFuture<NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>> {
         base.setup(channel: channel, logger: logger).flatMapThrowing { value in
+            try? channel.syncOptions?.setOption(.socketOption(.so_sndbuf), value: Self.sendBufferBytes)
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self).handler
+            let inbound = InboundGate()
             let clock = RequestClock(limits: gate.live.now.settings.limits)
-            let manners = ConnectionManners(maximumBodyBytes: maximumBodyBytes, presence: presence, clock: clock)
-            try pipeline.addHandler(clock, position: .before(decoder))
-            try pipeline.addHandler(manners, position: .after(decoder))
+            let queue = RequestQueue(gate: inbound, clock: clock)
+            try pipeline.addHandler(ConnectionTimeout(limits: timeouts, queue: queue), position: .first)
+            try pipeline.addHandlers(
+                [PresenceHandler(presence: presence), inbound, clock], position: .before(decoder))
+            try pipeline.addHandlers(
+                [queue, ConnectionManners(maximumBodyBytes: maximumBodyBytes)], position: .after(decoder))
             if !gate.admits(channel) { channel.close(mode: .all, promise: nil) }
             return value
         }

@@ -4,6 +4,7 @@ import Hummingbird
 import Ledger
 import NIOCore
 import Pipeline
+import Reports
 import Shadowing
 
 /// What the shadow found: a page for people, or the same as JSON or Markdown.
@@ -62,7 +63,8 @@ struct ComparisonsController: Sendable {
             var headers = HTTPFields()
             headers[.contentType] = format.contentType
             headers[.cacheControl] = "no-store"
-            headers[.contentSecurityPolicy] = ComparisonPage.policy
+            headers[.contentSecurityPolicy] = ContentPolicy.header(ComparisonPage.policy)
+            headers[.xContentTypeOptions] = "nosniff"
             return Response(
                 status: .ok, headers: headers,
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: format.bytes(of: report))))

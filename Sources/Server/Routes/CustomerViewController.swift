@@ -10,23 +10,30 @@ struct CustomerViewController: Sendable {
     let presence: ClientPresence
     /// Nil on the operations listener.
     let clients: ClientGuard?
+    let bodies: BodyAllowance
 
     func addRoutes(to router: Router<BridgeContext>) {
         router.post("/v1/receipts") { request, context in
-            guard admits(request, context) else { return Problem.notFound.response }
-            // Read in any case: a sender that is not listened to does not get to read the answer.
-            let body = try await request.wholeBody()
+            if let refusal = gate.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
+            let share = bodies.share(on: context.channel)
+            defer { share.release() }
+            let reading = try await request.body(counting: share)
             guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
-            guard let body else { return Problem.bodyTooLarge.closingResponse }
-            if let refusal = refusal(request, context) { return refusal }
+            let body: [UInt8]
+            switch reading {
+            case .whole(let bytes): body = bytes
+            case .tooLong: return Problem.bodyTooLarge.closingResponse
+            case .noRoom: return BodyAllowance.refusal
+            }
+            if let tooMany = tooMany(request, context) { return tooMany }
             let pipeline = live.now.pipelines.customerView
             return await answer(context) { () async throws(CustomerViewError) in try await pipeline.view(body: body) }
         }
         router.get("/v1/transactions/{id}") { request, context in
-            guard admits(request, context) else { return Problem.notFound.response }
+            if let refusal = gate.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
             let id = context.parameters.get("id") ?? ""
             let bundleId = request.uri.queryParameters["bundleId"].map(String.init)
-            if let refusal = refusal(request, context) { return refusal }
+            if let tooMany = tooMany(request, context) { return tooMany }
             let pipeline = live.now.pipelines.customerView
             return await answer(context) { () async throws(CustomerViewError) in
                 try await pipeline.view(transactionId: id, bundleId: bundleId)
@@ -34,11 +41,8 @@ struct CustomerViewController: Sendable {
         }
     }
 
-    private func admits(_ request: Request, _ context: BridgeContext) -> Bool {
-        gate.admits(request, from: context.channel.remoteAddress)
-    }
-
-    private func refusal(_ request: Request, _ context: BridgeContext) -> Response? {
+    /// Nil for a client within its limits.
+    private func tooMany(_ request: Request, _ context: BridgeContext) -> Response? {
         guard let seconds = clients?.wait(request, from: context.channel.remoteAddress, by: live.now.settings) else {
             return nil
         }

@@ -12,7 +12,10 @@ struct MetricsController: Sendable {
         router.get("/metrics") { request, context in
             guard gate.admits(request, from: context.channel.remoteAddress) else { return Problem.notFound.response }
             return Response(
-                status: .ok, headers: [.contentType: MetricsText.contentType, .cacheControl: "no-store"],
+                status: .ok,
+                headers: [
+                    .contentType: MetricsText.contentType, .cacheControl: "no-store", .xContentTypeOptions: "nosniff",
+                ],
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: await metrics.text())))
         }
     }

@@ -8,21 +8,32 @@ import Pipeline
 /// delivery.
 struct NotificationController: Sendable {
     let live: LiveParts
+    let clients: ClientGuard
+    let bodies: BodyAllowance
 
     func addRoutes(to router: Router<BridgeContext>) {
-        router.post("/v1/notifications") { request, _ in
-            // Read in any case: a sender that is not listened to does not get to read the answer.
-            let body = try await request.wholeBody(upTo: NotificationIntake.maximumBodyBytes)
+        router.post("/v1/notifications") { request, context in
+            let share = bodies.share(on: context.channel)
+            defer { share.release() }
+            let reading = try await request.body(upTo: NotificationIntake.maximumBodyBytes, counting: share)
             guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
-            guard let body else {
-                return Problem.bodyTooLarge(maximum: NotificationIntake.maximumBodyBytes).closingResponse
+            let body: [UInt8]
+            switch reading {
+            case .whole(let bytes): body = bytes
+            case .tooLong: return Problem.bodyTooLarge(maximum: NotificationIntake.maximumBodyBytes).closingResponse
+            case .noRoom: return BodyAllowance.refusal
             }
+            let parts = live.now
             // Not cancelled when the sender goes away: what is half done would only come again.
             do throws(NotificationRefusal) {
-                try await live.now.pipelines.notifications.take(body)
+                try await parts.pipelines.notifications.take(body) {
+                    clients.version1Wait(request, from: context.channel.remoteAddress, by: parts.settings)
+                }
                 return Response(status: .ok)
             } catch {
-                return Problem(error).response
+                var response = Problem(error).response
+                response.headers[.retryAfter] = error.retryAfter
+                return response
             }
         }
     }

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import Reports
 
 /// `GET /`: the page of a running server, for people.
 struct StatusController: Sendable {
@@ -11,7 +12,7 @@ struct StatusController: Sendable {
         router.get("/") { request, context in
             guard gate.admits(request, from: context.channel.remoteAddress) else { return Problem.notFound.response }
             var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
-            headers[.contentSecurityPolicy] = StatusPage.policy
+            headers[.contentSecurityPolicy] = ContentPolicy.header(StatusPage.policy)
             headers[.xContentTypeOptions] = "nosniff"
             let page = StatusPage(await StatusFigures(view))
             return Response(

@@ -17,6 +17,7 @@ struct VerifyReceiptController: Sendable {
     let shadow: Shadow?
     let clients: ClientGuard
     let presence: ClientPresence
+    let bodies: BodyAllowance
 
     func addRoutes(to router: Router<BridgeContext>) {
         let paths: [(path: RouterPath, route: AppleWalk.Route?)] = [
@@ -50,10 +51,16 @@ struct VerifyReceiptController: Sendable {
     }
 
     private func answer(_ request: Request, context: BridgeContext, route: AppleWalk.Route) async throws -> Response {
-        // Read in any case: a sender that is not listened to does not get to read the answer.
-        let body = try await request.wholeBody()
+        let share = bodies.share(on: context.channel)
+        defer { share.release() }
+        let reading = try await request.body(counting: share)
         guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
-        guard let body else { return Problem.bodyTooLarge.closingResponse }
+        let body: [UInt8]
+        switch reading {
+        case .whole(let bytes): body = bytes
+        case .tooLong: return Problem.bodyTooLarge.closingResponse
+        case .noRoom: return busy(route, retryAfter: BodyAllowance.retryAfter, context)
+        }
         let parts = live.now
         if let seconds = clients.wait(request, from: context.channel.remoteAddress, by: parts.settings) {
             return busy(route, retryAfter: seconds, context)
@@ -70,7 +77,7 @@ struct VerifyReceiptController: Sendable {
 
     // MARK: - Responses
 
-    /// To who sends too much: 21005, which old clients know to mean "later", never a number that they could take for a
+    /// To who sends too much, and if there is no room for the body: 21005, which old clients know to mean "later", never a number that they could take for a
     /// verdict on the receipt.
     private func busy(_ route: AppleWalk.Route, retryAfter seconds: String, _ context: BridgeContext) -> Response {
         let reply = PipelineReply(

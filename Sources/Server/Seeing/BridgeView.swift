@@ -69,7 +69,7 @@ struct BridgeView: Sendable {
                 "\(key.bundleId.rawValue): the key \(key.keyId) signs nothing (\(key.reason)): the App Store Server API is "
                     + "not asked.")
         }
-        if let store, store.counts.errors.total > 0 {
+        if let store, store.counts.isFailing {
             warn("storeErrors", "\(store.counts.errors.total) operations of the store failed since the start.")
         }
         for row in pipelines.counts.upstream.rows where row.isFailing {

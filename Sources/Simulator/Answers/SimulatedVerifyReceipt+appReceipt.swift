@@ -5,13 +5,16 @@ import StoreTypes
 extension SimulatedVerifyReceipt {
     private typealias Member = JSONValue.Member
 
-    /// `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` only with an auto-renewable in the receipt.
-    func appReceiptAnswer(to receipt: IssuedReceipt, excludesOld: Bool) throws(CryptographyError) -> JSONValue {
+    /// `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` only with the right password, and if the customer
+    /// has an auto-renewable now, in this receipt or in a newer one.
+    func appReceiptAnswer(
+        to receipt: IssuedReceipt, excludesOld: Bool, isRightPassword: Bool
+    ) throws(CryptographyError) -> JSONValue {
         var members = [
             Member("environment", .string(receipt.environment.rawValue)),
             Member("receipt", receiptObject(of: receipt)),
         ]
-        if receipt.hasAutoRenewable {
+        if isRightPassword, receipt.customer.transactions.contains(where: \.isAutoRenewable) {
             let current = receipt.customer.transactions.filter(\.isInReceipts)
             let plan = latestPlan(for: receipt, named: "latest", version: nil, current.map(\.receiptId))
             let latest = try latest(plan, of: receipt.customer)

@@ -46,13 +46,13 @@ package struct SimulatedVerifyReceipt: Sendable {
         case (.sandbox, .production): return Self.bare(21008)
         default: break
         }
-        if receipt.hasAutoRenewable, request["password"]?.text != SimulatedApp.first.sharedSecret {
-            return Self.wrongPassword(receipt.environment)
-        }
+        let isRightPassword = request["password"]?.text == SimulatedApp.first.sharedSecret
+        if receipt.hasAutoRenewable, !isRightPassword { return Self.wrongPassword(receipt.environment) }
         let excludesOld = request["exclude-old-transactions"]
         return receipt.plan.version == nil
             ? try appReceiptAnswer(
-                to: asOfNow(receipt), excludesOld: excludesOld == .bool(true) || excludesOld == .string("true"))
+                to: asOfNow(receipt), excludesOld: excludesOld == .bool(true) || excludesOld == .string("true"),
+                isRightPassword: isRightPassword)
             : try transactionReceiptAnswer(to: asOfNow(receipt), asMadeFor: receipt.customer)
     }
 

@@ -9,9 +9,15 @@ struct SimulatedBudget: Sendable {
     /// Nil for both.
     let environment: AppStoreEnvironment?
 
+    private static let members: [String: MemberType] = [
+        "kind": .text, "limit": .number, "seconds": .number, "endpoint": .text, "environment": .text,
+    ]
+
     /// Nil for what is no budget.
     init?(_ document: JSONValue) {
-        guard document["kind"]?.text == "budget", let limit = document["limit"]?.integer, limit >= 0 else { return nil }
+        guard document["kind"]?.text == "budget", let limit = document["limit"]?.integer, limit >= 0,
+            document.hasOnly(Self.members)
+        else { return nil }
         budget = .init(capacity: limit, seconds: document["seconds"]?.integer ?? 3600)
         switch document["endpoint"]?.text {
         case nil, "serverAPI": endpoint = nil

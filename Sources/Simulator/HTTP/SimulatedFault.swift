@@ -50,8 +50,11 @@ package struct SimulatedFault: Sendable, Hashable {
     /// for the Server API also `"kind": "error"` with `"errorCode": 4040010` and `"retryAfter": "…"`, and
     /// `"endlessPages" | "unchangedRevision" | "emptyHistory" | "emptyPage" | "repeatedRows" | "wrongBundle" |
     /// "badSignature"`.
+    ///
+    /// A member that the kind does not have, or of another type, is not understood either: a `times` that was overlooked
+    /// would be a fault without end.
     package init?(_ document: JSONValue) {
-        guard let name = document["kind"]?.text else { return nil }
+        guard let name = document["kind"]?.text, document.hasOnly(Self.members(ofKind: name)) else { return nil }
         switch name {
         case "status": kind = .status(Int(clamping: document["status"]?.integer ?? 503))
         case "html": kind = .html
@@ -87,8 +90,40 @@ package struct SimulatedFault: Sendable, Hashable {
         guard ["verifyReceipt", "serverAPI"].contains(endpoint) || APIEndpoint(rawValue: endpoint) != nil else {
             return nil
         }
-        times = document["times"]?.integer.map { Int(clamping: $0) }
+        times = document["times"].flatMap(\.integer).map { Int(clamping: $0) }
+        guard times.map({ $0 > 0 }) ?? true else { return nil }
         milliseconds = min(max(document["milliseconds"]?.integer ?? 0, 0), 600_000)
+    }
+}
+
+extension SimulatedFault {
+    private static func members(ofKind kind: String) -> [String: MemberType] {
+        let all: [String: MemberType] = [
+            "kind": .text, "endpoint": .text, "environment": .text, "times": .number, "milliseconds": .number,
+        ]
+        let own: [String: [String: MemberType]] = [
+            "status": ["status": .number], "body": ["body": .text],
+            "error": ["errorCode": .number, "retryAfter": .text],
+        ]
+        return all.merging(own[kind] ?? [:]) { first, _ in first }
+    }
+}
+
+/// What a member of a request may be; null stands for an absent one.
+enum MemberType {
+    case text, number
+}
+
+extension JSONValue {
+    /// Whether this is an object with these members at most, each once and of its type.
+    func hasOnly(_ types: [String: MemberType]) -> Bool {
+        guard case .object(let members) = self, Set(members.map(\.key)).count == members.count else { return false }
+        return members.allSatisfy { member in
+            switch (types[member.key], member.value) {
+            case (.text, .string), (.number, .number), (.text, .null), (.number, .null): true
+            default: false
+            }
+        }
     }
 }
 

@@ -86,7 +86,7 @@ struct SimulatorRoutes: Sendable {
         } else if let document, let fault = SimulatedFault(document) {
             faults.add(fault)
         } else {
-            throw HTTPError(.badRequest, message: "not a fault: see kind, endpoint and environment")
+            throw HTTPError(.badRequest, message: "not a fault: a member is unknown, of another type, or out of range")
         }
         return Response(status: .created)
     }

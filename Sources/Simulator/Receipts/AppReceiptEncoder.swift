@@ -28,6 +28,8 @@ package struct AppReceiptEncoder: Sendable {
         package var sortsAttributes = true
         /// Names the digest in the signature algorithm, as Xcode does, instead of the key's algorithm alone.
         package var namesDigestInSignatureAlgorithm = false
+        /// Names rsaEncryption whatever the key is.
+        package var claimsRSA = false
 
         package init() {}
     }
@@ -64,7 +66,7 @@ package struct AppReceiptEncoder: Sendable {
 
     /// `SignerInfo ::= SEQUENCE { version 1, issuerAndSerialNumber, digestAlgorithm, signatureAlgorithm, signature }`
     private func signerInfo(_ signature: [UInt8]) -> [UInt8] {
-        let isRSA = signer.leaf.key.isRSA
+        let isRSA = signer.leaf.key.isRSA || options.claimsRSA
         let algorithm =
             isRSA && !options.namesDigestInSignatureAlgorithm
             ? AlgorithmIdentifier.rsaEncryption : AlgorithmIdentifier.signature(options.digest, isRSA: isRSA)

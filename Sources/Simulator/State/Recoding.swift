@@ -20,6 +20,17 @@ package enum Recoding {
         "<\(lines(hexadecimal(bytes), width: 8, separator: " "))>"
     }
 
+    /// `{length = 5432, bytes = 0x30821534 … 6f70}`: what it prints since iOS 13; the bytes between are lost.
+    package static func shortDataDescription(_ bytes: [UInt8]) -> String {
+        let words = (bytes.prefix(16), bytes.suffix(8))
+        return "{length = \(bytes.count), bytes = 0x\(lines(hexadecimal(Array(words.0)), width: 8, separator: " "))"
+            + " ... \(lines(hexadecimal(Array(words.1)), width: 8, separator: " ")) }"
+    }
+
+    package static func armoured(_ text: String) -> String {
+        "-----BEGIN PKCS7-----\n\(lines(text, width: 64, separator: "\n"))\n-----END PKCS7-----\n"
+    }
+
     /// Unity's purchasing plugin stores the receipt inside a document of its own.
     package static func unityWrapper(_ text: String, transactionId: String) -> String {
         let wrapper = JSONValue.object([
@@ -38,9 +49,13 @@ extension SimulatedStore {
             ("lineBreaks76", Recoding.lines(text, width: 76, separator: "\r\n")),
             ("spaceForPlus", text.replacing("+", with: " ")),
             ("percentEncoded", Recoding.percentEncoded(text)),
+            ("doublyPercentEncoded", Recoding.percentEncoded(text).replacing("%", with: "%25")),
+            ("pemArmour", Recoding.armoured(text)),
             ("urlSafeAlphabet", text.replacing("+", with: "-").replacing("/", with: "_")),
             ("doubleBase64", Base64.encode(Array(text.utf8))),
             ("hexadecimal", Recoding.hexadecimal(receipt.bytes)),
+            ("prefixedHexadecimal", "0x" + Recoding.hexadecimal(receipt.bytes)),
+            ("postgresqlBytea", "\\x" + Recoding.hexadecimal(receipt.bytes)),
             ("dataDescription", Recoding.dataDescription(receipt.bytes)),
             ("unityWrapper", Recoding.unityWrapper(text, transactionId: receipt.plan.transactionIds.last ?? "")),
             ("trailingBytes", Base64.encode(receipt.bytes + [0, 1, 2, 3])),
@@ -57,6 +72,8 @@ extension SimulatedStore {
             HostileReceipt(
                 "truncated", Base64.encode(Array(receipt.bytes.dropLast(receipt.bytes.count / 3))), of: receipt,
                 .refused, 21002),
+            HostileReceipt(
+                "shortDataDescription", Recoding.shortDataDescription(receipt.bytes), of: receipt, .refused, 21002),
             HostileReceipt("notBase64", "not a receipt", of: receipt, .refused, 21002),
         ]
     }

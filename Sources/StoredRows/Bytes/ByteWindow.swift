@@ -88,6 +88,13 @@ extension Span<UInt8> {
         }
     }
 
+    /// How often the byte stands from `start` on and before `end`.
+    func count(of byte: UInt8, from start: Int, to end: Int) -> Int {
+        var (count, position) = (0, start)
+        while let found = firstIndex(of: byte, from: position, to: end) { (count, position) = (count + 1, found + 1) }
+        return count
+    }
+
     /// A copy of these bytes.
     func array(_ range: Range<Int>) -> [UInt8] {
         extracting(range).withUnsafeBufferPointer { [UInt8]($0) }

@@ -37,9 +37,19 @@ package enum Files {
         }
     }
 
-    /// One step: there is the old file or the new one at any moment.
+    /// One step: there is the old file or the new one at any moment, and the new one is on disk when this returns.
     package static func replace(_ path: String, with new: String) throws(SinkError) {
         guard rename(new, path) == 0 else { throw SinkError(.failed, at: path, "\(new) cannot be renamed to it") }
+        syncFolder(of: path)
+    }
+
+    /// Makes the names in a file's folder durable: of a new file, or of one that was renamed. Does nothing on file systems
+    /// that cannot.
+    static func syncFolder(of path: String) {
+        let number = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard number >= 0 else { return }
+        fsync(number)
+        close(number)
     }
 
     /// Beside a file, with the same ending: what is to take its place.

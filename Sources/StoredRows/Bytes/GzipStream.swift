@@ -23,6 +23,8 @@ final class GzipStream: ByteStream {
         output = FileDescriptor(pipe.fileHandleForReading.fileDescriptor, isOwned: false)
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["gzip", "-dc"]
+        // Secrets may stand in our own environment.
+        process.environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"]
         process.standardInput = input
         process.standardOutput = pipe
         process.standardError = FileHandle.nullDevice

@@ -72,17 +72,9 @@ package struct OutputFile {
         guard !isDurable else { return }
         try flush()
         guard fdatasync(file.number) == 0 else { throw SinkError(.last, at: path) }
-        if isNew { syncFolder() }
+        if isNew { Files.syncFolder(of: path) }
         isNew = false
         isDurable = true
-    }
-
-    /// Not every file system can; where it cannot there is nothing to be done.
-    private func syncFolder() {
-        let number = open(Files.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard number >= 0 else { return }
-        fsync(number)
-        close(number)
     }
 
     private mutating func flush() throws(SinkError) {

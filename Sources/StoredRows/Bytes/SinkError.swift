@@ -42,7 +42,7 @@ extension SinkError {
             case .notPermitted: .notWritable
             case .full: .full
             case .locked: .locked
-            case .notOpen, .failed: .failed
+            case .notOpen, .notDurable, .failed: .failed
             }
         self.init(code, at: error.place, error.reason)
     }

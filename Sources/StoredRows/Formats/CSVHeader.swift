@@ -79,18 +79,20 @@ struct CSVHeader: Sendable {
 
     private static func place(of name: String, in names: [String], at place: String) throws(SourceError) -> Int {
         guard let index = names.firstIndex(of: name) else {
-            throw SourceError(.missingColumn, at: place, "no column \(name); \(inventory(of: names))")
+            throw SourceError(.missingColumn, at: place, "no column \(name); \(inventory(of: names, without: name))")
         }
         return index
     }
 
-    /// A longer name, or one with a control character, is none: the first line may be a row, with a receipt in it.
+    /// A longer name, or one with a control character or of digits, is none: the first line may be a row, with a receipt
+    /// in it.
     private static let longestName = 64
     private static let shownNames = 20
 
-    private static func inventory(of names: [String]) -> String {
-        guard names.allSatisfy({ $0.utf8.count <= longestName && !$0.hasControlCharacters }) else {
-            return "the first line does not look like a header"
+    private static func inventory(of names: [String], without wanted: String) -> String {
+        guard names.allSatisfy({ $0.utf8.count <= longestName && !$0.hasControlCharacters && !$0.isNumber }) else {
+            return "the first line does not look like a header: "
+                + "CSV needs one, a line before the rows with the names of the columns, \(wanted) among them"
         }
         let others = names.count > shownNames ? " and \(names.count - shownNames) more" : ""
         return "there are: \(names.prefix(shownNames).joined(separator: ", "))\(others)"
@@ -101,6 +103,8 @@ extension String {
     fileprivate var trimmingSpaces: String {
         String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
+
+    fileprivate var isNumber: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
 
     fileprivate var hasControlCharacters: Bool {
         unicodeScalars.contains { $0.properties.generalCategory == .control }

@@ -4,7 +4,8 @@
 ///     field  = quote *(any byte but a quote / quote quote) quote      RFC 4180, section 2
 ///            / *(any byte but separator and LF)                       a quote inside is a byte like others
 ///
-/// What follows a closing quote other than a separator or the end breaks the record: its end is the next LF.
+/// What follows a closing quote other than a separator or the end breaks the record: its end is the next LF. Where a quote
+/// was not meant as one, and the lines after it are in its field, ``endEarly(_:expectedFields:before:)`` gives them back.
 struct CSVScanner: Sendable {
     /// Where a field stands in its record, without the quotes around it.
     struct Field: Sendable, Hashable {
@@ -21,6 +22,11 @@ struct CSVScanner: Sendable {
     /// Bytes of the record that were looked at.
     private(set) var position = 0
 
+    /// The record ends at a line break within quotes, see ``endEarly(_:expectedFields:before:)``.
+    private(set) var hasEndedEarly = false
+    /// A quote is open.
+    var isQuoted: Bool { state == .quoted }
+
     private enum State {
         case atFieldStart, plain, quoted, behindQuote, broken
     }
@@ -31,6 +37,8 @@ struct CSVScanner: Sendable {
     private var state = State.atFieldStart
     private var start = 0
     private var hasQuotes = false
+    /// Of the field that broke the record: where it begins, and how many fields come before it.
+    private var brokenField: (start: Int, before: Int)?
 
     /// - Parameter wantedFields: how many to keep; a record of a million commas is not worth their memory.
     init(separator: UInt8, wantedFields: Int) {
@@ -45,6 +53,7 @@ struct CSVScanner: Sendable {
     mutating func reset() {
         fields.removeAll(keepingCapacity: true)
         (fieldCount, isBroken, isSkipping, position, state) = (0, false, false, 0, .atFieldStart)
+        (hasEndedEarly, brokenField) = (false, nil)
     }
 
     /// Goes on without the bytes looked at so far, to find the end of the record and nothing else.
@@ -104,7 +113,7 @@ struct CSVScanner: Sendable {
                     position += 2
                     return true
                 } else {
-                    (isBroken, state) = (true, .broken)
+                    (isBroken, state, brokenField) = (true, .broken, (start, fieldCount))
                 }
             case .broken:
                 position = lineEnd
@@ -131,6 +140,33 @@ struct CSVScanner: Sendable {
             isBroken = true
             finishField(at: start)
         }
+    }
+
+    /// Ends the record within its open or broken field: at the first line break where the record has the fields that are
+    /// expected, if the quote that opens the field is a byte like others.
+    ///
+    /// - Returns: false, and nothing has changed, if no such line break comes before `end`.
+    mutating func endEarly(_ record: Span<UInt8>, expectedFields: Int, before end: Int) -> Bool {
+        let field = brokenField ?? (start, fieldCount)
+        guard !isSkipping, isQuoted || brokenField != nil else { return false }
+        var count = field.before + 1
+        var from = field.start
+        while let lineEnd = record.firstIndex(of: Self.lineFeed, from: from, to: end) {
+            count += record.count(of: separator, from: from, to: lineEnd)
+            guard count < expectedFields else {
+                fields.removeLast(max(0, fields.count - field.before))
+                (fieldCount, start, hasQuotes) = (field.before, field.start, false)
+                while let end = record.firstIndex(of: separator, from: start, to: lineEnd) {
+                    finishField(at: end)
+                    start = end + 1
+                }
+                finishField(at: lineEnd > start && record[lineEnd - 1] == Self.carriageReturn ? lineEnd - 1 : lineEnd)
+                (isBroken, hasEndedEarly, position) = (true, true, lineEnd + 1)
+                return true
+            }
+            from = lineEnd + 1
+        }
+        return false
     }
 
     private mutating func finishField(at end: Int) {

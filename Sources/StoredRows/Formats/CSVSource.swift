@@ -2,17 +2,21 @@
 ///
 /// Separated by commas, or by semicolons or tabs where the header has those instead. In UTF-8, with or without a byte
 /// order mark. A position is the byte at which a record begins.
+///
+/// A quote that does not close, or closes in a later row, takes no rows with it: see `CSVSource+quotes.swift`.
 struct CSVSource: RowSource {
     let identity: SourceIdentity
 
-    private let header: CSVHeader
+    let header: CSVHeader
     /// With a longer field, or as a longer record, a row cannot be read.
-    private let limits: SourceLimits
-    private var window: ByteWindow
-    private var scanner: CSVScanner
+    let limits: SourceLimits
+    var window: ByteWindow
+    var scanner: CSVScanner
     private var nextRowNumber: Int64
     /// Of a record that is too long for the window: where it begins, and what stands before the limit.
-    private var longRecord: (start: SourcePosition, id: SourceText, accountToken: SourceText)?
+    var longRecord: (start: SourcePosition, id: SourceText, accountToken: SourceText)?
+    /// Lines of the record in the window, as far as they were counted.
+    var lines = CountedLines()
     private var failure: SourceError?
     private var isFinished = false
 
@@ -88,7 +92,9 @@ struct CSVSource: RowSource {
     }
 
     private mutating func nextRecord() throws(SourceError) -> Record? {
-        while !scan() {
+        while true {
+            let isWhole = scan()
+            if endsEarly(isWhole: isWhole) || isWhole { return .whole }
             if window.isAtEnd { return window.count > 0 || longRecord != nil ? .unfinished : nil }
             if window.count > limits.row {
                 rememberLongRecord()
@@ -97,7 +103,6 @@ struct CSVSource: RowSource {
             }
             try window.extend()
         }
-        return .whole
     }
 
     private mutating func rememberLongRecord() {
@@ -123,7 +128,7 @@ struct CSVSource: RowSource {
         let taken = window.read { row(of: $0.extracting(0..<length)) }
         window.drop(length)
         scanner.reset()
-        longRecord = nil
+        (longRecord, lines) = (nil, CountedLines())
         if taken != nil { nextRowNumber += 1 }
         return taken
     }
@@ -136,10 +141,12 @@ struct CSVSource: RowSource {
         }
         guard record.count <= limits.row else { return row(tooLarge, in: record) }
         guard !record.isBlank else { return nil }
+        guard !scanner.hasEndedEarly else { return row(.unclosedQuote, in: record) }
         guard !scanner.isBroken else {
             let reason =
                 scanner.isInQuotes
-                ? "the file ends within quotes" : "something stands between a closing quote and the next separator"
+                ? "the file ends within quotes, \(lines(in: record)) after the one in which the record begins"
+                : "something stands between a closing quote and the next separator"
             return row(.unreadable(code: "malformedQuotes", reason: reason), in: record)
         }
         guard scanner.fieldCount == header.count else {
@@ -151,6 +158,11 @@ struct CSVSource: RowSource {
             return row(.tooLarge("the field", limit: limits.field), in: record)
         }
         return row(StoredValue(bytes: field.text(in: record)), in: record)
+    }
+
+    private func lines(in record: Span<UInt8>) -> String {
+        let count = record.count(of: UInt8(ascii: "\n"), from: 0, to: record.count)
+        return count == 1 ? "1 line" : "\(count) lines"
     }
 
     private func row(_ value: StoredValue, in record: Span<UInt8>) -> SourceRow {

@@ -51,7 +51,7 @@ extension SourceError {
             case .unusableTable: .unusableTable
             case .locked: .locked
             case .changed: .changed
-            case .full, .notPermitted, .notOpen, .failed: .notReadable
+            case .full, .notPermitted, .notOpen, .notDurable, .failed: .notReadable
             }
         self.init(code, at: error.place, error.reason)
     }

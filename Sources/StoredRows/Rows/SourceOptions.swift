@@ -30,6 +30,9 @@ package struct SourceLimits: Sendable, Hashable {
     package var row = 16 << 20
     /// Bytes of a receipt in CSV.
     package var field = 8 << 20
+    /// Lines of a record of CSV, through a quote that does not close: more than any receipt that Apple's endpoint takes
+    /// has, in lines of 64 characters.
+    package var quotedLines = 50_000
     /// Names of one folder in memory.
     package var names = 1 << 16
     /// Paths of files that are no rows of a folder: what is written while it is read.

@@ -66,6 +66,7 @@ struct ForwarderTests {
         let hint = JSONValue.object([
             "notification_type": .string("CANCEL"), "bid": .string(ScriptedAppStore.bundleId),
             "password": .string(SimulatedApp.first.sharedSecret),
+            "original_transaction_id": .string("700000000000999"),
         ])
         let foreign = try bridge.bridge.appStore.notification(
             "SOMETHING_NEW", of: Self.period, .init(nestedBundleId: "com.example.other"))

@@ -1,0 +1,58 @@
+import Synchronization
+
+/// Remembers complete chains that held, by the bytes of all three certificates. A text with a known chain and a false
+/// signature then costs one verification of that signature, and no certificate work.
+///
+/// Bounded; the oldest goes first. Only chains below a pinned root get in. Collecting them gains little: an ECDSA
+/// signature `(r, s)` has one other valid spelling, `(r, n − s)`, so a leaf and its authority make at most four entries,
+/// and the root is compared with the pinned one byte for byte.
+final class ChainCache: Sendable {
+    private struct Entry {
+        let role: SignerRole
+        let leaf: [UInt8]
+        let authority: [UInt8]
+        let root: [UInt8]
+        let signer: VerifiedSigner
+
+        func isFor(_ chain: PresentedChain, role: SignerRole, in bytes: borrowing Span<UInt8>) -> Bool {
+            role == self.role && bytes.holds(leaf, at: chain.leaf) && bytes.holds(authority, at: chain.authority)
+                && bytes.holds(root, at: chain.root)
+        }
+    }
+
+    private let capacity: Int
+    private let entries = Mutex<[Entry]>([])
+
+    init(capacity: Int) {
+        self.capacity = capacity
+    }
+
+    var count: Int { entries.withLock { $0.count } }
+
+    /// The signer of exactly this chain.
+    func signer(of chain: PresentedChain, role: SignerRole, in bytes: borrowing Span<UInt8>) -> VerifiedSigner? {
+        let known = entries.withLock { $0 }
+        for entry in known where entry.isFor(chain, role: role, in: bytes) { return entry.signer }
+        return nil
+    }
+
+    func insert(
+        _ signer: VerifiedSigner, leaf: Certificate, authority: Certificate, root: Certificate, role: SignerRole
+    ) {
+        let entry = Entry(role: role, leaf: leaf.der, authority: authority.der, root: root.der, signer: signer)
+        entries.withLock { entries in
+            // Two threads may have verified the same chain at the same time.
+            guard
+                !entries.contains(where: {
+                    $0.role == role && $0.leaf == entry.leaf && $0.authority == entry.authority && $0.root == entry.root
+                })
+            else { return }
+            entries.append(entry)
+            if entries.count > capacity { entries.removeFirst() }
+        }
+    }
+
+    func removeAll() {
+        entries.withLock { $0 = [] }
+    }
+}

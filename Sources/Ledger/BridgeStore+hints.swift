@@ -1,0 +1,106 @@
+import GRDB
+package import StoreTypes
+
+/// Version 1 notifications. Nothing in them is signed, so of the body only the transaction ids are stored.
+extension BridgeStore {
+    /// Bodies that are reduced in the first transaction; each may have a mebibyte.
+    private static let firstBodies = 4
+    /// Recognizes what older versions stored: the whole body. Also the condition of the index `wholeHint`.
+    private static let isWhole = "version = 1 AND instr(text, '{') > 0"
+
+    static func addHints(_ db: Database) throws {
+        try db.execute(
+            sql: """
+                CREATE INDEX hintByArrival ON notification (app, receivedAt) WHERE version = 1;
+                CREATE INDEX wholeHint ON notification (id) WHERE \(isWhole)
+                """)
+    }
+
+    /// Stores a notification that proves nothing, and marks the customers that are to be looked up again.
+    ///
+    /// - Parameter hints: identifiers of those customers.
+    package func keep(
+        hint notification: NotificationRow, about hints: [TransactionIdentifier], of scope: LedgerScope
+    ) async throws(LedgerError) -> NotificationOutcome {
+        let hintsPerDay = hintsPerDay
+        return try await write { db in
+            let app = try Self.number(of: scope, in: db)
+            let texts = NotificationTexts(raw: notification.text)
+            guard try Self.insert(notification, as: texts, about: hints.first?.rawValue, app: app, in: db) != nil
+            else { return .repeated }
+            try Self.deleteOldestHints(
+                of: app, onDayOf: notification.receivedAt, keeping: hintsPerDay, in: db)
+            try Self.markIncomplete(
+                customersOf: hints.map(\.rawValue), app: app, since: notification.receivedAt, in: db)
+            return .stored(isNews: false)
+        }
+    }
+
+    private static func deleteOldestHints(
+        of app: Int64, onDayOf time: Timestamp, keeping count: Int, in db: Database
+    ) throws {
+        let day: Int64 = 86_400_000
+        let begin = time.milliseconds - time.milliseconds % day
+        try db.cachedStatement(
+            sql: """
+                DELETE FROM notification WHERE id IN (
+                    SELECT id FROM notification WHERE version = 1 AND app = ? AND receivedAt >= ? AND receivedAt < ?
+                    ORDER BY receivedAt DESC, id DESC LIMIT -1 OFFSET ?)
+                """
+        ).execute(arguments: [app, begin, begin + day, count])
+    }
+
+    /// How many bodies ``reduceHints(pause:)`` would reduce.
+    func wholeHintCount() async throws(LedgerError) -> Int {
+        try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM notification WHERE \(Self.isWhole)") ?? 0 }
+    }
+
+    /// Reduces the bodies that older versions stored to the transaction ids in them, in small batches between which others
+    /// write.
+    ///
+    /// - Parameter pause: as for ``expire(_:isDryRun:at:pause:)``.
+    /// - Returns: how many were reduced.
+    func reduceHints(pause: (Duration) async -> Bool) async throws(LedgerError) -> Int {
+        var batch = Batch(size: Self.firstBodies)
+        while try await batch.run(in: self, { [limit = batch.size] db in try Self.reduceHints(limit, in: db) }) > 0 {
+            guard await pause(batch.time) else { break }
+        }
+        return batch.count
+    }
+
+    /// At most so many. A body that SQLite does not read as JSON keeps no ids but the one in its column.
+    private static func reduceHints(_ limit: Int, in db: Database) throws -> Int {
+        try db.cachedStatement(
+            sql: """
+                UPDATE notification SET text = CASE WHEN json_valid(text) THEN coalesce((
+                    SELECT group_concat(id, ' ') FROM (
+                        SELECT DISTINCT CAST(atom AS TEXT) AS id FROM json_tree(notification.text)
+                        WHERE key IN ('original_transaction_id', 'transaction_id')
+                        AND length(atom) BETWEEN 1 AND 20 AND atom NOT GLOB '*[^0-9]*'
+                        LIMIT \(NotificationRow.maximumIdentifiers))), '') ELSE '' END
+                WHERE id IN (SELECT id FROM notification WHERE \(isWhole) LIMIT ?)
+                """
+        ).execute(arguments: [limit])
+        return db.changesCount
+    }
+}
+
+extension NotificationRow {
+    /// Transaction ids that are stored of a version 1 notification.
+    static let maximumIdentifiers = 16
+
+    /// Version 1: of the body only the type and the ids are stored.
+    ///
+    /// - Parameter uuid: the digest of the body, by which a repeated one is recognized.
+    package init(
+        hint uuid: String, type: String, naming identifiers: [TransactionIdentifier], receivedAt: Timestamp
+    ) {
+        var distinct: [String] = []
+        for identifier in identifiers.map(\.rawValue) where !distinct.contains(identifier) {
+            distinct.append(identifier)
+        }
+        self.init(
+            uuid: uuid, version: 1, type: type, subtype: nil, signedDate: nil, receivedAt: receivedAt,
+            text: distinct.prefix(Self.maximumIdentifiers).joined(separator: " "))
+    }
+}

@@ -1,0 +1,25 @@
+import GRDB
+
+extension Database {
+    /// The value of `PRAGMA synchronous` at which a commit waits until the disk has it, `FULL`.
+    static let durable = 2
+
+    /// Makes every later commit on this connection wait until the disk has it.
+    ///
+    /// GRDB sets `NORMAL` when it turns on WAL, after `prepareDatabase` ran, and in WAL mode that waits for nothing. So call
+    /// this on a connection that is open, outside a transaction.
+    ///
+    /// - Throws: ``LedgerError`` `notDurable` if SQLite does not take the setting.
+    func requireDurableCommits(at path: String) throws {
+        try execute(sql: "PRAGMA synchronous = FULL")
+        let level = try synchronousLevel()
+        guard level == Self.durable else {
+            throw LedgerError(
+                .notDurable, at: path,
+                "SQLite keeps PRAGMA synchronous at \(level); commits would not wait for the disk")
+        }
+    }
+
+    /// The effective value of `PRAGMA synchronous`.
+    func synchronousLevel() throws -> Int { try Int.fetchOne(self, sql: "PRAGMA synchronous") ?? 0 }
+}

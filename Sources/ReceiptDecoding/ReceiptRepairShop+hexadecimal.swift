@@ -1,0 +1,85 @@
+/// Hexadecimal digits, and the texts in which Apple's frameworks print data.
+extension ReceiptRepairShop {
+    /// Digits behind `0x` or behind PostgreSQL's `\x`, whose backslash may be escaped.
+    mutating func prefixedHexadecimal() -> [UInt8]? {
+        guard let prefix = Self.prefixes.first(where: { text.starts(with: $0.utf8) }),
+            let bytes = bytes(of: text.dropFirst(prefix.utf8.count))
+        else { return nil }
+        repairs.append(.hexadecimal)
+        return bytes
+    }
+
+    private static let prefixes = ["0x", "0X", "\\x", "\\\\x"]
+
+    /// Digits without a prefix, if they begin as a receipt does, and `<3082 0a…>`.
+    mutating func hexadecimal() -> [UInt8]? {
+        let isDescription = text.first == UInt8(ascii: "<") && text.last == UInt8(ascii: ">")
+        let body = isDescription ? text.dropFirst().dropLast() : text[...]
+        guard isDescription || ["30", "7b", "7B"].contains(where: { body.starts(with: $0.utf8) }),
+            let bytes = bytes(of: body)
+        else { return nil }
+        repairs.append(isDescription ? .dataDescription : .hexadecimal)
+        return bytes
+    }
+
+    /// What two digits each stand for, white space aside; half a byte at the end is dropped.
+    private mutating func bytes(of digits: ArraySlice<UInt8>) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(digits.count / 2)
+        var high: UInt8?
+        for byte in digits where !Self.isWhiteSpace(byte) {
+            guard let digit = Self.hexDigit(byte) else { return nil }
+            if let first = high {
+                bytes.append(first << 4 | digit)
+                high = nil
+            } else {
+                high = digit
+            }
+        }
+        guard !bytes.isEmpty else { return nil }
+        endsWithinByte = high != nil
+        return bytes
+    }
+
+    static func hexDigit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    /// `{length = 5432, bytes = 0x30821534 … 6f70}`, what NSData prints since iOS 13, and Swift's `5432 bytes`: the first
+    /// and the last few bytes, or none.
+    mutating func describedData() throws(ReceiptDecodingError) -> [UInt8]? {
+        if let count = Self.countOfBytes(text) { throw Self.lost(count, shown: 0) }
+        let head = text.prefix(64).filter { !Self.isWhiteSpace($0) }
+        guard head.starts(with: "{length=".utf8), let start = text.prefix(64).firstRange(of: Array("0x".utf8)) else {
+            return nil
+        }
+        let digits = head.dropFirst("{length=".utf8.count).prefix { (0x30...0x39).contains($0) }
+        guard let length = Int(String(decoding: digits, as: UTF8.self)),
+            head[digits.endIndex...].starts(with: ",bytes=0x".utf8)
+        else { return nil }
+        let isClosed = text.last == UInt8(ascii: "}")
+        let body = isClosed ? text[start.upperBound...].dropLast() : text[start.upperBound...]
+        if isClosed, let bytes = bytes(of: body), !endsWithinByte, bytes.count == length {
+            repairs.append(.dataDescription)
+            return bytes
+        }
+        throw Self.lost(length, shown: body.count { Self.hexDigit($0) != nil } / 2)
+    }
+
+    private static func countOfBytes(_ text: [UInt8]) -> Int? {
+        let unit = Array(" bytes".utf8)
+        guard text.count <= 24, text.suffix(unit.count).elementsEqual(unit) else { return nil }
+        return Int(String(decoding: text.dropLast(unit.count), as: UTF8.self))
+    }
+
+    private static func lost(_ length: Int, shown: Int) -> ReceiptDecodingError {
+        ReceiptDecodingError(
+            .truncatedDescription, at: "text",
+            "the description of \(length) bytes shows \(shown) of them; the others are gone")
+    }
+}

@@ -1,0 +1,37 @@
+/// Which of the two documents one is.
+enum DocumentStyle: Sendable, Hashable {
+    /// verifyReceipt's answer.
+    case answer
+    case camelCase
+
+    var other: DocumentStyle { self == .answer ? .camelCase : .answer }
+
+    /// That there is nothing to convert.
+    var isThere: String {
+        switch self {
+        case .answer: "this is a verifyReceipt answer already: --to camel converts it"
+        case .camelCase: "this is a camelCase document already: --to snake converts it"
+        }
+    }
+}
+
+extension DocumentConverter {
+    /// Whether a document has a key that only documents of this style have, at the top or in `receipt`.
+    func isOf(_ style: DocumentStyle, _ members: [String: JSONTree]) -> Bool {
+        var top = Self.telling(tables.answer, style)
+        if style == .camelCase {
+            top.formUnion([DocumentKey.transactions, DocumentKey.latestTransactions, DocumentKey.renewals])
+            top.formUnion(["subscriptions", "bundleId"])
+        }
+        let receipt = Self.telling(tables.appReceipt, style).union(Self.telling(tables.transactionReceipt, style))
+        return members.keys.contains(where: top.contains)
+            || members["receipt"]?.members?.keys.contains(where: receipt.contains) == true
+    }
+
+    /// The keys of a table that are spelled in another way in the other style.
+    private static func telling<Field>(_ table: FieldTable<Field>, _ style: DocumentStyle) -> Set<String> {
+        let wires = Set(table.rows.flatMap { [$0.wire, $0.also].compactMap(\.self) })
+        let names = Set(table.rows.map(\.field.rawValue))
+        return style == .answer ? wires.subtracting(names) : names.subtracting(wires)
+    }
+}

@@ -1,0 +1,79 @@
+import HTTPTypes
+import Hummingbird
+import NIOCore
+import Pipeline
+
+/// A request that needs no token: a user or program of this machine sent it.
+///
+/// The connection alone does not tell. A reverse proxy on this machine connects from loopback for the whole world, and a
+/// browser on this machine (or at the other end of `ssh -L`) sends what a web page asks for. So all of this must hold:
+///
+/// - the peer is loopback;
+/// - no header says that the request was forwarded;
+/// - `Host` is an IP address, `localhost` or the name in `operations.listen`. A page that had its own name resolve to
+///   127.0.0.1 (DNS rebinding) sends that name;
+/// - a browser does not say that a page of another origin asked.
+enum LocalRequest {
+    static func isLocal(_ request: Request, from peer: SocketAddress?, listeningAt name: String) -> Bool {
+        guard peer?.isLoopback ?? false, !isForwarded(request), let host = request.head.authority else { return false }
+        return isTrusted(host: host, listeningAt: name) && isSameOrigin(request, host: host)
+    }
+
+    /// Lower case. One of them means a proxy sent the request, whatever it says.
+    private static let forwardingHeaders: Set<String> = [
+        "forwarded", "via", "x-real-ip", "x-client-ip", "x-cluster-client-ip", "x-original-forwarded-for",
+        "cf-connecting-ip", "true-client-ip", "fastly-client-ip",
+    ]
+
+    private static func isForwarded(_ request: Request) -> Bool {
+        request.headers.contains { field in
+            let name = field.name.canonicalName
+            return forwardingHeaders.contains(name) || name.hasPrefix("x-forwarded-")
+        }
+    }
+
+    private static func isTrusted(host: String, listeningAt name: String) -> Bool {
+        guard let host = hostName(of: host)?.lowercased() else { return false }
+        return host == "localhost" || host == name.lowercased() || AddressRange.Address(host) != nil
+    }
+
+    /// `a.example`, `a.example:8081`, `127.0.0.1:8081`, `[::1]:8081` without port and brackets; nil for anything else.
+    private static func hostName(of authority: String) -> Substring? {
+        let name: Substring
+        let rest: Substring
+        if authority.hasPrefix("[") {
+            guard let end = authority.firstIndex(of: "]") else { return nil }
+            name = authority[authority.index(after: authority.startIndex)..<end]
+            rest = authority[authority.index(after: end)...]
+            guard name.contains(":") else { return nil }
+        } else {
+            name = authority.prefix { $0 != ":" }
+            rest = authority[name.endIndex...]
+        }
+        let port = rest.dropFirst()
+        let hasPort = rest.first == ":" && port.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        return rest.isEmpty || hasPort ? name : nil
+    }
+
+    /// Browsers send `Sec-Fetch-Site` with every request to loopback, and `Origin` with all but simple ones. `none` is
+    /// an address that the user typed, or a bookmark.
+    private static func isSameOrigin(_ request: Request, host: String) -> Bool {
+        let origins = request.headers[values: .origin]
+        guard origins.allSatisfy({ $0.lowercased() == "http://\(host.lowercased())" }) else { return false }
+        return request.headers[values: .secFetchSite].allSatisfy { $0 == "same-origin" || $0 == "none" }
+    }
+}
+
+extension HTTPField.Name {
+    fileprivate static let secFetchSite = HTTPField.Name.known("Sec-Fetch-Site")
+}
+
+extension SocketAddress {
+    /// IPv4 inside IPv6 included; a socket in the file system is on this machine too.
+    fileprivate var isLoopback: Bool {
+        if case .unixDomainSocket = self { return true }
+        guard let text = ipAddress?.lowercased() else { return false }
+        let address = text.hasPrefix("::ffff:") ? String(text.dropFirst(7)) : text
+        return Settings.Address(host: address, port: 0).isLoopback
+    }
+}

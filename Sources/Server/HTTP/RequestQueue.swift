@@ -1,0 +1,128 @@
+import NIOCore
+import NIOHTTP1
+
+/// Passes on one request at a time: the next one when the answer to the one before is written and the client has read
+/// enough for the channel to be writable.
+///
+/// So a connection holds at most one answer beyond the channel's high-water mark, however many requests are pipelined.
+/// Requests that the decoder has already decoded wait here; ``InboundGate`` keeps them few. A single request with a
+/// single answer is passed through.
+final class RequestQueue: ChannelDuplexHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
+    typealias OutboundIn = HTTPServerResponsePart
+    typealias OutboundOut = HTTPServerResponsePart
+
+    private enum Event {
+        case part(NIOAny)
+        case failure(HTTPParserError)
+        case inputClosed
+    }
+
+    private let gate: InboundGate
+    private let clock: RequestClock
+    private var waiting = CircularBuffer<Event>(initialCapacity: 0)
+    /// A request was passed on, but not its end.
+    private var requestIsOpen = false
+    /// A request was passed on, and its answer is not written.
+    private(set) var isAnswering = false
+
+    init(gate: InboundGate, clock: RequestClock) {
+        self.gate = gate
+        self.clock = clock
+    }
+
+    // MARK: - Requests
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        decoded(unwrapInboundIn(data))
+        if waiting.isEmpty, takesMore(context) {
+            passOn(data, context)
+        } else {
+            waiting.append(.part(data))
+        }
+        guard !waiting.isEmpty || !takesMore(context) else { return }
+        clock.isPaused = true
+        gate.close()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if !waiting.isEmpty, let failure = error as? HTTPParserError {
+            waiting.append(.failure(failure))
+        } else {
+            context.fireErrorCaught(error)
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if !waiting.isEmpty, case .inputClosed = event as? ChannelEvent {
+            waiting.append(.inputClosed)
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        waiting.removeAll()
+        context.fireChannelInactive()
+    }
+
+    private func decoded(_ part: HTTPServerRequestPart) {
+        switch part {
+        case .head(let head):
+            clock.headArrived()
+            gate.bodyBytes = head.headers.first(name: "content-length").flatMap { Int($0) } ?? 0
+        case .body(let buffer):
+            gate.bodyBytes -= buffer.readableBytes
+        case .end:
+            clock.requestEnded()
+            gate.bodyBytes = 0
+        }
+    }
+
+    private func takesMore(_ context: ChannelHandlerContext) -> Bool {
+        requestIsOpen || !isAnswering && context.channel.isWritable
+    }
+
+    private func passOn(_ data: NIOAny, _ context: ChannelHandlerContext) {
+        switch unwrapInboundIn(data) {
+        case .head: (requestIsOpen, isAnswering) = (true, true)
+        case .body: break
+        case .end: requestIsOpen = false
+        }
+        context.fireChannelRead(data)
+    }
+
+    // MARK: - Answers
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if case .end = unwrapOutboundIn(data) { isAnswering = false }
+        context.write(data, promise: promise)
+    }
+
+    func flush(context: ChannelHandlerContext) {
+        context.flush()
+        advance(context)
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        context.fireChannelWritabilityChanged()
+        advance(context)
+    }
+
+    /// Passes on what waits, as far as that is possible now.
+    private func advance(_ context: ChannelHandlerContext) {
+        let someWaited = !waiting.isEmpty
+        while takesMore(context), let event = waiting.popFirst() {
+            switch event {
+            case .part(let data): passOn(data, context)
+            case .failure(let error): context.fireErrorCaught(error)
+            case .inputClosed: context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+            }
+        }
+        if someWaited { context.fireChannelReadComplete() }
+        guard waiting.isEmpty, takesMore(context) else { return }
+        clock.isPaused = false
+        gate.open()
+    }
+}

@@ -1,0 +1,58 @@
+import JSONReading
+import Operations
+import Pipeline
+import Reports
+import StoreTypes
+
+/// The payload of a signed text (JWS) for people: a line for each claim, in the order of the payload.
+struct SignedTextListing {
+    let inspection: SignedTextInspection
+
+    /// Claims that are read; what is beyond is not shown.
+    private static let maximumClaims = 10_000
+
+    var lines: [String] {
+        let claims = inspection.claims.map { Self.lines($0) } ?? []
+        return claims + inspection.nested.flatMap { name, claims in ["  \(name):"] + Self.lines(claims, depth: 2) }
+    }
+
+    /// `signed transaction (JWS)`, by what is in it.
+    var kindName: String {
+        let object = inspection.claims.flatMap { try? JSONObject($0) }
+        for (claim, name) in Self.kinds where object?.has(claim) == true { return "\(name) (JWS)" }
+        return "signed text (JWS)"
+    }
+
+    private static let kinds: [(claim: StaticString, name: String)] = [
+        ("notificationType", "notification"), ("receiptType", "signed app transaction"),
+        ("autoRenewStatus", "signed renewal"), ("autoRenewProductId", "signed renewal"),
+        ("transactionId", "signed transaction"),
+    ]
+
+    private static func lines(_ json: [UInt8], depth: Int = 1) -> [String] {
+        guard let outline = try? JSONOutline(json, maximumNodes: maximumClaims) else { return [] }
+        return lines(outline, of: 0, depth: depth)
+    }
+
+    private static func lines(_ outline: JSONOutline, of container: Int, depth: Int) -> [String] {
+        let indent = String(repeating: "  ", count: depth)
+        return outline.children(of: container).flatMap { child -> [String] in
+            let name = outline.name(child).map { VisibleText.text(of: $0) + ":" } ?? "-"
+            guard !outline.isObject(child), !outline.isArray(child) else {
+                return ["\(indent)\(name)"] + lines(outline, of: child, depth: depth + 1)
+            }
+            return ["\(indent)\(name) \(value(outline, child, name: name))"]
+        }
+    }
+
+    /// A signed text inside is listed by itself below, so that only its length is said here.
+    private static func value(_ outline: JSONOutline, _ index: Int, name: String) -> String {
+        if case .string(let string) = outline.nodes[index].value, let text = string.text(in: outline.bytes.span) {
+            let isSigned = text.utf8.count > 200 && text.split(separator: ".").count == 3
+            return isSigned ? "JWS, \(text.utf8.count) bytes" : VisibleText.text(of: String(text.prefix(500)))
+        }
+        let spelling = String(decoding: outline.bytes[outline.nodes[index].value.whole], as: UTF8.self)
+        guard name.hasSuffix("Date:"), let milliseconds = Int64(spelling) else { return spelling }
+        return "\(Timestamp(milliseconds: milliseconds).instantText) (\(spelling))"
+    }
+}

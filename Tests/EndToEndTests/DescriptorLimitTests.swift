@@ -1,0 +1,108 @@
+import Foundation
+import Simulator
+import TestSupport
+import Testing
+
+#if os(Linux)
+    @Suite("A server with few file descriptors")
+    struct DescriptorLimitTests {
+        private static func openFiles(of process: Int32) -> Int {
+            (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/fd").count) ?? 0
+        }
+
+        /// The tool under limits of descriptors, as a shell sets them: `-S -n 64`, `-n 128`.
+        private static func serve(_ limit: String, in folder: Folder) throws -> Running {
+            let command =
+                "ulimit \(limit) && exec \"$0\" serve --config receipt-bridge.yaml --listen 127.0.0.1:0 --log-level info"
+            return try Running(["-c", command, Binary.url.path], of: URL(filePath: "/bin/sh"), in: folder)
+        }
+
+        private static func folder() throws -> Folder {
+            let folder = try Folder()
+            try StateDirectory(folder.url.path).write(StandIn.store(customers: 4), host: "127.0.0.1", port: 9)
+            let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
+            try folder.write(
+                "receipt-bridge.yaml",
+                ("operations: {listen: 127.0.0.1:0}\n"
+                    + yaml.replacing("answer: [apple, receipt]", with: "answer: [receipt]")).utf8)
+            return folder
+        }
+
+        private static func question(_ folder: Folder) throws -> [UInt8] {
+            let receipt = try #require(folder.lines("receipts.jsonl").first?["receipt"]?.text)
+            return RawConnection.post(
+                "/verifyReceipt", Question.body(receipt, password: SimulatedApp.first.sharedSecret), ["Host: a"])
+        }
+
+        private static func ask(_ connection: RawConnection, _ question: [UInt8]) async throws -> Int64? {
+            try await connection.send(question)
+            return try JSONValue(reading: try await connection.answer()?.body ?? [])["status"]?.integer
+        }
+
+        // T20
+        @Test(
+            "answers as many clients as fit, the others wait; it never runs out of descriptors", .timeLimit(.minutes(2))
+        )
+        func crowd() async throws {
+            let folder = try Self.folder()
+            let question = try Self.question(folder)
+            let proxy = try Self.serve("-n 128", in: folder)
+            let port = try await proxy.port()
+            var clients: [RawConnection] = []
+            for _ in 0..<200 { clients.append(try RawConnection(port: port)) }
+            var most = 0
+            let ports = proxy.errors.matches(of: /Server started and listening on [^"]+?:(\d+)"/).compactMap {
+                Int($0.1)
+            }
+            let operations = try RawConnection(port: try #require(ports.first { $0 != port }))
+            // All 200 send; those that are not accepted yet have an answer once others have left.
+            for client in clients { try await client.send(question) }
+            for batch in 0..<20 {
+                for client in clients.prefix(10) {
+                    let answer = try await client.answer()
+                    #expect(try JSONValue(reading: answer?.body ?? [])["status"]?.integer == 0, "\(batch)")
+                    most = max(most, Self.openFiles(of: proxy.identifier))
+                }
+                try await operations.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                #expect(try await operations.answer()?.status == 200)
+                for client in clients.prefix(10) { client.leave() }
+                clients.removeFirst(10)
+            }
+            #expect(most > 40 && most < 128, "\(most)")
+            #expect(
+                proxy.errors.contains("the limit of file descriptors serves fewer connections than limits.connections"))
+            #expect(try await Self.ask(RawConnection(port: port), question) == 0)
+            proxy.stop()
+            #expect(await proxy.end() == 0)
+        }
+
+        // T20
+        @Test("raises the soft limit to the hard one before it listens")
+        func raised() async throws {
+            let folder = try Self.folder()
+            let proxy = try Self.serve("-S -n 64", in: folder)
+            let port = try await proxy.port()
+            let limits = try String(contentsOfFile: "/proc/\(proxy.identifier)/limits", encoding: .utf8)
+            let line = try #require(limits.firstMatch(of: /Max open files +(\d+) +(\d+)/))
+            #expect(line.1 == line.2 && line.1 != "64")
+            var clients: [RawConnection] = []
+            for _ in 0..<70 { clients.append(try RawConnection(port: port)) }
+            let question = try Self.question(folder)
+            for client in clients { #expect(try await Self.ask(client, question) == 0) }
+            proxy.stop()
+            #expect(await proxy.end() == 0)
+        }
+
+        // T20
+        @Test("does not start where they are too few, and says so")
+        func tooFew() async throws {
+            let folder = try Self.folder()
+            let proxy = try Self.serve("-n 64", in: folder)
+            #expect(await proxy.end() == 2)
+            #expect(
+                proxy.errors.contains(
+                    "receipt-bridge: 64 file descriptors are too few to serve: raise the hard limit (ulimit -Hn)"),
+                "\(proxy.errors)")
+        }
+    }
+#endif

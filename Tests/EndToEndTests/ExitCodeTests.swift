@@ -1,0 +1,122 @@
+import Foundation
+import Simulator
+import TestSupport
+import Testing
+
+/// The exit codes of docs/COMMANDS.md, if the App Store gives no answer.
+@Suite("Exit codes")
+struct ExitCodeTests {
+    /// A command, and its exit codes: if nothing listens at the App Store's address, and if Apple's rate limit is exceeded.
+    private struct Row {
+        let words: [String]
+        let unreachable: Int32
+        let rateLimited: Int32
+    }
+
+    /// `verify` has two codes by contract: 0 for status 0 and 21006, 1 for everything else.
+    private func rows(id: String) -> [Row] {
+        [
+            Row(words: ["lookup", id], unreachable: 3, rateLimited: 3),
+            Row(words: ["orders", "lookup", "M76RHDBYIBH"], unreachable: 3, rateLimited: 3),
+            Row(
+                words: ["refunds", "sweep", "--ids", "ids.txt", "--max-hours", "0.001"], unreachable: 3, rateLimited: 3),
+            Row(
+                words: ["renewals", "extend", "--original-transaction-id", id, "--days", "3", "--reason", "3"],
+                unreachable: 3, rateLimited: 3),
+            Row(words: ["notifications", "test"], unreachable: 3, rateLimited: 3),
+            Row(words: ["notifications", "history"], unreachable: 3, rateLimited: 3),
+            Row(
+                words: ["consumption", "send", id, "--customer-consented", "--delivery-status", "DELIVERED"],
+                unreachable: 3, rateLimited: 3),
+            Row(words: ["verify", "receipt.b64", "--answer", "api"], unreachable: 1, rateLimited: 1),
+            Row(words: ["verify", "receipt.b64", "--answer", "apple"], unreachable: 1, rateLimited: 0),
+        ]
+    }
+
+    private func stage() async throws -> (stage: OperationStage, id: String) {
+        let stage = try await OperationStage(customers: 24)
+        let id = try #require(stage.extendable().first).renewal.originalTransactionId
+        let receipt = try #require(
+            try stage.folder.lines("receipts.jsonl").first { $0["environment"]?.text == "Production" }?["receipt"]?.text
+        )
+        try stage.folder.write("receipt.b64", receipt.utf8)
+        try stage.folder.write("ids.txt", "\(id)\n".utf8)
+        return (stage, id)
+    }
+
+    @Test("are 3 if the App Store cannot be reached, so that the same command goes on", .timeLimit(.minutes(5)))
+    func unreachable() async throws {
+        let (stage, id) = try await stage()
+        let yaml = try stage.configuration().replacing("127.0.0.1:\(stage.port)", with: "127.0.0.1:1")
+        try await expect(rows(id: id).map { ($0.words, $0.unreachable) }, stage, yaml: yaml)
+        await stage.stop()
+    }
+
+    @Test("are 3 if Apple's rate limit is exceeded for longer than the command may wait", .timeLimit(.minutes(5)))
+    func rateLimited() async throws {
+        let (stage, id) = try await stage()
+        try await stage.ask(
+            "POST", "/faults",
+            .object([
+                "kind": .string("error"), "errorCode": .number(4_290_000), "retryAfter": .string("7200"),
+                "endpoint": .string("serverAPI"),
+            ]))
+        try await expect(rows(id: id).map { ($0.words, $0.rateLimited) }, stage, yaml: try stage.configuration())
+        await stage.stop()
+    }
+
+    /// At the same time, since each of them tries for some seconds; each with a store of its own.
+    private func expect(_ rows: [(words: [String], exit: Int32)], _ stage: OperationStage, yaml: String) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (place, row) in rows.enumerated() {
+                try stage.folder.write(
+                    "\(place).yaml", yaml.replacing("sqlite:bridge.sqlite", with: "sqlite:\(place).sqlite").utf8)
+                group.addTask {
+                    let outcome = try await stage.run(row.words + ["--config", "\(place).yaml"])
+                    #expect(outcome.exit == row.exit, "\(row.words): \(outcome.exit) \(outcome.errors)")
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test("of migrate are 3 if the App Store cannot be reached, also with few customers", .timeLimit(.minutes(5)))
+    func migrateUnreachable() async throws {
+        let (stage, _) = try await stage()
+        try stage.folder.write(
+            "closed.yaml",
+            try stage.configuration().replacing("127.0.0.1:\(stage.port)", with: "127.0.0.1:1").utf8)
+        let line = try #require(try stage.folder.lines("receipts.jsonl").first)
+        try stage.folder.write("in.jsonl", line.bytes)
+        let outcome = try await stage.run("migrate", "in.jsonl", "--to", "out.jsonl", "--config", "closed.yaml")
+        #expect(outcome.exit == 3, "\(outcome.errors)")
+        #expect(
+            outcome.errors.hasSuffix(
+                "receipt-bridge: stopped: the App Store Server API cannot be reached; the same command goes on\n"),
+            "\(outcome.errors)")
+        #expect(try stage.folder.lines("out.jsonl").map { $0["outcome"]?.text } == ["failed"])
+        let again = try await stage.run("migrate", "in.jsonl", "--to", "out.jsonl")
+        #expect(again.exit == 0, "\(again.errors)")
+        await stage.stop()
+    }
+
+    @Test("of migrate at Apple's rate limit: it says how long it waits, and a signal ends it with 3")
+    func migrateWaits() async throws {
+        let (stage, _) = try await stage()
+        try await stage.ask(
+            "POST", "/faults",
+            .object([
+                "kind": .string("error"), "errorCode": .number(4_290_000), "retryAfter": .string("500"),
+                "endpoint": .string("serverAPI"),
+            ]))
+        let running = try stage.start("migrate", "receipts.jsonl", "--to", "out.jsonl")
+        let said = await eventually(within: .seconds(45)) {
+            running.errors.contains(
+                /asking about customers: 0 of \d+, .*, waiting \d+ s: App Store Server API rate limit\n/)
+        }
+        #expect(said, "\(running.errors)")
+        running.stop()
+        #expect(await running.end() == 3, "\(running.errors)")
+        await stage.stop()
+    }
+}

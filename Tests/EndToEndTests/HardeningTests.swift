@@ -1,0 +1,74 @@
+import Foundation
+import Simulator
+import TestSupport
+import Testing
+
+/// What a process of ours leaves behind, hands on or shows. docs/threat-model.md, Hardening, names these.
+@Suite("Beside what it is asked for, the tool")
+struct HardeningTests {
+    @Test("leaves no core dump of a server, which would hold secrets")
+    func coreDumps() async throws {
+        let folder = try Folder()
+        // Started with as much as is allowed.
+        let server = try Running(
+            [
+                "-c", #"ulimit -S -c "$(ulimit -H -c)"; exec "$0" "$@""#, Binary.url.path, "serve", "--listen",
+                "127.0.0.1:0",
+            ], of: URL(filePath: "/bin/sh"), in: folder)
+        _ = try await server.port()
+        let limits = try String(contentsOfFile: "/proc/\(server.identifier)/limits", encoding: .utf8)
+        let line = limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") }
+        #expect(line?.split(separator: " ")[4] == "0", "\(limits)")
+        server.stop()
+        #expect(await server.end() == 0)
+    }
+
+    @Test("hands no environment but PATH to the gzip that reads a source")
+    func childEnvironment() async throws {
+        let folder = try Folder()
+        try FileManager.default.createDirectory(
+            at: folder.url.appending(path: "bin"), withIntermediateDirectories: true)
+        let script = try folder.write(
+            "bin/gzip", "#!/bin/sh\nenv > '\(folder.path("environment"))'\nPATH=/usr/bin:/bin exec gzip \"$@\"\n".utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script.path)
+        try folder.write("rows.csv", "id,receipt\na,QUFBQQ==\n".utf8)
+        _ = try await Binary.run(URL(filePath: "/usr/bin/env"), ["gzip", "rows.csv"], in: folder)
+        let outcome = try await Binary.run(
+            "migrate", "rows.csv.gz", "--to", "results.jsonl", in: folder,
+            environment: ["PATH": "\(folder.path("bin")):/usr/bin:/bin", "APP_SHAREDSECRET": "canary"])
+        #expect(outcome.exit == 1, "\(outcome.errors)")
+        #expect(try folder.lines("results.jsonl").map { $0["outcome"]?.text } == ["refused"])
+        let environment = try String(contentsOfFile: folder.path("environment"), encoding: .utf8)
+        let names = environment.split(separator: "\n").map { String($0.prefix { $0 != "=" }) }
+        // The shell itself adds the others.
+        #expect(names.contains("PATH") && Set(names).isSubset(of: ["PATH", "PWD", "OLDPWD", "SHLVL", "_"]), "\(names)")
+    }
+
+    @Test("shows names of files without their control characters, on standard output and error")
+    func hostileNames() async throws {
+        let folder = try Folder()
+        let receipt = try StandIn.receipt(.activeSubscription).base64
+        let (name, shown) = ("a\u{1B}[31m\u{9B}31m\u{202E}\n.b64", "a[U+001B][31m[U+009B]31m[U+202E][U+000A].b64")
+        try folder.write(name, receipt.utf8)
+        let text = try await Binary.run("decode", "--format", "text", name, in: folder)
+        #expect(text.exit == 1 && text.text.hasPrefix("\(shown): App Receipt, NOT AUTHENTIC\n"), "\(text.text)")
+        // For programs a name is what it is.
+        let json = try await Binary.run("decode", name, in: folder)
+        #expect(json.lines.map { $0["file"]?.text } == [name])
+        let missing = "nowhere\u{1B}]0;x\u{7}\u{202E}"
+        let cases: [(arguments: [String], errors: String)] = [
+            (["decode", missing], "receipt-bridge: nowhere[U+001B]]0;x[U+0007][U+202E]: cannot be read\n"),
+            (["verify", "--answer", "receipt", missing], "nowhere[U+001B]]0;x[U+0007][U+202E]: cannot be read\n"),
+            (["migrate", missing, "--to", "x.jsonl"], "nowhere[U+001B]]0;x[U+0007][U+202E]"),
+            (["serve", "--config", missing], "nowhere[U+001B]]0;x[U+0007][U+202E]"),
+            (["decode", "--no-such-option\u{1B}[2J"], "--no-such-option[U+001B][2J"),
+        ]
+        for (arguments, expected) in cases {
+            let outcome = try await Binary.run(Binary.url, arguments, in: folder)
+            #expect(outcome.exit != 0 && outcome.errors.contains(expected), "\(arguments): \(outcome.errors)")
+            #expect(!outcome.errors.unicodeScalars.contains { $0 == "\u{1B}" || $0 == "\u{7}" || $0 == "\u{202E}" })
+        }
+        let doctor = try await Binary.run("doctor", "--offline", "--config", missing, in: folder)
+        #expect(doctor.text.contains("nowhere[U+001B]]0;x[U+0007][U+202E]") && !doctor.output.contains(0x1B))
+    }
+}

@@ -1,0 +1,11 @@
+/// Listens on 127.0.0.1 and reads nothing: the kernel takes connections, and as many bytes as fit its buffers.
+package final class DeafServer: Sendable {
+    package let port: Int
+    private let listener: Int32
+
+    package init() throws {
+        (listener, port) = try Socket.listen()
+    }
+
+    deinit { Socket.close(listener) }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import GRDB
+import Ledger
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("What the store says is on disk")
+struct DurabilityTests {
+    private let folder: TemporaryFolder
+    private let path: String
+    private let scope: LedgerScope
+
+    init() throws {
+        folder = try TemporaryFolder()
+        path = folder.path("bridge.sqlite")
+        let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
+        scope = LedgerScope(bundleId: bundleId, environment: .production)
+    }
+
+    private func keep(_ number: Int, in store: BridgeStore) async throws {
+        let row = NotificationRow(
+            uuid: "\(number)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
+            receivedAt: Timestamp(milliseconds: 1), text: String(repeating: "text ", count: 1_000))
+        _ = try await store.keep(row, NotificationNews(), of: scope)
+    }
+
+    /// Notifications in a copy of the one file, without its companions.
+    private func countInCopy() throws -> Int? {
+        let copy = folder.path("copy-\(UUID().uuidString).sqlite")
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        return try DatabaseQueue(path: copy).read { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM notification")
+        }
+    }
+
+    // T24
+    @Test("A commit waits for the disk on the connection that writes, at the first opening and later ones")
+    func synchronous() async throws {
+        for _ in 0..<2 {
+            let store = try BridgeStore(path: path)
+            #expect(try await store.synchronousLevel() == 2)
+            await store.close()
+        }
+        let late = BridgeStore(opening: path) { _ in }
+        #expect(try await late.synchronousLevel() == 2)
+        await late.close()
+    }
+
+    // T24
+    @Test("A closed store is one file: a copy of it holds every row")
+    func oneFile() async throws {
+        let store = try BridgeStore(path: path)
+        for number in 0..<50 { try await keep(number, in: store) }
+        // Opens a reader.
+        #expect(try await store.notificationCount() == 50)
+        #expect(await store.close() == nil)
+        #expect(try countInCopy() == 50)
+        #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
+        #expect(!FileManager.default.fileExists(atPath: path + "-shm"))
+    }
+
+    @Test("A store that another process reads is closed too, says that its log stays, and loses nothing")
+    func readElsewhere() async throws {
+        let store = try BridgeStore(path: path)
+        try await keep(0, in: store)
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        let reader = try DatabaseQueue(path: path, configuration: configuration)
+        try reader.inDatabase { db in
+            try db.execute(sql: "BEGIN")
+            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM notification") == 1)
+        }
+        try await keep(1, in: store)
+        let failure = await store.close()
+        #expect(failure?.code == .locked)
+        try reader.inDatabase { db in
+            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM notification") == 1)
+            try db.execute(sql: "COMMIT")
+            #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM notification") == 2)
+        }
+        // The next process that closes it finishes the work.
+        try reader.close()
+        #expect(try countInCopy() == 2)
+    }
+
+    @Test("Nothing is moved into a file that took the store's place")
+    func replaced() async throws {
+        let store = try BridgeStore(path: path)
+        try await keep(0, in: store)
+        try FileManager.default.removeItem(atPath: path)
+        try Data("another file".utf8).write(to: URL(filePath: path))
+        #expect(await store.close()?.code == .changed)
+        #expect(try folder.text("bridge.sqlite") == "another file")
+    }
+
+    @Test("A store that others could read is its owner's alone once it is open, with its companions")
+    func permissions() async throws {
+        let first = try BridgeStore(path: path)
+        let names = ["bridge.sqlite", "bridge.sqlite-wal", "bridge.sqlite-shm"]
+        for name in names {
+            try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.path(name))
+        }
+        #expect(StoreFiles.exposed(of: path).map(\.path) == names.map(folder.path))
+        #expect(StoreFiles.exposed(of: path).map(\.exposure) == [.everybody, .everybody, .everybody])
+        let second = try BridgeStore(path: path)
+        #expect(try names.map(folder.permissions) == [0o600, 0o600, 0o600])
+        #expect(StoreFiles.exposed(of: path).isEmpty)
+        await second.close()
+        await first.close()
+    }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import Ledger
+import Migration
+import Reports
+import Testing
+
+@Suite("A line of progress")
+struct ProgressTextTests {
+    private func reading() throws -> MigrationWatch.Snapshot {
+        var snapshot = MigrationWatch().snapshot
+        snapshot.fraction = 0.63
+        let counts = """
+            {"rows": 120000, "outcomes": {"decoded": 118000, "refused": 2000}, "kinds": {}, "environments": {}, "years": {},
+            "repairs": {}, "reasons": {}, "refusals": {}, "authentic": 118000, "renamedIds": 0}
+            """
+        snapshot.counts = try JSONDecoder().decode(MigrationCounts.self, from: Data(counts.utf8))
+        return snapshot
+    }
+
+    private func asking() -> MigrationWatch.Snapshot {
+        var snapshot = MigrationWatch().snapshot
+        snapshot.phase = .asking
+        (snapshot.customers.waiting, snapshot.customers.known) = (58_766, 1_234)
+        (snapshot.calls, snapshot.budgetLeft) = (2_468, 120)
+        return snapshot
+    }
+
+    @Test("of rows that are read leaves out the least important parts on a narrow terminal")
+    func readingRows() throws {
+        let progress = try reading().progress(rate: 41_200, elapsed: 200, wait: nil)
+        #expect(
+            progress.text
+                == "reading 120,000 rows, 41,200/s, 63 %, 117 s left: decoded 118,000, refused 2,000")
+        #expect(
+            progress.text(columns: 79) == "reading 120,000 rows, 41,200/s, 63 %, 117 s left: refused 2,000")
+        #expect(progress.text(columns: 39) == "reading 120,000 rows, 63 %, 117 s left")
+        #expect(progress.text(columns: 12) == "120,000 rows")
+        #expect(progress.text(columns: 8) == "120,000…")
+        #expect(progress.text(columns: 1) == "…")
+        #expect(progress.text(columns: 0).isEmpty)
+    }
+
+    @Test("shows how long calls wait for a rate limit before anything else")
+    func waiting() {
+        let wait = Duration.milliseconds(41_200)
+        let progress = asking().progress(rate: 0, elapsed: 200, wait: wait)
+        #expect(
+            progress.text == "asking about customers: 1,234 of 60,000, 2,468 calls, 120 left of this hour, "
+                + "waiting 42 s: App Store Server API rate limit")
+        #expect(
+            progress.text(columns: 79)
+                == "customers 1,234 of 60,000, waiting 42 s: App Store Server API rate limit")
+        #expect(progress.text(columns: 39) == "waiting 42 s: rate limit")
+        #expect(
+            asking().progress(rate: 0, elapsed: 200, wait: .milliseconds(900)).text
+                == "asking about customers: 1,234 of 60,000, 2,468 calls, 120 left of this hour")
+    }
+
+    @Test("counts customers while account tokens are set")
+    func accounts() {
+        var snapshot = MigrationWatch().snapshot
+        snapshot.phase = .linking
+        (snapshot.accounts.all, snapshot.accounts.done, snapshot.accounts.failed) = (4_000, 120, 3)
+        snapshot.calls = 130
+        let progress = snapshot.progress(rate: 0, elapsed: 9, wait: nil)
+        #expect(progress.text == "setting account tokens: 120 of 4,000 customers, 130 calls, 3 failed")
+        #expect(progress.text(columns: 39) == "tokens 120 of 4,000, 3 failed")
+    }
+
+    @Test("is never wider than it may be", arguments: 0...120)
+    func widths(columns: Int) throws {
+        for progress in [
+            try reading().progress(rate: 1, elapsed: 1, wait: nil),
+            asking().progress(rate: 1, elapsed: 1, wait: .seconds(3_600)),
+        ] { #expect(progress.text(columns: columns).count <= columns) }
+    }
+}

@@ -1,0 +1,105 @@
+import Comparison
+import Foundation
+
+/// A difference between an answer of ours and verifyReceipt's that is known and meant; the raw values are names of
+/// ``ComparisonRules``.
+enum ExpectedDifference: String, CaseIterable {
+    /// Two answers are two requests.
+    case requestDate
+    /// Only Apple can sign a newer receipt: the submitted one goes back.
+    case latestReceiptEcho
+    /// The API names the group of a family member's subscription, verifyReceipt does not.
+    case familySharedGroup
+    /// A restored transaction has another id in verifyReceipt's list; the line item is the same.
+    case restoredIdentifier
+    /// verifyReceipt says "0" of an ended subscription where the API says nothing.
+    case retryZero
+    /// verifyReceipt lists a consumable that the app has not finished; the API does not say which these are.
+    case unfinishedConsumable
+
+    static func of(_ path: String, ours: Any?, theirs: Any?) -> ExpectedDifference? {
+        if path.hasPrefix("receipt.request_date") { return .requestDate }
+        if path == "latest_receipt", ours != nil, theirs != nil { return .latestReceiptEcho }
+        if path == "latest_receipt_info[].subscription_group_identifier", theirs == nil { return .familySharedGroup }
+        if path.hasSuffix(".transaction_id(same line item)") { return .restoredIdentifier }
+        if path.hasSuffix("is_in_billing_retry_period"), ours == nil, theirs as? String == "0" { return .retryZero }
+        if path == "latest_receipt_info(consumable)", ours == nil { return .unfinishedConsumable }
+        return nil
+    }
+}
+
+/// Leaves of two answers that are not the same. Rows of latest_receipt_info count by position, those of
+/// pending_renewal_info by subscription: Apple does not promise their order.
+struct LeafDifferences {
+    private(set) var all: [(path: String, ours: Any?, theirs: Any?)] = []
+
+    /// - Parameter consumables: ids of those that are in their latest_receipt_info only if the app has not finished them.
+    init(ours: [UInt8], theirs: [UInt8], consumables: Set<String> = []) throws {
+        let ours = try JSONSerialization.jsonObject(with: Data(ours))
+        var theirs = try JSONSerialization.jsonObject(with: Data(theirs))
+        if var answer = theirs as? [String: Any], let rows = answer["latest_receipt_info"] as? [[String: Any]] {
+            func isUnfinished(_ row: [String: Any]) -> Bool {
+                (row["transaction_id"] as? String).map(consumables.contains) ?? false
+            }
+            for row in rows where isUnfinished(row) { all.append(("latest_receipt_info(consumable)", nil, row)) }
+            answer["latest_receipt_info"] = rows.filter { !isUnfinished($0) }
+            theirs = answer
+        }
+        compare(ours, theirs, at: "")
+    }
+
+    private static func bySubscription(_ rows: [Any]) -> [Any] {
+        func subscription(_ row: Any) -> String {
+            (row as? [String: Any])?["original_transaction_id"] as? String ?? ""
+        }
+        return rows.sorted { subscription($0) < subscription($1) }
+    }
+
+    private mutating func compare(_ ours: Any?, _ theirs: Any?, at path: String) {
+        if let ours = ours as? [String: Any], let theirs = theirs as? [String: Any] {
+            let lineItem = ours["web_order_line_item_id"] as? String
+            let isSameLineItem = lineItem != nil && lineItem == theirs["web_order_line_item_id"] as? String
+            for key in Set(ours.keys).union(theirs.keys).sorted() {
+                let name = key == "transaction_id" && isSameLineItem ? "transaction_id(same line item)" : key
+                compare(ours[key], theirs[key], at: path.isEmpty ? name : "\(path).\(name)")
+            }
+        } else if let ours = ours as? [Any], let theirs = theirs as? [Any] {
+            if ours.count != theirs.count { all.append(("\(path).count", ours.count, theirs.count)) }
+            let ordered = [ours, theirs].map { path == "pending_renewal_info" ? Self.bySubscription($0) : $0 }
+            for (left, right) in zip(ordered[0], ordered[1]) { compare(left, right, at: "\(path)[]") }
+        } else if let ours = ours as? NSObject, let theirs = theirs as? NSObject, ours == theirs {
+            return
+        } else {
+            all.append((path, ours, theirs))
+        }
+    }
+}
+
+/// Differences of many answers, by rule.
+struct AnswerTally {
+    private(set) var expected: [ExpectedDifference: Int] = [:]
+    /// By path, with one receipt that shows it.
+    private(set) var unexpected: [String: String] = [:]
+
+    mutating func add(_ differences: LeafDifferences, of receipt: String) {
+        for (path, ours, theirs) in differences.all {
+            if let rule = ExpectedDifference.of(path, ours: ours, theirs: theirs) {
+                expected[rule, default: 0] += 1
+            } else {
+                let words = [ours, theirs].map { "\($0 ?? "nothing")".prefix(60) }
+                unexpected[path] = "\(receipt): \(words[0]) in place of \(words[1])"
+            }
+        }
+    }
+
+    /// For people.
+    var counts: String {
+        ExpectedDifference.allCases.map { "\($0.rawValue) \(expected[$0] ?? 0)" }.joined(separator: ", ")
+    }
+
+    /// Names that no rule of the comparison has.
+    static var unknownRules: [String] {
+        let names = Set(ComparisonRules.all.map(\.name))
+        return ExpectedDifference.allCases.map(\.rawValue).filter { !names.contains($0) }
+    }
+}

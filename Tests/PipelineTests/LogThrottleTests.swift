@@ -1,0 +1,61 @@
+import InMemoryLogging
+import Logging
+import Pipeline
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+
+@Suite("What requests write into the log")
+struct LogThrottleTests {
+    /// A receipt that claims to be of an app, and is signed by somebody else.
+    private func claim(_ bundleId: String) throws -> String {
+        Base64.encode(
+            try AppReceiptEncoder(signer: StandIn.foreign.receiptSigner).encode(
+                payload: DEREncoder.set(
+                    [
+                        Simulator.ReceiptAttribute.text(0, "Production"), .text(2, bundleId),
+                        .date(12, MintedReceipts.creation),
+                    ].map(\.der), sorted: false)))
+    }
+
+    // T33
+    @Test("is one line a minute for all apps that are not configured, and one for each that is")
+    func verdicts() async throws {
+        let handler = InMemoryLogHandler()
+        let bridge = try Bridge(
+            FakeApple { _, _ in .status(21003) }, logger: Logger(label: "test") { _ in handler })
+        func lines() -> [String] {
+            handler.entries.filter { $0.level >= .notice }.map { entry in
+                let shown = ["bundleId", "status", "suppressed"].map { entry.metadata[$0].map { "\($0)" } ?? "-" }
+                return "\(entry.level) \(entry.message): \(shown.joined(separator: " "))"
+            }
+        }
+        for number in 0..<50 { _ = await bridge.ask(try claim("com.example.\(number)")) }
+        for _ in 0..<3 { _ = await bridge.ask(try claim("com.example.app")) }
+        #expect(
+            lines() == [
+                "notice Apple's verdict passed on: com.example.0 21003 -",
+                "notice Apple's verdict passed on: com.example.app 21003 -",
+            ])
+        bridge.clock.now = bridge.clock.now.advanced(byMilliseconds: 60_000)
+        for number in 50..<52 { _ = await bridge.ask(try claim("com.example.\(number)")) }
+        #expect(lines().dropFirst(2) == ["notice Apple's verdict passed on: com.example.50 21003 49"])
+    }
+
+    // T33
+    @Test("leaves room for the warnings of configured apps, however many names others make up")
+    func warnings() async throws {
+        let handler = InMemoryLogHandler()
+        let bridge = try Bridge(
+            FakeApple { _, number in number < 20 ? .http(503) : .status(21004) },
+            logger: Logger(label: "test") { _ in handler })
+        for number in 0..<20 { _ = await bridge.ask(try claim("com.example.\(number)")) }
+        #expect(handler.entries.filter { $0.message == "Apple has no answer" && $0.level == .warning }.count == 1)
+        _ = await bridge.ask(try StandIn.receipt(.activeSubscription).base64)
+        #expect(
+            handler.entries.filter { $0.level == .error }.map { "\($0.message)" } == [
+                "Apple does not take the app's sharedSecret: clients that send none get 21004"
+            ])
+    }
+}

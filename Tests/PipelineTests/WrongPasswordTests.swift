@@ -1,0 +1,146 @@
+import Ledger
+import Pipeline
+import Rendering
+import Simulator
+import StoreTypes
+import TestSupport
+import Testing
+import Transport
+
+@Suite("A wrong password")
+struct WrongPasswordTests {
+    private static let right = SimulatedApp.first.sharedSecret
+    private static let protected = ["latest_receipt", "latest_receipt_info", "pending_renewal_info"]
+
+    /// What a password may look like that is not the app's.
+    static let wrong: [JSONValue] = [.string("wrong"), .number(5), .array([])]
+
+    /// A simulated App Store, and a receipt of before its customer's first subscription.
+    private struct Stage {
+        let appStore: SimulatedStore
+        let port: Int
+        let transport: CurlTransport
+        let store: BridgeStore
+        let receipt: IssuedReceipt
+
+        func pipeline(
+            _ answer: [AnswerSource], _ change: (inout AppSettings) -> Void = { _ in }
+        ) throws -> VerifyReceiptPipeline {
+            try ServerAPIWorld.pipeline(
+                appStore, port: port, transport: transport, store: answer.contains(.stored) ? store : nil,
+                answer: answer, changing: change)
+        }
+
+        func ask(_ pipeline: VerifyReceiptPipeline, _ password: JSONValue?) async -> (short: String, body: JSONValue?) {
+            let body = Question.body(receipt.base64, ["password": password])
+            let reply = await pipeline.answer(body: body, route: .auto)
+            return ("\(reply.answer.status.rawValue) \(reply.source)", try? JSONValue(reading: reply.answer.body))
+        }
+    }
+
+    private func onStage(_ work: (Stage) async throws -> Void) async throws {
+        try await ServerAPIWorld.asking { appStore, port, transport in
+            let folder = try TemporaryFolder()
+            let store = try BridgeStore(path: folder.path("bridge.sqlite"))
+            let customer = try #require(
+                appStore.world.customers.first { $0.kind == .nonConsumable && $0.environment == .production })
+            let receipt = try #require(appStore.receipts(of: customer).first)
+            try appStore.happen(EventWish(.initialBuy, customerId: customer.id), seed: 1)
+            try await work(
+                Stage(appStore: appStore, port: port, transport: transport, store: store, receipt: receipt))
+            await store.close()
+        }
+    }
+
+    private static func keys(_ body: JSONValue?) -> [String] {
+        guard case .object(let members)? = body else { return [] }
+        return members.map(\.key).sorted()
+    }
+
+    private static func withoutProtected(_ body: JSONValue?) -> JSONValue? {
+        guard case .object(let members)? = body else { return nil }
+        return .object(members.filter { !protected.contains($0.key) })
+    }
+
+    @Test("leaves a receipt without an auto-renewable its verdict, and takes only what the password protects")
+    func omitted() async throws {
+        try await onStage { stage in
+            let (api, receipt, apple) = (
+                try stage.pipeline([.api]), try stage.pipeline([.receipt]), try stage.pipeline([.apple])
+            )
+            let right = await stage.ask(api, .string(Self.right))
+            #expect(right.short == "0 api")
+            #expect(Self.keys(right.body) == ["environment"] + Self.protected + ["receipt", "status"])
+            for password in Self.wrong {
+                let reply = await stage.ask(api, password)
+                #expect(reply.short == "0 api")
+                #expect(reply.body == Self.withoutProtected(right.body))
+                #expect(await stage.ask(receipt, password).short == "0 receipt")
+                // Apple does the same.
+                let theirs = await stage.ask(apple, password)
+                #expect(theirs.short == "0 apple")
+                #expect(Self.keys(theirs.body) == Self.keys(reply.body))
+            }
+            // The right one gets everything, whatever was asked before.
+            #expect(await stage.ask(api, .string(Self.right)).body == right.body)
+        }
+    }
+
+    @Test("gets nothing of what is stored or remembered that the right one got before")
+    func remembered() async throws {
+        try await onStage { stage in
+            let pipeline = try stage.pipeline([.stored, .api])
+            let right = await stage.ask(pipeline, .string(Self.right))
+            #expect(await eventually { await stage.ask(pipeline, .string(Self.right)).short == "0 stored" })
+            // The second time, an answer from memory.
+            for _ in 0..<3 {
+                for password in Self.wrong {
+                    let reply = await stage.ask(pipeline, password)
+                    #expect(reply.short == "0 stored")
+                    #expect(reply.body == Self.withoutProtected(right.body))
+                }
+                #expect(await stage.ask(pipeline, .string(Self.right)).body == right.body)
+            }
+        }
+    }
+
+    @Test("is 21004 for a receipt with an auto-renewable, and costs no call")
+    func refused() async throws {
+        try await ServerAPIWorld.asking { appStore, port, transport in
+            let folder = try TemporaryFolder()
+            let store = try BridgeStore(path: folder.path("bridge.sqlite"))
+            for kind in [CustomerKind.activeSubscription, .oldActiveSubscription] {
+                let customer = try #require(
+                    appStore.world.customers.first { $0.kind == kind && $0.environment == .production })
+                let receipt = try #require(appStore.receipts(of: customer).first)
+                for sources in [[AnswerSource.api], [.stored, .api], [.receipt], [.api, .apple, .receipt]] {
+                    let pipeline = try ServerAPIWorld.pipeline(
+                        appStore, port: port, transport: transport, store: store, answer: sources)
+                    let reply = await pipeline.answer(
+                        body: Question.body(receipt.base64, password: "wrong"), route: .auto)
+                    #expect(
+                        String(decoding: reply.answer.body, as: UTF8.self)
+                            == #"{"environment":"Production","status":21004}"#, "\(kind) \(sources)")
+                }
+            }
+            #expect(appStore.requests.total == 0)
+            await store.close()
+        }
+    }
+
+    @Test("and a missing one that is required leave out the same of such a receipt")
+    func missing() async throws {
+        try await onStage { stage in
+            let required = try stage.pipeline([.api]) { $0.clientPassword = .required }
+            let optional = try stage.pipeline([.api])
+            let right = await stage.ask(required, .string(Self.right))
+            let absent: [JSONValue?] = [nil, .null, .string("")]
+            for password in absent {
+                let reply = await stage.ask(required, password)
+                #expect(reply.short == "0 api")
+                #expect(reply.body == Self.withoutProtected(right.body))
+            }
+            #expect(await stage.ask(optional, nil).body == right.body)
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import Server
+import Simulator
+import TestSupport
+import Testing
+
+@Suite("The allowance for request bodies")
+struct BodyAllowanceTests {
+    private static let kilobyte = 1_024
+    /// Three large bodies of 100 KB, counted twice, and 256 KB for small ones.
+    private static let limits = BodyAllowance.Limits(total: 900 * kilobyte, reserve: 256 * kilobyte)
+    private static let largeBody = Array(#"{"receipt-data":"!"#.utf8) + [UInt8](repeating: 0x21, count: 100 * kilobyte)
+
+    /// Uploads that stop at 100 KB of 200.
+    private func stalled(_ count: Int, _ proxy: Proxy) async throws -> [RawConnection] {
+        var uploads: [RawConnection] = []
+        for _ in 0..<count {
+            let upload = try proxy.connect()
+            try await upload.send(
+                "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nContent-Length: \(200 * Self.kilobyte)\r\n\r\n")
+            try await upload.send([UInt8](repeating: 0x20, count: 100 * Self.kilobyte))
+            uploads.append(upload)
+            #expect(await eventually { proxy.bodies.held == uploads.count * 200 * Self.kilobyte })
+        }
+        return uploads
+    }
+
+    private func verdict(_ answer: RawConnection.Answer?) -> String {
+        "\(answer?.status ?? 0) \(answer?.header("Retry-After") ?? "-") \(answer?.text ?? "")"
+    }
+
+    // T20
+    @Test("is used up by stalled uploads: a small body is answered, a large one is told to come later, all is released")
+    func stalledUploads() async throws {
+        let clock = StandingClock()
+        try await Proxy.serving(bodies: Self.limits, clock: clock) { proxy in
+            let uploads = try await stalled(3, proxy)
+            let small = try await proxy.send(RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
+            #expect(try JSONValue(reading: small?.body ?? [])["status"]?.integer == 0)
+            let large = try await proxy.send(RawConnection.post("/verifyReceipt", Self.largeBody, ["Host: a"]))
+            #expect(large?.status == 200 && large?.header("Retry-After") == "5")
+            let denied = try JSONValue(reading: large?.body ?? [])
+            #expect(denied["status"]?.integer == 21005 && denied["is_retryable"] == .bool(true))
+            let problem =
+                #"{"code":"noRoom","detail":"request bodies use all memory for them; wait, as Retry-After says","#
+            for (port, path) in [(proxy.port, "/v1/notifications"), (try proxy.operationsPort, "/v1/receipts")] {
+                let connection = try RawConnection(port: port)
+                try await connection.send(RawConnection.post(path, Self.largeBody, ["Host: localhost"]))
+                let answer = try await connection.answer()
+                #expect(
+                    verdict(answer) == "503 5 " + problem
+                        + #""status":503,"title":"Service Unavailable","type":"about:blank"}"#)
+            }
+            #expect(proxy.bodies.held == 3 * 200 * Self.kilobyte)
+            let full = proxy.log.all.count { $0.contains("request bodies need more memory than all may have") }
+            #expect(full == 1)
+            for upload in uploads { upload.leave() }
+            #expect(await eventually { proxy.bodies.held == 0 })
+        }
+    }
+
+    // T20
+    @Test("is taken from the upload that makes the least progress; the others go on to their answer")
+    func slowestFirst() async throws {
+        let clock = StandingClock()
+        try await Proxy.serving(bodies: Self.limits, clock: clock) { proxy in
+            let uploads = try await stalled(3, proxy)
+            clock.move(by: .seconds(10))
+            for upload in [uploads[0], uploads[2]] {
+                let held = proxy.bodies.held
+                try await upload.send([0x20])
+                #expect(await eventually { proxy.bodies.held == held + 2 })
+            }
+            let large = try await proxy.send(
+                RawConnection.post("/verifyReceipt", Self.largeBody + Array(#""}"#.utf8), ["Host: a"]))
+            #expect(verdict(large) == #"200 - {"status":21002}"#)
+            #expect((try? await uploads[1].isAtEnd()) ?? true)
+            for upload in [uploads[0], uploads[2]] {
+                try await upload.send([UInt8](repeating: 0x20, count: 100 * Self.kilobyte - 1))
+                #expect(verdict(try await upload.answer()) == #"200 - {"status":21002}"#)
+            }
+            #expect(await eventually { proxy.bodies.held == 0 })
+        }
+    }
+
+    // T20
+    @Test("counts a body until its answer, also while Apple is asked; and nothing when its client went away")
+    func whileAppleIsAsked() async throws {
+        try await Proxy.serving(bodies: Self.limits, clock: StandingClock()) { proxy in
+            proxy.store.faults.add(SimulatedFault(.delay, endpoint: "verifyReceipt", milliseconds: 5_000))
+            let body = try proxy.question()
+            let connection = try proxy.connect()
+            try await connection.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
+            #expect(await eventually { proxy.store.requests.total == 1 })
+            #expect(proxy.bodies.held == 2 * body.count)
+            connection.leave()
+            #expect(await eventually { proxy.bodies.held == 0 })
+        }
+    }
+}

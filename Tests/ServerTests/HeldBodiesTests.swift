@@ -1,0 +1,136 @@
+import Server
+import Synchronization
+import Testing
+
+private let kilobyte = 1_024
+/// 1,024 KB of memory, 768 KB of it for large bodies: three of 128 KB, each counted twice.
+private let limits = BodyAllowance.Limits(total: 1_024 * kilobyte, reserve: 256 * kilobyte)
+
+@Suite("Bodies in memory")
+struct HeldBodiesTests {
+    private final class Names: Sendable {
+        private let names = Mutex<[String]>([])
+        var all: [String] { names.withLock { $0 } }
+        func note(_ name: String) { names.withLock { $0.append(name) } }
+    }
+
+    /// Bodies by the names of the test, and which of them were closed.
+    private final class Room {
+        private var bodies = HeldBodies()
+        private let closedOnes = Names()
+
+        var kilobytes: Int { bodies.total / kilobyte }
+        var largeKilobytes: Int { bodies.large / kilobyte }
+        var closed: [String] { closedOnes.all }
+
+        func add(_ name: String, at seconds: Int64 = 0) -> HeldBodies.ID {
+            bodies.add(HeldBody(begun: .seconds(seconds)) { [closedOnes] in closedOnes.note(name) })
+        }
+
+        /// Whether there is room.
+        func take(_ count: Int, _ id: HeldBodies.ID, at seconds: Int64) -> Bool {
+            let (isTaken, closed) = bodies.take(count * kilobyte, for: id, within: limits, at: .seconds(seconds))
+            for body in closed { body.close() }
+            return isTaken
+        }
+
+        func complete(_ id: HeldBodies.ID) -> Bool { bodies.complete(id) }
+        func remove(_ id: HeldBodies.ID) { bodies.remove(id) }
+    }
+
+    // T20
+    @Test("that are large leave the reserve to small ones")
+    func reserve() {
+        let room = Room()
+        for name in ["a", "b", "c"] {
+            let id = room.add(name)
+            #expect(room.take(128, id, at: 0))
+        }
+        let fourth = room.add("d")
+        // 64 KB is small; one byte more is not.
+        #expect(room.take(64, fourth, at: 1))
+        #expect(!room.take(1, fourth, at: 1))
+        #expect(room.kilobytes == 768 && room.largeKilobytes == 768)
+        for _ in 0..<2 {
+            let small = room.add("small", at: 1)
+            #expect(room.take(64, small, at: 1))
+        }
+        #expect(room.kilobytes == 1_024)
+    }
+
+    // T20
+    @Test(
+        "give way where they make the least progress, the oldest first; one that is slower than all is refused itself")
+    func slowest() {
+        let room = Room()
+        let ids = ["a", "b", "c"].enumerated().map { number, name in
+            let id = room.add(name, at: Int64(number))
+            #expect(room.take(100, id, at: Int64(number)))
+            return id
+        }
+        #expect(room.take(1, ids[0], at: 20))
+        // b and c stall; b is the older one.
+        let fast = room.add("fast", at: 20)
+        #expect(room.take(100, fast, at: 20))
+        #expect(room.closed == ["b"])
+        #expect(!room.take(10, ids[1], at: 20))
+        // All others send more in these two seconds.
+        for id in [ids[0], fast] { #expect(room.take(20, id, at: 30)) }
+        #expect(room.take(20, ids[2], at: 30))
+        let slow = room.add("slow", at: 0)
+        #expect(room.take(64, slow, at: 3))
+        #expect(!room.take(1, slow, at: 31))
+        #expect(room.closed == ["b"])
+    }
+
+    // T20
+    @Test("give way neither when they are complete nor in their first two seconds")
+    func untouchable() {
+        let room = Room()
+        let complete = room.add("complete")
+        #expect(room.take(128, complete, at: 0))
+        #expect(room.complete(complete))
+        let young = ["a", "b"].map { name in
+            let id = room.add(name, at: 9)
+            #expect(room.take(128, id, at: 9))
+            return id
+        }
+        let next = room.add("next", at: 10)
+        #expect(!room.take(128, next, at: 10))
+        #expect(room.closed == [])
+        let later = room.add("later", at: 11)
+        #expect(room.take(128, later, at: 11))
+        #expect(room.closed == ["a"] && !room.complete(young[0]) && room.complete(young[1]))
+    }
+
+    // T20
+    @Test("that are small close a large upload where all is full, and only then a small one that is slower")
+    func small() {
+        let room = Room()
+        let large = room.add("large")
+        #expect(room.take(128, large, at: 0))
+        for number in 0..<6 {
+            let id = room.add("small \(number)", at: Int64(number))
+            #expect(room.take(64, id, at: Int64(number)))
+        }
+        #expect(room.kilobytes == 1_024)
+        for (number, expected) in [["large"], ["large"], ["large", "small 0"]].enumerated() {
+            let id = room.add("next \(number)", at: 10)
+            #expect(room.take(64, id, at: 10))
+            #expect(room.closed == expected)
+        }
+    }
+
+    // T20
+    @Test("hold nothing once they are gone")
+    func released() {
+        let room = Room()
+        let (large, small) = (room.add("large"), room.add("small"))
+        #expect(room.take(100, large, at: 0))
+        #expect(room.take(10, small, at: 0))
+        #expect(room.kilobytes == 220)
+        for id in [large, small, large] { room.remove(id) }
+        #expect(room.kilobytes == 0 && room.largeKilobytes == 0)
+        #expect(!room.take(1, large, at: 0))
+    }
+}

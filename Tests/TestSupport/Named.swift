@@ -1,0 +1,16 @@
+/// A test's argument under a name. The log of a run shows the name instead of a value of up to a million characters.
+package struct Named<Value: Sendable>: Sendable, CustomStringConvertible {
+    package let value: Value
+    package let description: String
+
+    /// Each value under the beginning of what names it: a part of it, or the value itself.
+    package static func list(_ values: [Value], by name: (Value) -> Any = { $0 }) -> [Named] {
+        values.map { Named(value: $0, description: shortened(String(reflecting: name($0)))) }
+    }
+
+    /// At most 100 characters, and how many there are.
+    private static func shortened(_ text: String) -> String {
+        let count = text.utf8.count
+        return count <= 100 ? text : "\(text.prefix(100))… (\(count) bytes)"
+    }
+}

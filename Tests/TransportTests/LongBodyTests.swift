@@ -1,0 +1,70 @@
+import HTTPTestServer
+import Synchronization
+import Testing
+import Transport
+
+@Suite("Long bodies over libcurl")
+struct LongBodyTests {
+    private final class States: Sendable {
+        private let names = Mutex<[String]>([])
+        var all: [String] { names.withLock { $0 } }
+        func note(_ state: CircuitBreaker.State) { names.withLock { $0.append(state.rawValue) } }
+    }
+
+    // T22
+    @Test("that do not go out in time say nothing of the host; a short one without an answer does")
+    func slowUpload() async throws {
+        let server = try DeafServer()
+        let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
+        let states = States()
+        let transport = GuardedTransport(
+            curl, policy: CircuitBreaker.Policy(failuresInRow: 3, fairTime: .milliseconds(100)),
+            whenChanged: { states.note($0.state) })
+        func ask(_ bytes: Int) async throws -> TransportError? {
+            let request = try HTTPRequest(
+                method: .post, url: "http://127.0.0.1:\(server.port)/", body: [UInt8](repeating: 0x20, count: bytes),
+                timeout: .milliseconds(300))
+            do throws(TransportError) {
+                _ = try await transport.send(request)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        for _ in 0..<5 {
+            let error = try #require(try await ask(32 << 20))
+            #expect(error.code == .timedOut && error.endedWhileSending, "\(error)")
+        }
+        #expect(states.all == [])
+        for _ in 0..<3 {
+            let error = try #require(try await ask(100))
+            #expect(error.code == .timedOut && !error.endedWhileSending, "\(error)")
+        }
+        #expect(states.all == ["open"])
+        await transport.shutDown(grace: .zero)
+    }
+
+    @Test("arrive as they were given, also beside others that are cancelled half way and whose memory is used again")
+    func cancelledBeside() async throws {
+        try await withServer({ .respond(body: $0.body) }) { server, transport in
+            let url = server.url()
+            for _ in 0..<4 {
+                let tasks = (0..<16).map { number in
+                    Task {
+                        let body = [UInt8](repeating: UInt8(number), count: 1 << 20)
+                        return await transport.outcome(of: try HTTPRequest(method: .post, url: url, body: body))
+                    }
+                }
+                try await Task.sleep(for: .milliseconds(20))
+                for (number, task) in tasks.enumerated() where number % 2 == 1 { task.cancel() }
+                for (number, task) in tasks.enumerated() {
+                    switch try await task.value {
+                    case .success(let response):
+                        #expect(response.body.count == 1 << 20 && response.body.allSatisfy { $0 == UInt8(number) })
+                    case .failure(let error): #expect(error.code == .cancelled && number % 2 == 1, "\(error)")
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+#!/bin/sh
+# The demonstration and every test on a bare Debian, by an ordinary user with sudo: the rules of the README install what is
+# missing. The system is made anew in DIR. Needs root, debootstrap and a Swift toolchain on the PATH, which is mounted there
+# read-only.
+#
+#     Tests/bare.sh [DIR] [COMMAND]
+set -eu
+
+bare=${1:-.build-bare/bookworm}
+command=${2:-make demo && make test}
+say() { echo "bare: $1" >&2; }
+fail() {
+    say "$1"
+    exit 2
+}
+[ "$(id -u)" = 0 ] || fail "needs root"
+for program in debootstrap swift unshare; do
+    command -v $program >/dev/null 2>&1 || fail "$program is missing"
+done
+# Mounts are private to this process and end with it.
+[ "${BARE_MOUNTS:-}" = private ] || BARE_MOUNTS=private exec unshare --mount --propagation private "$0" "$@"
+
+sources=$(cd "$(dirname "$0")/.." && pwd)
+toolchain=$(swift -print-target-info | sed -n 's|.*"runtimeResourcePath" *: *"\(.*\)/lib/swift".*|\1|p')
+[ -x "$toolchain/bin/swift" ] && [ "$toolchain" != /usr ] || fail "no folder of its own holds the Swift toolchain: $toolchain"
+
+say "making $bare"
+mkdir -p "$(dirname "$bare")"
+rm -rf --one-file-system "$bare"
+mirror=$(sed -n 's/^URIs: *//p' /etc/apt/sources.list.d/*.sources 2>/dev/null | head -n 1)
+# What the toolchain needs on any Debian, sudo, and what a clone needs.
+debootstrap --variant=minbase \
+    --include=sudo,make,git,ca-certificates,tzdata,binutils,gcc,libc6-dev,libstdc++-12-dev,libcurl4,libncurses6,libxml2,libsqlite3-0 \
+    bookworm "$bare" ${mirror:+"$mirror"} >"$bare.log" 2>&1 || { tail -n 5 "$bare.log" >&2; fail "debootstrap failed"; }
+bare=$(cd "$bare" && pwd)
+
+chroot "$bare" useradd --create-home --shell /bin/bash builder
+echo 'builder ALL=(ALL) NOPASSWD: ALL' >"$bare/etc/sudoers.d/builder"
+cp /etc/resolv.conf /etc/hosts "$bare/etc/"
+mount -t proc proc "$bare/proc"
+mount -t tmpfs -o mode=1777 tmpfs "$bare/dev/shm"
+
+# A folder of this machine, at the same path or another, read-only: show FOLDER [PATH]
+show() {
+    mkdir -p "$bare${2:-$1}"
+    mount --bind "$1" "$bare${2:-$1}"
+    mount -o remount,bind,ro "$bare${2:-$1}"
+}
+show "$toolchain" /opt/swift
+# Where this machine has its clones from: the same rules, and the local folders that they name.
+git config --system --get-regexp '^url\..*\.insteadof$' 2>/dev/null | while read -r key prefix; do
+    git config --file "$bare/etc/gitconfig" --add "$key" "$prefix"
+    folder=${key#url.}
+    folder=${folder%.insteadof}
+    [ -d "$folder" ] || continue
+    git config --file "$bare/etc/gitconfig" --replace-all safe.directory '*'
+    mountpoint -q "$bare$folder" || show "$folder"
+done
+
+tree=/home/builder/receipt-bridge
+mkdir "$bare$tree"
+tar -C "$sources" -c --exclude=./.git --exclude='./.build*' --exclude=./Package.resolved . | tar -x --no-same-owner -C "$bare$tree"
+chroot "$bare" chown -R builder:builder "$tree"
+
+say "running as an ordinary user: $command"
+chroot --userspec=builder:builder "$bare" env -i HOME=/home/builder USER=builder LOGNAME=builder LANG=C.UTF-8 \
+    PATH=/opt/swift/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    sh -c 'cd "$0" && eval "$1"' "$tree" "$command"
+say "all well"
