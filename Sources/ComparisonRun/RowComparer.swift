@@ -119,6 +119,8 @@ package struct RowComparer: Sendable {
         context.now = answers.time
         context.apart = answers.apart
         context.isAuthentic = receipt.isVerified
+        context.consumables = Set(
+            (answers.serverAPI?.transactions ?? []).lazy.map(\.payload).filter(\.isConsumable).compactMap(\.transactionId))
         guard answers.verifyReceipt.status.canBeCompared else {
             throw Self.failure(answers.verifyReceipt.status)
         }
