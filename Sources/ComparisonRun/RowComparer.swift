@@ -119,6 +119,7 @@ package struct RowComparer: Sendable {
         context.now = answers.time
         context.apart = answers.apart
         context.isAuthentic = receipt.isVerified
+        context.consumables = answers.serverAPI?.consumables ?? []
         guard answers.verifyReceipt.status.canBeCompared else {
             throw Self.failure(answers.verifyReceipt.status)
         }

@@ -134,22 +134,23 @@ struct KeptRecordsTests {
                 let receipt = try #require(store.receipts(of: customer).first)
                 let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: sources)
                 let reply = await pipeline.answer(body: body(receipt), route: .auto)
-                return "\(String(decoding: reply.answer.body.prefix(70), as: UTF8.self)) \(reply.source)"
+                // The denial as a whole; all else is long.
+                let text = String(decoding: reply.answer.body, as: UTF8.self)
+                return "\(text.utf8.count < 100 ? text : "\(reply.answer.status)") \(reply.source)"
             }
             store.faults.add(
                 SimulatedFault(.serverAPI(.failure(code: 4_040_001, retryAfter: nil)), endpoint: "serverAPI"))
             let denied = #"{"environment":"Production","status":21010,"is_retryable":false} api"#
             for kind in [CustomerKind.activeSubscription, .nonConsumable] {
                 #expect(try await ask(kind, [.api]) == denied)
-                #expect(try await ask(kind, [.api, .receipt]).hasPrefix(#"{"status":0,"#))
-                #expect(try await ask(kind, [.api, .receipt]).hasSuffix(" receipt"))
-                #expect(try await ask(kind, [.api, .apple, .receipt]).hasSuffix(" apple"))
+                #expect(try await ask(kind, [.api, .receipt]) == "0 receipt")
+                #expect(try await ask(kind, [.api, .apple, .receipt]) == "0 apple")
             }
             // The receipt may be stale: that is no verdict.
             #expect(try await ask(.expiredSubscription, [.api, .receipt]) == denied)
             store.faults.add(SimulatedFault(.status(503), endpoint: "verifyReceipt"))
             #expect(try await ask(.activeSubscription, [.api, .apple]) == denied)
-            #expect(try await ask(.activeSubscription, [.api, .apple, .receipt]).hasSuffix(" receipt"))
+            #expect(try await ask(.activeSubscription, [.api, .apple, .receipt]) == "0 receipt")
             #expect(try await ask(.expiredSubscription, [.api, .apple, .receipt]) == denied)
         }
     }
