@@ -127,7 +127,7 @@ struct KeptRecordsTests {
 
     @Test("that the account is gone denies nothing that the next source answers, and is 21010 if none does")
     func accountGone() async throws {
-        try await ServerAPIWorld.asking { store, port, transport in
+        try await ServerAPIWorld.asking { store, port, transport async throws in
             func ask(_ kind: CustomerKind, _ sources: [AnswerSource]) async throws -> String {
                 let customer = try #require(
                     store.world.customers.first { $0.kind == kind && $0.environment == .production })
