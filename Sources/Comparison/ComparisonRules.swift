@@ -185,7 +185,7 @@ package enum ComparisonRules {
             source: RuleSources.history,
             "Receipts keep a consumable until it is finished, the history for ever."),
         ComparisonRule(
-            "unfinishedConsumable", .expected, [.latest], [.row], when: [.onlyVerifyReceipt, .consumable],
+            "unfinishedConsumable", .unexpected, [.latest], [.row], when: [.onlyVerifyReceipt, .consumable],
             source: RuleSources.latest,
             "verifyReceipt lists a consumable until the app has finished it; the history does not say when that is."),
         ComparisonRule(

@@ -119,8 +119,7 @@ package struct RowComparer: Sendable {
         context.now = answers.time
         context.apart = answers.apart
         context.isAuthentic = receipt.isVerified
-        context.consumables = Set(
-            (answers.serverAPI?.transactions ?? []).lazy.map(\.payload).filter(\.isConsumable).compactMap(\.transactionId))
+        context.consumables = answers.serverAPI?.consumables ?? []
         guard answers.verifyReceipt.status.canBeCompared else {
             throw Self.failure(answers.verifyReceipt.status)
         }
@@ -131,8 +130,7 @@ package struct RowComparer: Sendable {
             let rendered = live.rendered(receipt, from: answers, at: left.requestDate ?? answers.time)
             let answer = try rendered.map(Self.answer)
             let finding = RowFinding(
-                verifyReceipt: left, serverAPI: right, rendered: answer, context: context, receipt: receipt.digest ?? id
-            )
+                verifyReceipt: left, serverAPI: right, rendered: answer, context: context, receipt: receipt.digest ?? id)
             return Outcome(scope: scope, result: .success(finding))
         } catch {
             throw RowFailure("\(error.place.prefix { $0 != "." }).\(error.code.rawValue)")

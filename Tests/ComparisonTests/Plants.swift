@@ -141,7 +141,7 @@ struct Plant: Sendable {
             $0.otherAnswer = answer
             $0.context.consumables = ["300"]
         },
-        Plant("unfinishedConsumable") {
+        Plant("unfinishedConsumable", .unexpected) {
             $0.otherAnswer = $0.answer
             $0.latest.append(Scene.purchase("300", of: "coins", "Consumable", at: Scene.now - Scene.day).wire)
             $0.context.consumables = ["300"]

@@ -344,7 +344,12 @@ struct CommandTests {
         #expect(twice.errors == "receipt-bridge: -: this is a verifyReceipt answer already: --to camel converts it\n")
 
         let mappings = Repository.folder.appending(path: "Mappings")
-        try FileManager.default.copyItem(at: mappings, to: folder.url.appending(path: "tables"))
+        try FileManager.default.createDirectory(
+            at: folder.url.appending(path: "tables"), withIntermediateDirectories: true)
+        // Not copyItem(at:to:), which keeps the owner: only root may do that with another user's files.
+        for file in try FileManager.default.contentsOfDirectory(at: mappings, includingPropertiesForKeys: nil) {
+            try folder.write("tables/\(file.lastPathComponent)", try Data(contentsOf: file))
+        }
         let transactions = try String(contentsOf: mappings.appending(path: "transaction.json"), encoding: .utf8)
         try folder.write(
             "tables/transaction.json", transactions.replacing(#""wire": "quantity""#, with: #""wire": "number""#).utf8)

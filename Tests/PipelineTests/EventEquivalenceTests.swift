@@ -43,7 +43,9 @@ struct EventEquivalenceTests {
                     try LeafDifferences(ours: reply.answer.body, theirs: theirs, consumables: consumables)
                 }
                 outcome.receipts += 1
-                if !receipt.hasAutoRenewable, current.transactions.contains(where: \.isAutoRenewable) {
+                if !receipt.hasAutoRenewable, !receipt.transactions.isEmpty,
+                    current.transactions.contains(where: \.isAutoRenewable)
+                {
                     outcome.late += 1
                 }
                 outcome.api.add(try differences(await api.answer(body: body, route: .auto)), of: receipt.id)

@@ -16,6 +16,10 @@ enum ExpectedDifference: String, CaseIterable {
     case retryZero
     /// verifyReceipt lists a consumable that the app has not finished; the API does not say which these are.
     case unfinishedConsumable
+    /// verifyReceipt's list ends at 100 with such consumables in it, ours without them.
+    case capOf100
+    /// A subscription of iOS 6 that changed its product: only receipts know the new product's number.
+    case itemIdOfOtherProduct
 
     static func of(_ path: String, ours: Any?, theirs: Any?) -> ExpectedDifference? {
         if path.hasPrefix("receipt.request_date") { return .requestDate }
@@ -24,6 +28,10 @@ enum ExpectedDifference: String, CaseIterable {
         if path.hasSuffix(".transaction_id(same line item)") { return .restoredIdentifier }
         if path.hasSuffix("is_in_billing_retry_period"), ours == nil, theirs as? String == "0" { return .retryZero }
         if path == "latest_receipt_info(consumable)", ours == nil { return .unfinishedConsumable }
+        if path == "latest_receipt_info(beyond 100)", theirs == nil { return .capOf100 }
+        if ["latest_receipt_info.item_id", "latest_expired_receipt_info.item_id"].contains(path), ours == nil {
+            return .itemIdOfOtherProduct
+        }
         return nil
     }
 }
@@ -35,17 +43,29 @@ struct LeafDifferences {
 
     /// - Parameter consumables: ids of those that are in their latest_receipt_info only if the app has not finished them.
     init(ours: [UInt8], theirs: [UInt8], consumables: Set<String> = []) throws {
-        let ours = try JSONSerialization.jsonObject(with: Data(ours))
+        var ours = try JSONSerialization.jsonObject(with: Data(ours))
         var theirs = try JSONSerialization.jsonObject(with: Data(theirs))
-        if var answer = theirs as? [String: Any], let rows = answer["latest_receipt_info"] as? [[String: Any]] {
-            func isUnfinished(_ row: [String: Any]) -> Bool {
-                (row["transaction_id"] as? String).map(consumables.contains) ?? false
-            }
-            for row in rows where isUnfinished(row) { all.append(("latest_receipt_info(consumable)", nil, row)) }
-            answer["latest_receipt_info"] = rows.filter { !isUnfinished($0) }
-            theirs = answer
-        }
+        alignLatestRows(&ours, &theirs, consumables)
         compare(ours, theirs, at: "")
+    }
+
+    /// Takes out the rows that only one list has because of unfinished consumables.
+    private mutating func alignLatestRows(_ ours: inout Any, _ theirs: inout Any, _ consumables: Set<String>) {
+        guard var own = ours as? [String: Any], var other = theirs as? [String: Any],
+            let ownRows = own["latest_receipt_info"] as? [[String: Any]],
+            let otherRows = other["latest_receipt_info"] as? [[String: Any]]
+        else { return }
+        func isUnfinished(_ row: [String: Any]) -> Bool {
+            (row["transaction_id"] as? String).map(consumables.contains) ?? false
+        }
+        for row in otherRows where isUnfinished(row) { all.append(("latest_receipt_info(consumable)", nil, row)) }
+        let kept = otherRows.filter { !isUnfinished($0) }
+        // In a full list each of them is in the place of an older row, and the oldest come first.
+        let beyond = otherRows.count == 100 ? ownRows.prefix(max(ownRows.count - kept.count, 0)) : []
+        for row in beyond { all.append(("latest_receipt_info(beyond 100)", row, nil)) }
+        own["latest_receipt_info"] = Array(ownRows.dropFirst(beyond.count))
+        other["latest_receipt_info"] = kept
+        (ours, theirs) = (own, other)
     }
 
     private static func bySubscription(_ rows: [Any]) -> [Any] {

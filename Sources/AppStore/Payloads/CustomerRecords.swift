@@ -33,6 +33,15 @@ package struct CustomerRecords: Sendable {
     }
 }
 
+extension CustomerRecords {
+    /// Transaction ids of the consumables in the history.
+    package var consumables: Set<String> {
+        Set(
+            transactions.lazy.map(\.payload).filter { $0.type == ProductType.consumable.rawValue }
+                .compactMap(\.transactionId))
+    }
+}
+
 /// What is odd about an answer of the App Store Server API.
 package enum RecordAnomaly: Sendable, Hashable {
     /// The history does not hold a transaction that was asked for.

@@ -1,4 +1,4 @@
-package import AppStore
+import AppStore
 package import Purchases
 import ReceiptDecoding
 package import StoreTypes
@@ -86,11 +86,6 @@ extension AnswerRenderer {
 }
 
 extension CustomerRecords {
-    /// Transaction ids of consumables.
-    package var consumables: Set<String> {
-        Set(transactions.lazy.map(\.payload).filter(\.isConsumable).compactMap(\.transactionId))
-    }
-
     /// The rows of `latest_receipt_info`. A consumable is in it only while the receipt still lists it.
     fileprivate func latestTransactions(beside receipt: AppReceipt, options: AnswerOptions) -> [TransactionPayload] {
         let listed = Set(receipt.purchases.compactMap(\.transactionId))

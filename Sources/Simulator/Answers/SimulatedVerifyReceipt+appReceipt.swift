@@ -6,7 +6,7 @@ extension SimulatedVerifyReceipt {
     private typealias Member = JSONValue.Member
 
     /// `latest_receipt_info`, `latest_receipt` and `pending_renewal_info` only with the right password, and if the customer
-    /// has an auto-renewable now, in this receipt or in a newer one.
+    /// has an auto-renewable now, in this receipt or in a newer one. A receipt without a purchase names no customer.
     func appReceiptAnswer(
         to receipt: IssuedReceipt, excludesOld: Bool, isRightPassword: Bool
     ) throws(CryptographyError) -> JSONValue {
@@ -14,7 +14,9 @@ extension SimulatedVerifyReceipt {
             Member("environment", .string(receipt.environment.rawValue)),
             Member("receipt", receiptObject(of: receipt)),
         ]
-        if isRightPassword, receipt.customer.transactions.contains(where: \.isAutoRenewable) {
+        let hasLatest =
+            !receipt.transactions.isEmpty && receipt.customer.transactions.contains(where: \.isAutoRenewable)
+        if isRightPassword, hasLatest {
             let current = receipt.customer.transactions.filter(\.isInReceipts)
             let plan = latestPlan(for: receipt, named: "latest", version: nil, current.map(\.receiptId))
             let latest = try latest(plan, of: receipt.customer)
