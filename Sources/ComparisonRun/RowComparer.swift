@@ -130,7 +130,8 @@ package struct RowComparer: Sendable {
             let rendered = live.rendered(receipt, from: answers, at: left.requestDate ?? answers.time)
             let answer = try rendered.map(Self.answer)
             let finding = RowFinding(
-                verifyReceipt: left, serverAPI: right, rendered: answer, context: context, receipt: receipt.digest ?? id)
+                verifyReceipt: left, serverAPI: right, rendered: answer, context: context, receipt: receipt.digest ?? id
+            )
             return Outcome(scope: scope, result: .success(finding))
         } catch {
             throw RowFailure("\(error.place.prefix { $0 != "." }).\(error.code.rawValue)")

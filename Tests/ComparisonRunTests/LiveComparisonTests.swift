@@ -86,7 +86,8 @@ struct LiveComparisonTests {
     /// A production App Receipt with an active subscription, and a consumable in the history that the receipt does not
     /// list.
     private func pair() async throws -> (pair: Recordings.Pair, consumable: [String: Any]) {
-        for pair in try await Recordings.world.pairs where pair.verifyReceipt["environment"] as? String == "Production" {
+        for pair in try await Recordings.world.pairs where pair.verifyReceipt["environment"] as? String == "Production"
+        {
             let texts = pair.history?["signedTransactions"] as? [String] ?? []
             let listed = pair.verifyReceipt["latest_receipt_info"] as? [[String: Any]] ?? []
             let ids = Set(listed.compactMap { $0["transaction_id"] as? String })

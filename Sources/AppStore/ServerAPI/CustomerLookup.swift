@@ -87,7 +87,8 @@ struct CustomerLookup {
         // A revision may be of another history, too old, or no longer valid between two pages: then the history is read
         // from its beginning, once more and not again.
         do throws(ServerAPIError) {
-            return try await history(of: identifier, environment, known.map { HistoryPages(after: $0) } ?? HistoryPages())
+            return try await history(
+                of: identifier, environment, known.map { HistoryPages(after: $0) } ?? HistoryPages())
         } catch {
             guard error.errorNumber == .invalidRevision else { throw error }
         }
