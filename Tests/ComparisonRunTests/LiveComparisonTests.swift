@@ -83,48 +83,51 @@ struct LiveComparisonTests {
             differences: try bytes.split(separator: 0x0A).map { try Recordings.object([UInt8]($0)) })
     }
 
-    /// A production App Receipt with an active subscription, and a consumable in the history that the receipt does not
-    /// list.
-    private func pair() async throws -> (pair: Recordings.Pair, consumable: [String: Any]) {
+    /// A production App Receipt and its rows of `latest_receipt_info`.
+    ///
+    /// - Parameter isWanted: asked with these rows, and those of the history.
+    private func pair(
+        where isWanted: ([[String: Any]], [[String: Any]]) -> Bool = { listed, _ in !listed.isEmpty && listed.count < 12
+        }
+    ) async throws -> Recordings.Pair {
         for pair in try await Recordings.world.pairs where pair.verifyReceipt["environment"] as? String == "Production"
         {
             let texts = pair.history?["signedTransactions"] as? [String] ?? []
             let listed = pair.verifyReceipt["latest_receipt_info"] as? [[String: Any]] ?? []
-            let ids = Set(listed.compactMap { $0["transaction_id"] as? String })
-            let rows = try texts.map { try Recordings.payload($0) }
-            guard !listed.isEmpty, listed.count < 90,
-                let row = rows.first(where: {
-                    $0["type"] as? String == "Consumable" && !ids.contains($0["transactionId"] as? String ?? "")
-                        && $0["revocationDate"] == nil
-                })
-            else { continue }
-            return (pair, row)
+            if isWanted(listed, try texts.map { try Recordings.payload($0) }) { return pair }
         }
-        throw StandIn.Missing(what: "a customer with a consumable that the receipt does not list")
+        throw StandIn.Missing(what: "a recorded pair")
     }
 
     @Test("A row of one receipt many times is one customer: too early to tell")
     func repeated() async throws {
-        let (pair, _) = try await pair()
+        let pair = try await pair()
         let outcome = try await compare(pair, rows: 320, asking: try Apple(pair))
         #expect(outcome.unexpected == [])
         let sentence = try #require(outcome.sentences.first)
         #expect(
             sentence.hasPrefix(
-                "com.example.app, Production: all 320 receipts of 1 customer would get the same answer. 320 expected"),
+                "com.example.app, Production: all 320 receipts of 1 customer would get the same answer. "),
             "\(sentence)")
         #expect(sentence.hasSuffix("Too early to tell: receipts of fewer than 300 customers were compared."))
     }
 
-    @Test("An unfinished consumable that only verifyReceipt's answer shows is a difference that a client would see")
+    @Test(
+        "An unfinished consumable, which the records have and our answer has not, is a difference that a client would see"
+    )
     func consumable() async throws {
-        let (pair, row) = try await pair()
+        func consumables(_ history: [[String: Any]]) -> [[String: Any]] {
+            history.filter { $0["type"] as? String == "Consumable" && $0["revocationDate"] == nil }
+        }
+        let pair = try await pair { listed, history in listed.isEmpty && !consumables(history).isEmpty }
+        let texts = pair.history?["signedTransactions"] as? [String] ?? []
+        let row = try #require(consumables(try texts.map { try Recordings.payload($0) }).last)
         var answer = pair.verifyReceipt
         var latest = answer["latest_receipt_info"] as? [[String: Any]] ?? []
         let id = try #require(row["transactionId"] as? String)
         let date = try #require(row["purchaseDate"] as? Int64)
         latest.append([
-            "quantity": "1", "product_id": row["productId"] ?? "", "transaction_id": id,
+            "quantity": "\(row["quantity"] as? Int64 ?? 1)", "product_id": row["productId"] ?? "", "transaction_id": id,
             "original_transaction_id": row["originalTransactionId"] ?? "", "purchase_date_ms": "\(date)",
             "original_purchase_date_ms": "\(row["originalPurchaseDate"] as? Int64 ?? date)", "is_trial_period": "false",
             "in_app_ownership_type": "PURCHASED",
@@ -137,7 +140,7 @@ struct LiveComparisonTests {
 
     @Test("What only the answer says, and no record, is compared")
     func onlyInAnswer() async throws {
-        let (pair, _) = try await pair()
+        let pair = try await pair()
         var answer = pair.verifyReceipt
         var receipt = answer["receipt"] as? [String: Any] ?? [:]
         receipt["original_application_version"] = "99.9"
@@ -149,7 +152,7 @@ struct LiveComparisonTests {
 
     @Test("A shared secret that Apple refuses ends the run at once, and says what to mend")
     func wrongSecret() async throws {
-        let (pair, _) = try await pair()
+        let pair = try await pair()
         let apple = try Apple(pair, verifyReceipt: ["status": 21_004])
         let outcome = try await compare(pair, rows: 100, asking: apple)
         #expect(
@@ -162,7 +165,7 @@ struct LiveComparisonTests {
 
     @Test("A key that Apple refuses ends the run at once, and says what to mend")
     func wrongKey() async throws {
-        let (pair, _) = try await pair()
+        let pair = try await pair()
         let apple = try Apple(pair, status: 401)
         let outcome = try await compare(pair, rows: 100, asking: apple)
         let sentence = try #require(outcome.ending.stop?.sentence)
