@@ -23,7 +23,7 @@ extension VerifyReceiptPipeline.Visit {
         guard app.sandbox != .deny, let testers = app.testers else {
             return reply(.failure(.notAuthentic), from: .receipt)
         }
-        // The other endpoint's receipts are sent there by whoever answers.
+        // The source that answers redirects a receipt of the other endpoint (21007, 21008).
         if receiptForRules?.environment == .production { return nil }
         guard let receipt = receiptForRules else { return reply(.failure(.notAuthentic), from: .receipt) }
         switch await isTester(pipeline.lessons.lookupKeys(of: receipt), of: receipt.bundleId, among: testers) {

@@ -37,7 +37,7 @@ extension Readiness {
         return " of \(customerCount) \(app.customers == 1 ? "customer" : "customers")"
     }
 
-    /// `12`, `at least 10,000`: more are not told apart.
+    /// `12`, or `at least 10,000` if the set of customers is full.
     var customerCount: String {
         (app.customers < CustomerSet.maximum ? "" : "at least ") + app.customers.grouped
     }

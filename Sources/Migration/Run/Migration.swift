@@ -134,8 +134,8 @@ package struct Migration {
         }
         var fresh: (any RowSource)?
         if options.isFresh {
-            // Nothing goes where nothing can come. And in this order: without what is kept, nobody would know whose the
-            // destination is.
+            // Open the source first, so that nothing is deleted if it cannot be read. Then delete the destination before
+            // the progress: without the progress a later run could not tell that the destination is ours.
             fresh = try open(at: nil)
             try Files.remove(options.destination)
             try ledger.removeAll()

@@ -41,7 +41,7 @@ final class ClientGuard: Sendable {
 
     /// Counts a version 1 notification; how many seconds its sender has to wait, `nil` if it is not one too many.
     ///
-    /// Whoever knows a shared secret can send them, and each is a row in the store. Version 2 is signed and not counted.
+    /// Anyone with a shared secret can send them, and each adds a row to the store. Version 2 is signed and not counted.
     func version1Wait(_ request: Request, from peer: SocketAddress?, by settings: Settings) -> String? {
         guard let client = ClientAddress.of(request, from: peer, trusting: settings.trustedProxies) else { return nil }
         return version1Rates.take(

@@ -33,7 +33,7 @@ package struct HeldBody: Sendable {
     }
 }
 
-/// All bodies in memory, and the decision which of them gives way: a value, which is told the time.
+/// All request bodies in memory, and the decision which upload is closed to make room. A value; the time is a parameter.
 package struct HeldBodies: Sendable {
     package typealias ID = UInt64
 

@@ -12,7 +12,7 @@ import StoreTypes
 /// | public | yes | no |
 /// | operations | yes | only a ``LocalRequest`` |
 ///
-/// A refused request gets 404, as if the route did not exist. A bearer token that is none of the configured ones gets 401
+/// A refused request gets 404, as if the route did not exist. An unknown bearer token gets 401
 /// on `/v1/*`.
 struct TokenGate: Sendable {
     enum Listener: Sendable {

@@ -84,8 +84,8 @@ struct CSVHeader: Sendable {
         return index
     }
 
-    /// A longer name, or one with a control character or of digits, is none: the first line may be a row, with a receipt
-    /// in it.
+    /// Bytes of a column name. A longer one, one with a control character or one of digits is taken for data: the first
+    /// line may be a row with a receipt in it.
     private static let longestName = 64
     private static let shownNames = 20
 
