@@ -221,7 +221,7 @@ struct TransactionReceiptTests {
             "{\"signature\" = \"SIGNATURE\"; \"purchase-info\" = \"INFO\"; \"purchase-info\" = \"e30=\";}", .malformed
         ),
         ("without its signed list", "{\"signature\" = \"SIGNATURE\";}", .missingAttribute),
-        ("with an empty signed list", "{\"signature\" = \"SIGNATURE\"; \"purchase-info\" = \"\";}", .malformed),
+        ("with an empty signed list", "{\"signature\" = \"SIGNATURE\"; \"purchase-info\" = \"\";}", .truncated),
         (
             "with a signed list that is not base64", "{\"signature\" = \"SIGNATURE\"; \"purchase-info\" = \"INFO=\";}",
             .notBase64
