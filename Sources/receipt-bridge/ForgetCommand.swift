@@ -27,7 +27,9 @@ struct ForgetCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: ArgumentHelp("Whoever has this transaction, first or later.", valueName: "transaction-id"))
+    @Option(
+        help: ArgumentHelp("The customer who owns this transaction (original or renewal).", valueName: "transaction-id")
+    )
     var originalTransactionId: String?
     @Option(help: ArgumentHelp("Whoever has a record with this account token.", valueName: "uuid"))
     var appAccountToken: String?

@@ -43,7 +43,7 @@ struct ForwardingCommand: AsyncParsableCommand {
     /// A line for each delivery that is queued anew; exit 1 where there is none.
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Queues deliveries anew; the server sends them.",
+            abstract: "Queues deliveries again; the server sends them.",
             discussion: """
                 Exit codes: 0 queued; 1 nothing to send again; 2 usage.
 

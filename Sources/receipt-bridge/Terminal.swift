@@ -60,7 +60,7 @@ enum Terminal {
             .map { VisibleText.text(of: String($0)) }.joined(separator: "\n")
     }
 
-    /// What a person types after a question; nil if nobody can be asked, because input or messages are not on a terminal.
+    /// Asks a question and returns the line that is typed; nil if standard input or standard error is not a terminal.
     static func answer(to question: String) -> String? {
         guard isatty(STDIN_FILENO) == 1, isatty(STDERR_FILENO) == 1 else { return nil }
         note("receipt-bridge: \(visible(question)): ")

@@ -12,7 +12,7 @@ import Transport
 
 @Suite("A comparison that is broken off, or cannot begin")
 struct BrokenOffTests {
-    /// Apple, which answers nobody, or whose App Store Server API refuses every request.
+    /// An App Store that never answers, or whose App Store Server API refuses every request.
     private final class Apple: HTTPTransport {
         private let isSilent: Bool
         private let count = Mutex(0)
