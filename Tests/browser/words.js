@@ -1,12 +1,13 @@
-// Words that stand in two lines. In code and in texts of others a word of more than 20 characters may break.
+// Words that stand in two lines. A word of more than 30 characters may break, in code and in texts of others one of more
+// than 20. Examples of differences hold ids and stand in a narrow column.
 (() => {
   const broken = [];
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement;
-    if (element.closest('svg, script, select') || !element.checkVisibility()) continue;
-    const limit = element.closest('bdi, code') ? 20 : Infinity;
-    for (const word of node.data.matchAll(/[^\s\/.:-]+/g)) {
+    if (element.closest('svg, script, select, .unseen, .examples') || !element.checkVisibility()) continue;
+    const limit = element.closest('bdi, code') ? 20 : 30;
+    for (const word of node.data.matchAll(/[^\s-]+/g)) {
       if (word[0].length > limit) continue;
       const range = document.createRange();
       range.setStart(node, word.index);

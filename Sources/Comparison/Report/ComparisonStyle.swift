@@ -92,6 +92,7 @@ enum ComparisonStyle {
         }
         @media screen and (max-width: 40rem) {
           .receipt > .part { padding: 0 .6rem; }
+          .mark .badge { white-space: normal; }
           .row > :not(summary) { margin-left: 0; }
           .row > table { width: 100%; font-size: .85rem; }
           .fields, .fields thead, .fields tbody { display: block; }
