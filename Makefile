@@ -15,7 +15,9 @@
 #                builds nothing: make static comes first
 # make manual    docs/receipt-bridge.1 anew, from the tool's own help (needs Python)
 # make test-packaging  manual page, completions, installation, the service (needs Python, man, bash, systemd-analyze)
-# make test-browser  the page of a comparison in a browser, with pictures in .build/browser (needs Python and Chromium)
+# make test-alerts  the alert rules against series of metrics (needs promtool, which comes with Prometheus)
+# make test-browser  the pages of a comparison, a migration and the status in a browser, with pictures in .build/browser
+#                (needs Python and Chromium)
 # make test-openapi  the server against its description, with generated requests (needs Python and PyPI)
 # make fuzz      mutated inputs through every parser, with AddressSanitizer: SECONDS= or RUNS= for each target (needs Python)
 # make test-asan every test in debug with AddressSanitizer and leak checking, in .build-asan
@@ -26,7 +28,7 @@ SWIFT ?= swift
 # Without it, every change of the plan rebuilds dependencies whose flags come out in another order.
 export SWIFT_DETERMINISTIC_HASHING := 1
 
-.PHONY: demo test test-build test-run test-root test-bare test-asan test-browser test-openapi test-static test-packaging
+.PHONY: demo test test-build test-run test-root test-bare test-asan test-alerts test-browser test-openapi test-static test-packaging
 .PHONY: fuzz check bench bench-http bench-migrate soak build static install manual receipts format set-up
 
 build: set-up
@@ -84,10 +86,15 @@ test-root:
 test-bare:
 	Tests/bare.sh
 
+test-alerts:
+	promtool check rules docs/prometheus-alerts.yml
+	promtool test rules Tests/alerts.yml
+
 test-browser: set-up
 	mkdir -p .build/browser
-	RECEIPT_BRIDGE_PAGE=$(CURDIR)/.build/browser/page.html $(SWIFT) test --disable-xctest --filter ComparisonPageTests/sample
-	python3 Tests/browser/page.py .build/browser/page.html .build/browser
+	RECEIPT_BRIDGE_PAGES=$(CURDIR)/.build/browser $(SWIFT) test --disable-xctest \
+		--filter '(ComparisonPageTests|StatusPageTests|ReportTests)/sample'
+	python3 Tests/browser/page.py .build/browser
 
 test-openapi: build
 	python3 -m venv .build/openapi

@@ -9,7 +9,7 @@ package struct HTMLWriter {
     private static let inline: Set<String> = [
         "span", "code", "bdi", "strong", "a", "th", "td", "dt", "dd", "time", "li", "text", "title", "svg", "rect",
         "path",
-        "p", "summary", "label", "option", "input", "button",
+        "p", "wbr", "summary", "label", "option", "input", "button",
     ]
 
     /// `<!DOCTYPE html>`
@@ -43,14 +43,27 @@ package struct HTMLWriter {
     package mutating func text(_ text: String) { escaped(VisibleText.text(of: text)) }
 
     /// Text of others in a box of its own, which its direction does not leave.
-    package mutating func foreign(_ text: String, limit: Int = 120) {
+    ///
+    /// - Parameter isPath: a line may end after each dot.
+    package mutating func foreign(_ text: String, limit: Int = 120, isPath: Bool = false) {
         element("bdi") { html in
             for piece in VisibleText.pieces(of: text, limit: limit) {
                 switch piece {
+                case .plain(let plain) where isPath: html.path(plain)
                 case .plain(let plain): html.escaped(plain)
                 case .number(let number): html.element("span", ["class": "unseen"]) { $0.escaped(number) }
                 }
             }
+        }
+    }
+
+    private mutating func path(_ text: String) {
+        for (place, part) in text.split(separator: ".", omittingEmptySubsequences: false).enumerated() {
+            if place > 0 {
+                raw(".")
+                empty("wbr", [:])
+            }
+            escaped(String(part))
         }
     }
 

@@ -65,9 +65,7 @@ package struct ReportSection {
                     }
                 }
                 html.element("div") { html in
-                    html.element("div", ["class": "scroll", "tabindex": "0", "role": "region", "aria-label": title]) {
-                        table(into: &$0)
-                    }
+                    table(into: &html)
                     if let note { html.element("p", ["class": "note"], text: note) }
                 }
             }
@@ -76,25 +74,17 @@ package struct ReportSection {
 
     private func table(into html: inout HTMLWriter) {
         let hasMeanings = entries.contains { $0.meaning != nil }
-        html.element("table", hasMeanings ? [:] : ["class": "narrow"]) { html in
-            html.element("caption", text: caption)
-            html.element("thead") { html in
-                html.element("tr") { html in
-                    html.element("th", ["scope": "col"], text: column)
-                    if hasMeanings { html.element("th", ["scope": "col", "class": "meaning"], text: meaning) }
-                    html.element("th", ["scope": "col", "class": "number"], text: number)
-                    html.element("th", ["scope": "col", "class": "number"], text: "Share")
-                }
-            }
-            html.element("tbody") { html in
-                for entry in entries { row(entry, hasMeaning: hasMeanings, into: &html) }
-            }
+        html.table(
+            named: caption, columns: [column] + (hasMeanings ? [meaning] : []) + [number, "Share"],
+            numbers: [number, "Share"], style: hasMeanings ? .tally : .narrowTally
+        ) { html in
+            for entry in entries { row(entry, hasMeaning: hasMeanings, into: &html) }
         }
     }
 
     private func row(_ entry: ReportEntry, hasMeaning: Bool, into html: inout HTMLWriter) {
-        html.element("tr", entry.count == 0 ? ["class": "zero"] : [:]) { html in
-            html.element("th", ["scope": "row"]) { html in
+        html.element("tr", entry.count == 0 ? ["class": "zero", "role": "row"] : ["role": "row"]) { html in
+            html.cell(isHeader: true, column) { html in
                 if hasSwatches {
                     html.element(
                         "svg", ["class": "swatch", "width": "12", "height": "12", "aria-hidden": "true"]
@@ -102,9 +92,9 @@ package struct ReportSection {
                 }
                 html.text(entry.name)
             }
-            if hasMeaning { html.element("td", text: entry.meaning ?? "") }
-            html.element("td", ["class": "number"], text: entry.count.grouped)
-            html.element("td", ["class": "number"], text: entry.count.share(of: whole))
+            if hasMeaning { html.cell(meaning, text: entry.meaning ?? "") }
+            html.cell(number, number: entry.count.grouped)
+            html.cell("Share", number: entry.count.share(of: whole))
         }
     }
 }

@@ -1,5 +1,8 @@
 /// How the page of a report looks: on a screen, light or dark, and on paper.
 ///
+/// A column of numbers is as wide as they are; below 60rem a table with many columns becomes cards, below 40rem what is
+/// left is laid out for a phone. Words stay whole; ids and texts of others break where they are longer than a line.
+///
 /// Text has a contrast of 4.5 at least, bars of 3. An outcome has the same colour wherever it is drawn; what is not well
 /// is hatched too, so that it can be told without colours.
 package enum ReportStyle {
@@ -24,7 +27,12 @@ package enum ReportStyle {
           font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif;
         }
         a { color: var(--link); }
-        a:focus-visible, .scroll:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+        a:focus-visible, summary:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+        code {
+          font-family: ui-monospace, "SF Mono", Menlo, Consolas, "Cascadia Mono", "DejaVu Sans Mono", monospace;
+          font-size: .9em;
+        }
+        summary { cursor: pointer; }
         .skip { position: absolute; left: -999rem; }
         .skip:focus { position: static; }
         .hatches { position: absolute; }
@@ -49,7 +57,6 @@ package enum ReportStyle {
         h2 { margin: 0 0 .75rem; font-size: 1.3rem; line-height: 1.3; }
         .pair { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 7fr); gap: 1rem 2.5rem; }
         .plot svg { display: block; max-width: 100%; height: auto; }
-        .scroll { overflow-x: auto; }
         table { border-collapse: collapse; width: 100%; font-size: .92rem; }
         caption { padding: 0 0 .4rem; text-align: left; color: var(--soft); }
         th, td { padding: .35rem .75rem .35rem 0; text-align: left; vertical-align: top; }
@@ -57,17 +64,18 @@ package enum ReportStyle {
         thead th { border-bottom: 2px solid var(--line); font-weight: 600; vertical-align: bottom; }
         tbody th, tbody td { border-bottom: 1px solid var(--line); }
         tbody th { font-weight: 600; white-space: nowrap; }
-        .meaning { width: 100%; }
+        .tally .text { width: 100%; }
+        .tally th.text:first-child { width: auto; }
         .number { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; }
         .zero th, .zero td { color: var(--soft); font-weight: 400; }
         .swatch { margin-right: .5rem; vertical-align: -1px; }
         .note { margin: .6rem 0 0; color: var(--soft); font-size: .9rem; }
-        .rows tbody th { overflow-wrap: anywhere; white-space: normal; min-width: 12rem; }
-        .rows tbody th, .rows td:nth-child(3), .rows td:nth-child(4) {
-          font-family: ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; font-size: .85rem;
-          line-height: 1.65; font-weight: 400;
-        }
-        .rows td:nth-child(5) { min-width: 14rem; width: 50%; overflow-wrap: break-word; }
+        .cards tbody th { white-space: normal; overflow-wrap: anywhere; min-width: 10rem; }
+        .cards td bdi, .cards td code { overflow-wrap: anywhere; }
+        .rows tbody th { font-weight: 400; min-width: 13rem; }
+        .rows td.text { min-width: 11rem; }
+        .rows td:last-child { min-width: 14rem; }
+        .rows td:last-child bdi { overflow-wrap: break-word; }
         .facts, .narrow { width: auto; }
         .narrow caption { white-space: nowrap; }
         .narrow .number { padding-left: 2rem; }
@@ -93,7 +101,48 @@ package enum ReportStyle {
         .hatch-notFound { fill: var(--notFound); }
         .hatch-failed { fill: var(--failed); }
         .gap { stroke: var(--page); stroke-width: 2; }
-        @media (max-width: 50rem) { .pair { grid-template-columns: minmax(0, 1fr); } }
+        @media screen and (max-width: 60rem) {
+          body { padding: 1.25rem 1rem 2rem; }
+          .pair { grid-template-columns: minmax(0, 1fr); }
+          .cards, .cards caption, .cards tbody { display: block; width: auto; }
+          .cards thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
+          .cards tbody tr {
+            display: grid; grid-template-columns: repeat(auto-fill, minmax(10rem, 1fr)); gap: .15rem .75rem;
+            padding: .6rem 0; border-bottom: 2px solid var(--line);
+          }
+          .cards tbody th, .cards .text { grid-column: 1 / -1; }
+          .cards tbody th { order: -1; min-width: 0; }
+          .cards tbody th, .cards td { padding: 0; border: 0; text-align: left; }
+          .cards caption { white-space: normal; }
+          .cards .number { padding-left: 0; }
+          .rows td.text, .rows td:last-child { min-width: 0; }
+          .cards td::before { content: attr(data-label) ": "; color: var(--soft); white-space: normal; }
+        }
+        @media screen and (max-width: 40rem) {
+          h1 { font-size: 1.5rem; }
+          .tiles dd { font-size: 1.3rem; }
+          .tally {
+            display: grid; grid-template-columns: minmax(0, 1fr) auto auto; gap: 0 .9rem; width: auto;
+          }
+          .tally caption, .tally tr { grid-column: 1 / -1; white-space: normal; }
+          .tally thead, .tally tbody { display: contents; }
+          .tally tr { display: grid; grid-template-columns: subgrid; border-bottom: 1px solid var(--line); }
+          .tally th, .tally td { padding: .3rem 0; border: 0; }
+          .tally tbody th { white-space: normal; overflow-wrap: anywhere; }
+          .tally td.text { grid-column: 1 / -1; order: 1; margin-top: -.3rem; padding-top: 0; color: var(--soft); }
+          .tally thead .text:nth-child(2) { position: absolute; clip-path: inset(50%); width: 1px; overflow: hidden; }
+          .tally .number { padding-left: 0; }
+          .facts, .facts caption, .facts tbody { display: block; }
+          .facts tr {
+            display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; padding: .35rem 0;
+            border-bottom: 1px solid var(--line);
+          }
+          .facts tbody th, .facts tbody td { padding: 0; border: 0; white-space: normal; }
+        }
+        @media screen and (max-width: 24rem) {
+          .tally tbody th { grid-column: 1 / -1; padding-bottom: 0; }
+          .tally tbody .number:nth-last-child(2) { grid-column: 2; }
+        }
         @media print {
           :root {
             color-scheme: light;
@@ -112,7 +161,6 @@ package enum ReportStyle {
           h2, caption, thead { break-after: avoid; }
           thead { display: table-header-group; }
           .plot svg { max-height: 60mm; }
-          .scroll { overflow: visible; }
         }
 
         """

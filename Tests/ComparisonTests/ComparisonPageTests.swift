@@ -113,15 +113,15 @@ struct ComparisonPageTests {
 
     @Test(
         "is written for a browser to look at",
-        .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGE"] != nil))
+        .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil))
     func sample() throws {
-        let path = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGE"])
+        let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
         var report = try ReportSample.report()
         let hostile = try hostileReport("</td><script>document.title='broken'</script>\u{202E}")
         report.apps += hostile.apps
         report.entries += hostile.entries
         report.pairs += hostile.pairs
-        try report.write(to: path)
+        try report.write(to: "\(folder)/comparison.html")
     }
 }
 

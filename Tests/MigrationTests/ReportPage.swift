@@ -15,6 +15,8 @@ struct Page {
     var captions = 0
     /// Every header cell says what it is the header of.
     var scopes = true
+    /// The classes of the tables, which are their layout on a narrow screen.
+    var styles: Set<String> = []
     /// What plots are called.
     var pictures: [String] = []
     var anchors: Set<String> = []
@@ -58,6 +60,7 @@ private final class Reader: NSObject, XMLParserDelegate {
             #expect(target.hasPrefix("#"))
             page.anchors.insert(String(target.dropFirst()))
         case "svg": if attributes["role"] == "img" { page.pictures.append(attributes["aria-label"] ?? "") }
+        case "table": page.styles.insert(attributes["class"] ?? "none")
         case "th": page.scopes = page.scopes && attributes["scope"] != nil
         case "tr": (header, cells) = (nil, [])
         default: break

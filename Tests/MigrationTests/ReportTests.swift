@@ -26,6 +26,34 @@ struct ReportTests {
         #expect(!html.contains(world.folder.path))
     }
 
+    @Test("has tables that become cards or lists on a narrow screen")
+    func narrow() throws {
+        let world = try ReportWorld()
+        try world.ledger.add([Refusal(row: 1, id: "a", code: "notBase64", place: "text", reason: "reason")])
+        let styles = try Page(try world.page(world.report(ReportWorld.counts))).styles
+        #expect(styles == ["tally", "tally narrow", "cards rows", "facts"])
+    }
+
+    @Test(
+        "is written for a browser to look at",
+        .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil))
+    func sample() throws {
+        let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
+        let world = try ReportWorld()
+        try world.ledger.add([
+            Refusal(row: 7, id: "u-7", code: "notBase64", place: "text", reason: "“%” at 12 is no base64"),
+            Refusal(
+                row: 1_234_567, id: String(repeating: "0123456789abcdef", count: 4), code: "truncatedDescription",
+                place: "container.content", reason: "the printed form of data in place of the data"),
+        ])
+        var ending = Migration.Ending(counts: ReportWorld.counts)
+        var customers = CustomerTally()
+        (customers.known, customers.notFound, customers.failed, customers.waiting) = (1_200_000, 34, 5, 6)
+        ending.customers = customers
+        try MigrationReport(options: world.options, ending: ending)
+            .write(to: "\(folder)/migration.html", refusals: world.ledger)
+    }
+
     @Test("shows the numbers that it was given, in tables")
     func numbers() throws {
         let world = try ReportWorld()

@@ -46,4 +46,33 @@ struct MetricsDocumentTests {
         #expect(!alerts.isEmpty && Set(alerts).count == alerts.count)
         #expect(alerts == paragraphs)
     }
+
+    @Test("each alert has a runbook_url that leads to its paragraph")
+    func links() throws {
+        let operations = try text("OPERATIONS.md")
+        let anchors = operations.matches(of: /\n#+ (.+)/).map { heading in
+            heading.output.1.lowercased().filter { $0.isLetter || $0.isNumber || $0 == "-" || $0 == " " }
+                .replacing(" ", with: "-")
+        }
+        let alerts = try text("prometheus-alerts.yml").split(separator: "- alert: ").dropFirst()
+        #expect(!alerts.isEmpty)
+        for alert in alerts {
+            let name = alert.prefix { $0.isLetter }
+            let links = alert.matches(of: /\n +runbook_url: (.+)/).map { String($0.output.1) }
+            #expect(links == ["docs/OPERATIONS.md#\(name.lowercased())"], "\(name)")
+            #expect(anchors.contains(name.lowercased()), "\(name)")
+        }
+    }
+
+    @Test("one alert is about each instance that cannot be scraped, another about none being there")
+    func instances() throws {
+        let rules = try text("prometheus-alerts.yml").matches(of: /- alert: (\w+)\n +expr: (.*\bup\{.*)\n/).map {
+            "\($0.output.1): \($0.output.2)"
+        }
+        #expect(
+            rules == [
+                #"ReceiptBridgeDown: up{job="receipt-bridge"} == 0"#,
+                #"ReceiptBridgeMissing: absent(up{job="receipt-bridge"})"#,
+            ])
+    }
 }

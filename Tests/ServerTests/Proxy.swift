@@ -86,7 +86,7 @@ final class Proxy: Sendable {
         settings.operationsListenIsExplicit = true
         var app = AppSettings(of: store)
         change(&settings, &app)
-        settings.apps = [app]
+        settings.apps = [app] + settings.apps
         let logger = log.logger
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let guarded = isGuarded ? GuardedTransport(transport) : nil

@@ -1,3 +1,4 @@
+import AppStore
 import Foundation
 import Pipeline
 import Simulator
@@ -62,6 +63,78 @@ struct StatusPageTests {
             #expect(page.all("h3").map(\.text) == ["com.example.app", "All other apps"])
             #expect(page.all("header").first?.text.contains("3 receipts were answered since then.") == true)
             #expect(!answer.text.contains(Proxy.secret))
+        }
+    }
+
+    /// 30 apps besides the first: ten have a private key that is no key, the others are not asked about.
+    private func many<Value>(_ work: (Proxy) async throws -> Value) async throws -> Value {
+        try await Proxy.serving(
+            { settings, app in
+                settings.apps = (10..<40).map { number in
+                    let name = "com.example.app\(number)"
+                    var app = AppSettings(bundleId: BundleIdentifier(rawValue: name))
+                    guard number < 20 else { return app }
+                    app.serverAPI = ServerAPIAccount(
+                        issuerId: "issuer", keyId: "KEY\(number)", bundleId: name, privateKey: .text(Redacted("no key"))
+                    )
+                    return app
+                }
+            }, work)
+    }
+
+    @Test("of many apps shows the totals and those in need of attention; the others are folded")
+    func manyApps() async throws {
+        try await many { proxy in
+            try await post(proxy, try proxy.question())
+            let (page, _) = try await page(proxy)
+            #expect(
+                page.all("p").map(\.text).contains(
+                    "31 apps: 10 in need of attention, 1 in order, 20 without a receipt yet."))
+            #expect(page.all("caption").map(\.text).contains("Answers of all apps together"))
+            #expect(page.all("h3").map(\.text) == (10..<18).map { "com.example.app\($0)" })
+            let concern = "▲ Needs attention: its private key signs nothing."
+            #expect(page.all("p").filter { $0.text == concern }.count == 10)
+            #expect(
+                page.all("summary").map(\.text) == [
+                    "2 more warnings", "2 more in need of attention",
+                    "com.example.app18 no receipt yet, its private key signs nothing",
+                    "com.example.app19 no receipt yet, its private key signs nothing",
+                    "1 in order", "com.example.app 1 answer, 100 % genuine", "20 without a receipt yet",
+                ])
+            #expect(page.all("details").allSatisfy { $0.attributes["open"] == nil })
+            let names = (20..<40).map { "com.example.app\($0)" }
+            #expect(page.all("li").map(\.text).filter { names.contains($0) } == names)
+        }
+    }
+
+    @Test("has tables that become cards or lists on a narrow screen, and names each cell of a card")
+    func narrow() async throws {
+        try await many { proxy in
+            try await post(proxy, try proxy.question())
+            let (page, _) = try await page(proxy)
+            let styles = Set(page.all("table").map { $0.attributes["class"] ?? "none" })
+            #expect(styles == ["cards", "cards narrow", "facts"])
+            let labels = Set(page.all("td").compactMap { $0.attributes["data-label"] })
+            let columns = Set(page.all("th").filter { $0.attributes["scope"] == "col" }.map(\.text))
+            let headers = Set(page.all("th").compactMap { $0.attributes["data-label"] })
+            #expect(labels.union(headers) == columns)
+        }
+    }
+
+    @Test(
+        "is written for a browser to look at",
+        .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"] != nil))
+    func sample() async throws {
+        let folder = try #require(ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_PAGES"])
+        try await many { proxy in
+            for kind in CustomerKind.allCases {
+                for environment in AppStoreEnvironment.allCases {
+                    if let body = try? proxy.question(kind, environment) { try await post(proxy, body) }
+                }
+            }
+            try await post(proxy, Array("{}".utf8))
+            let (_, answer) = try await page(proxy)
+            try Data(answer.body).write(to: URL(filePath: folder).appending(path: "status.html"))
         }
     }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Looks at the page of a comparison in a browser: `page.py PAGE.html FOLDER`.
+"""Looks at the pages in a browser: `page.py FOLDER`, which holds comparison.html, status.html and migration.html.
 
-The page is the sample of ComparisonPageTests. Pictures of it are left in the folder.
+They are the samples of ComparisonPageTests, StatusPageTests and ReportTests. Pictures of them are left in the folder.
 """
 
 import base64
@@ -17,6 +17,11 @@ SHOWN = f"{ROWS}.filter(row => row.checkVisibility()).map(row => row.dataset.rul
 RECEIPTS = """[...document.querySelectorAll('#documents .receipt')].filter(one => one.checkVisibility())
   .map(one => one.querySelector('summary code').textContent)"""
 STATUS = "document.getElementById('shown').textContent"
+WORDS = (pathlib.Path(__file__).parent / "words.js").read_text()
+# Elements that hold more than they show.
+HIDDEN = """[...document.querySelectorAll('body *')].filter(one => one.checkVisibility()
+  && one.clientWidth > 1 && one.scrollWidth > one.clientWidth + 1 && !one.closest('svg, select, input, .skip, thead'))
+  .map(one => one.tagName + '.' + one.className + ' ' + one.textContent.trim().slice(0, 40))"""
 CONTRAST = (pathlib.Path(__file__).parent / "contrast.js").read_text()
 
 checks = 0
@@ -170,46 +175,57 @@ def unscripted(browser, page):
     browser.call("Emulation.setScriptExecutionDisabled", value=False)
 
 
-def looks(browser, page, folder):
-    def media(kind="screen", scheme="light"):
-        browser.call(
-            "Emulation.setEmulatedMedia", media=kind, features=[{"name": "prefers-color-scheme", "value": scheme}])
+def media(browser, kind="screen", scheme="light"):
+    browser.call(
+        "Emulation.setEmulatedMedia", media=kind, features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    def size(width):
-        browser.call(
-            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
 
-    for name, width, scheme in [
-        ("light", 1200, "light"), ("dark", 1200, "dark"), ("tablet", 760, "light"), ("narrow", 420, "light"), ("narrow-dark", 420, "dark"),
+def size(browser, width):
+    browser.call("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+
+
+def widths(browser, page, folder, name):
+    """One page on screens of every width, with everything that is folded open."""
+    for kind, width, scheme in [
+        ("light", 1280, "light"), ("dark", 1280, "dark"), ("laptop", 1000, "light"), ("tablet", 760, "light"),
+        ("narrow", 420, "light"), ("narrow-dark", 420, "dark"), ("small", 360, "light"),
     ]:
-        media(scheme=scheme)
-        size(width)
+        media(browser, scheme=scheme)
+        size(browser, width)
         browser.open(page)
+        browser.screenshot(os.path.join(folder, f"{name}-{kind}.png"))
+        browser.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
         wide = browser.evaluate("document.documentElement.scrollWidth")
-        check(wide <= width, f"{name}: the page is no wider than {width} pixels", wide)
+        check(wide <= width, f"{name}, {kind}: the page is no wider than {width} pixels", wide)
+        hidden = browser.evaluate(HIDDEN)
+        check(not hidden, f"{name}, {kind}: nothing is hidden by scrolling", hidden[:5])
+        broken = browser.evaluate(WORDS)
+        check(not broken, f"{name}, {kind}: no word breaks in the middle", broken[:5])
         poor = browser.evaluate(CONTRAST)
-        check(not poor, f"{name}: every text has a contrast of 4.5 at least", poor[:5])
-        browser.screenshot(os.path.join(folder, f"{name}.png"))
-    size(1200)
-    media(scheme="light")
+        check(not poor, f"{name}, {kind}: every text has a contrast of 4.5 at least", poor[:5])
+
+
+def looks(browser, page, folder):
+    size(browser, 1280)
+    media(browser)
     browser.open(f"{page}#class=unexpected&only=differing")
-    browser.screenshot(os.path.join(folder, "filtered.png"))
-    media(kind="print")
-    size(718)
+    browser.screenshot(os.path.join(folder, "comparison-filtered.png"))
+    media(browser, kind="print")
+    size(browser, 718)
     browser.open(page)
     check(
         browser.evaluate("getComputedStyle(document.getElementById('filters')).display") == "none",
         "paper has no controls")
-    browser.screenshot(os.path.join(folder, "print.png"))
-    media()
+    browser.screenshot(os.path.join(folder, "comparison-print.png"))
+    media(browser)
     pdf = browser.call("Page.printToPDF", preferCSSPageSize=True, printBackground=False)["data"]
-    with open(os.path.join(folder, "print.pdf"), "wb") as file:
+    with open(os.path.join(folder, "comparison-print.pdf"), "wb") as file:
         file.write(base64.b64decode(pdf))
 
 
-def requests(events, netlog, page):
+def requests(events, netlog, pages):
     asked = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
-    check(asked and all(url.split("#")[0] in (page, "about:blank") for url in asked), "nothing is loaded", set(asked))
+    check(asked and all(url.split("#")[0] in [*pages, "about:blank"] for url in asked), "nothing is loaded", set(asked))
     errors = [
         event["params"] for event in events
         if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded")
@@ -224,19 +240,22 @@ def requests(events, netlog, page):
 
 
 def main():
-    source, folder = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
-    os.makedirs(folder, exist_ok=True)
-    page, netlog = source.as_uri(), os.path.join(folder, "netlog.json")
+    folder = pathlib.Path(sys.argv[1]).resolve()
+    pages = {name: (folder / f"{name}.html").as_uri() for name in ["comparison", "status", "migration"]}
+    page, netlog = pages["comparison"], os.path.join(folder, "netlog.json")
     with Browser(netlog) as browser:
         reading(browser, page)
         filtering(browser, page)
         keyboard(browser, page)
-        names(browser, page)
+        for address in pages.values():
+            names(browser, address)
+        for name, address in pages.items():
+            widths(browser, address, folder, name)
         looks(browser, page, folder)
         unscripted(browser, page)
         closed(browser, page)
         events = browser.events
-    requests(events, netlog, page)
+    requests(events, netlog, list(pages.values()))
     print(f"{checks} checks; pictures in {folder}")
 
 

@@ -36,7 +36,7 @@ extension ComparisonPage {
             report.apps.map { ($0.scope, $0.compared) }, uniquingKeysWith: { first, _ in first })
         html.table(
             named: "Differences that are counted together", columns: columns,
-            numbers: ["Count", "Share of receipts"], id: "entries"
+            numbers: ["Count", "Share of receipts"], style: .fixed, id: "entries"
         ) { html in
             for entry in shown { row(entry, of: compared[entry.scope] ?? 0, isDated, into: &html) }
         }
@@ -53,15 +53,11 @@ extension ComparisonPage {
         html.element("tr", attributes) { html in
             html.cell(isHeader: true, "Class and rule") { rule(of: entry, into: &$0) }
             html.cell("Where") { html in
-                html.element("code", ["class": "path"]) { $0.foreign(entry.path, limit: 200) }
+                html.element("code", ["class": "path"]) { $0.foreign(entry.path, limit: 200, isPath: true) }
                 examples(entry.examples, into: &html)
             }
-            html.cell("App") { html in
-                html.foreign(entry.scope.app)
-                html.text(" ")
-                html.element("span", ["class": "place"]) { $0.foreign(entry.scope.place) }
-            }
-            html.cell("Count", isNumber: true) { $0.text(entry.count.grouped) }
+            html.cell("App") { $0.scope(entry.scope) }
+            html.cell("Count", number: entry.count.grouped)
             html.cell("Share of receipts", isNumber: true) {
                 $0.text(compared > 0 ? "≤ \(entry.count.share(of: compared))".replacing("≤ <", with: "<") : "–")
             }
@@ -102,7 +98,9 @@ extension ComparisonPage {
             html.element("ul") { html in
                 for example in examples {
                     html.element("li") { html in
-                        html.element("code", ["class": "path"]) { $0.foreign(example.fullPath, limit: 200) }
+                        html.element("code", ["class": "path"]) {
+                            $0.foreign(example.fullPath, limit: 200, isPath: true)
+                        }
                         html.element("dl") { html in
                             html.element("dt", text: "verifyReceipt")
                             html.element("dd") { $0.side(example.verifyReceipt?.words) }

@@ -102,15 +102,15 @@ extension AlignedPair.Row {
                     if let side { html.text(" only \(side) has this row") }
                 }
             }
-            html.element("table", ["class": "fields"]) { html in
-                html.element("thead") { html in
-                    html.element("tr") { html in
+            html.element("table", ["class": "fields", "role": "table"]) { html in
+                html.element("thead", ["role": "rowgroup"]) { html in
+                    html.row { html in
                         for column in ["Field", "verifyReceipt", "Server API"] {
-                            html.element("th", ["scope": "col"], text: column)
+                            html.element("th", ["scope": "col", "role": "columnheader"], text: column)
                         }
                     }
                 }
-                html.element("tbody") { html in
+                html.element("tbody", ["role": "rowgroup"]) { html in
                     for field in fields { field.write(into: &html) }
                 }
             }
@@ -141,7 +141,7 @@ extension AlignedPair.Field {
     fileprivate func write(into html: inout HTMLWriter) {
         if let rule, let verdict {
             let attributes: HTMLWriter.Attributes = [
-                "class": "mark \(verdict)", "data-class": verdict, "data-rule": rule,
+                "role": "row", "class": "mark \(verdict)", "data-class": verdict, "data-rule": rule,
                 "data-field": ComparisonReport.Entry.field(of: name),
             ]
             html.element("tr", attributes) { html in
@@ -151,17 +151,17 @@ extension AlignedPair.Field {
                 }
             }
         } else {
-            html.element("tr") { cells(into: &$0) { _ in } }
+            html.row { cells(into: &$0) { _ in } }
         }
     }
 
     private func cells(into html: inout HTMLWriter, _ mark: (inout HTMLWriter) -> Void) {
-        html.element("th", ["scope": "row"]) { html in
+        html.element("th", ["scope": "row", "role": "rowheader"]) { html in
             html.foreign(name)
             mark(&html)
         }
-        html.element("td") { $0.side(verifyReceipt) }
-        html.element("td") { $0.side(serverAPI) }
+        html.element("td", ["role": "cell"]) { $0.side(verifyReceipt) }
+        html.element("td", ["role": "cell"]) { $0.side(serverAPI) }
     }
 }
 

@@ -38,8 +38,7 @@ extension ComparisonPage {
             html.element("h2", ["id": "apps"], text: "Apps")
             guard !readiness.isEmpty else { return html.element("p", text: "No receipt was compared.") }
             let columns = [
-                "App", "Environment", "Compared", "Customers", "Same answer", "Upper bound", "Not compared",
-                "Differences",
+                "App", "Compared", "Customers", "Same answer", "Upper bound", "Not compared", "Differences",
             ]
             html.table(
                 named:
@@ -68,15 +67,12 @@ extension ComparisonPage {
             .map { ReportEntry($0.rawValue, count: counts[$0] ?? 0, style: $0.style) }
         let words = entries.map { "\($0.count.grouped) \($0.name)" }.joined(separator: ", ")
         html.row { html in
-            html.cell(isHeader: true, "App") { $0.foreign(app.scope.app) }
-            html.cell("Environment") { $0.foreign(app.scope.place) }
-            html.cell("Compared", isNumber: true) { $0.text(app.compared.grouped) }
-            html.cell("Customers", isNumber: true) { $0.text(readiness.customerCount) }
-            html.cell("Same answer", isNumber: true) {
-                $0.text("\(app.equal.grouped) (\(app.equal.share(of: app.compared)))")
-            }
-            html.cell("Upper bound", isNumber: true) { $0.text(readiness.boundWords) }
-            html.cell("Not compared", isNumber: true) { $0.text(readiness.failed.grouped) }
+            html.cell(isHeader: true, "App") { $0.scope(app.scope) }
+            html.cell("Compared", number: app.compared.grouped)
+            html.cell("Customers", number: readiness.customerCount)
+            html.cell("Same answer", number: "\(app.equal.grouped) (\(app.equal.share(of: app.compared)))")
+            html.cell("Upper bound", number: readiness.boundWords)
+            html.cell("Not compared", number: readiness.failed.grouped)
             html.cell("Differences") { html in
                 if largest > 0 { Plot.segments(entries, of: largest, titled: words, into: &html) }
                 html.element("span", ["class": "words"], text: words)

@@ -4,10 +4,9 @@ enum ComparisonStyle {
         :root { --safe: var(--migrated); --notYet: var(--notFound); --notSafe: var(--refused); }
         [hidden] { display: none !important; }
         :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
-        code { font-family: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", monospace; font-size: .92em; }
-        .cards td, .cards tbody th, .fields td, .fields th, code, .sentence, summary { overflow-wrap: anywhere; }
+        .fields td, .fields th, code, .sentence, summary { overflow-wrap: anywhere; }
         .pair tbody th { white-space: normal; overflow-wrap: anywhere; }
-        .pair .meaning { width: auto; }
+        .tally .text { width: auto; }
         .note { max-width: 60rem; color: var(--soft); }
 
         .verdicts { margin: 0 0 1.5rem; padding: 0; list-style: none; display: grid; gap: .75rem; }
@@ -28,19 +27,15 @@ enum ComparisonStyle {
         .notSafe .shape { fill: var(--notSafe); }
         .verdict .mark { fill: none; stroke: var(--page); stroke-width: 2.6; stroke-linecap: round; }
 
-        .cards th { white-space: normal; }
-        .cards thead th { white-space: nowrap; }
         .words, .place, .why { display: block; color: var(--soft); font-size: .88rem; font-weight: 400; }
-        .cards .words { white-space: nowrap; }
         .rule { margin-left: .25rem; }
         .badge { font-weight: 600; white-space: nowrap; }
         .badge.unexpected { color: var(--refused); }
         .badge.expected { color: var(--decoded); }
         .fixed { table-layout: fixed; }
         .fixed thead th { white-space: normal; overflow-wrap: break-word; }
-        .fixed thead th:nth-child(1) { width: 28%; }
-        .fixed thead th:nth-child(2) { width: 26%; }
-        .fixed thead th:nth-child(3) { width: 15%; }
+        .fixed thead th:nth-child(1), .fixed thead th:nth-child(2) { width: 26%; }
+        .fixed thead th:nth-child(3) { width: 16%; }
         .fixed thead th:nth-child(6) { width: 14%; }
         .minute { white-space: nowrap; }
         #entries tr.unexpected > th { border-left: 4px double var(--refused); padding-left: .6rem; }
@@ -51,7 +46,6 @@ enum ComparisonStyle {
         .examples dl { display: grid; grid-template-columns: max-content minmax(0, 1fr); gap: 0 .75rem; margin: .2rem 0; }
         .examples dt { color: var(--soft); }
         .examples dd { margin: 0; }
-        summary { cursor: pointer; }
 
         .filters {
           display: flex; flex-wrap: wrap; gap: .6rem 1rem; align-items: end; margin: 1rem 0; padding: .9rem 1rem;
@@ -92,29 +86,20 @@ enum ComparisonStyle {
         .toggle input { width: 1.1rem; height: 1.1rem; vertical-align: -2px; }
 
         @media screen and (max-width: 60rem) {
-          body { padding: 1.25rem 1rem 2rem; }
           .verdict { grid-template-columns: minmax(0, 1fr); }
           .verdict .sentence { font-size: 1.08rem; }
-          .cards, .cards tbody, .cards tr, .cards tbody th, .cards td { display: block; width: auto; }
-          .cards caption { display: block; }
-          .cards thead { position: absolute; clip-path: inset(50%); width: 1px; height: 1px; overflow: hidden; }
-          .fixed thead th:nth-child(n) { width: auto; }
-          .cards tbody tr { padding: .6rem 0; border-bottom: 2px solid var(--line); }
-          .cards tbody th, .cards tbody td { padding: .15rem 0; border: 0; text-align: left; }
-          .cards td::before { content: attr(data-label) ": "; color: var(--soft); }
           .filters label { flex-basis: 8rem; }
         }
-        @media screen and (max-width: 30rem) {
-          .pair table { font-size: .8rem; }
-          .pair caption { white-space: normal; }
-          .pair th, .pair td { padding-right: .4rem; }
-          .pair .number { padding-left: 0; }
-          .pair .swatch { margin-right: .25rem; }
+        @media screen and (max-width: 40rem) {
           .receipt > .part { padding: 0 .6rem; }
+          .mark .badge { white-space: normal; }
           .row > :not(summary) { margin-left: 0; }
-          .row > table { width: 100%; font-size: .8rem; }
-          .fields thead th:first-child { width: 38%; }
-          .fields th, .fields td { padding-right: .4rem; }
+          .row > table { width: 100%; font-size: .85rem; }
+          .fields, .fields thead, .fields tbody { display: block; }
+          .fields tr { display: grid; grid-template-columns: 1fr 1fr; gap: 0 .6rem; border-bottom: 1px solid var(--line); }
+          .fields th, .fields td { padding: .2rem 0; border: 0; }
+          .fields th:first-child { grid-column: 1 / -1; }
+          .fields tbody th { padding-bottom: 0; color: var(--soft); }
         }
         @media print {
           .filters, .toggle { display: none; }

@@ -11,23 +11,11 @@ extension HTMLReport {
                 return html.element("p", text: "No row was refused.")
             }
             html.element("p", text: shown)
-            html.element(
-                "div", ["class": "scroll", "tabindex": "0", "role": "region", "aria-label": "Refused rows"]
+            html.table(
+                named: "Refused rows in the order of the source", columns: ["Row", "Id", "Code", "Place", "Reason"],
+                numbers: ["Row"], style: .rows
             ) { html in
-                html.element("table", ["class": "rows"]) { html in
-                    html.element("caption", text: "Refused rows in the order of the source")
-                    html.element("thead") { html in
-                        html.element("tr") { html in
-                            html.element("th", ["scope": "col", "class": "number"], text: "Row")
-                            for name in ["Id", "Code", "Place", "Reason"] {
-                                html.element("th", ["scope": "col"], text: name)
-                            }
-                        }
-                    }
-                    html.element("tbody") { html in
-                        for refusal in refusals { row(refusal, into: &html) }
-                    }
-                }
+                for refusal in refusals { row(refusal, into: &html) }
             }
         }
     }
@@ -44,12 +32,12 @@ extension HTMLReport {
     }
 
     private func row(_ refusal: Refusal, into html: inout HTMLWriter) {
-        html.element("tr") { html in
-            html.element("td", ["class": "number"], text: refusal.row.grouped)
-            html.element("th", ["scope": "row"]) { $0.foreign(refusal.id) }
-            for text in [refusal.code, refusal.place, refusal.reason] {
-                html.element("td") { $0.foreign(text) }
-            }
+        html.row { html in
+            html.cell("Row", number: refusal.row.grouped)
+            html.cell(isHeader: true, "Id") { $0.foreign(refusal.id) }
+            html.cell("Code") { html in html.element("code") { $0.foreign(refusal.code) } }
+            html.cell("Place") { html in html.element("code") { $0.foreign(refusal.place, isPath: true) } }
+            html.cell("Reason") { $0.foreign(refusal.reason) }
         }
     }
 }
@@ -59,17 +47,7 @@ extension HTMLReport {
     func run(into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": "run"]) { html in
             html.element("h2", ["id": "run"], text: "The run")
-            html.element("table", ["class": "facts"]) { html in
-                html.element("caption", text: "What was migrated, when, and with which options")
-                html.element("tbody") { html in
-                    for (name, value) in facts {
-                        html.element("tr") { html in
-                            html.element("th", ["scope": "row"], text: name)
-                            html.element("td") { $0.foreign(value, limit: 1_000) }
-                        }
-                    }
-                }
-            }
+            html.facts("What was migrated, when, and with which options", facts)
         }
     }
 

@@ -35,6 +35,12 @@ struct BridgeView: Sendable {
         let code: String
         /// For people; nothing of a request is in it.
         let detail: String
+        /// The app that it is about, if it is about one. It is not part of the JSON.
+        let bundleId: BundleIdentifier?
+
+        private enum CodingKeys: CodingKey {
+            case code, detail
+        }
     }
 
     /// A store that was configured and is not open.
@@ -45,7 +51,9 @@ struct BridgeView: Sendable {
 
     func warnings(_ backlog: [DeliveryBacklog]) -> [Warning] {
         var warnings: [Warning] = []
-        func warn(_ code: String, _ detail: String) { warnings.append(Warning(code: code, detail: detail)) }
+        func warn(_ code: String, _ detail: String, of app: BundleIdentifier? = nil) {
+            warnings.append(Warning(code: code, detail: detail, bundleId: app))
+        }
         if lacksStore, isStoreLost {
             warn(
                 "storeReplaced",
@@ -67,7 +75,7 @@ struct BridgeView: Sendable {
             warn(
                 "keyUnusable",
                 "\(key.bundleId.rawValue): the key \(key.keyId) signs nothing (\(key.reason)): the App Store Server API is "
-                    + "not asked.")
+                    + "not asked.", of: key.bundleId)
         }
         if let store, store.counts.isFailing {
             warn("storeErrors", "\(store.counts.errors.total) operations of the store failed since the start.")
@@ -86,11 +94,13 @@ struct BridgeView: Sendable {
                 warn(
                     "budgetLow",
                     "\(budget.bundleId.rawValue): \(level.left) of \(level.limit) calls an hour to "
-                        + "\(level.endpoint.name), \(level.environment.rawValue), are left.")
+                        + "\(level.endpoint.name), \(level.environment.rawValue), are left.", of: budget.bundleId)
             }
         }
         for row in backlog where row.dead > 0 {
-            warn("forwardingDead", "\(row.bundleId.rawValue): \(row.dead) notifications were given up.")
+            warn(
+                "forwardingDead", "\(row.bundleId.rawValue): \(row.dead) notifications were given up.", of: row.bundleId
+            )
         }
         return warnings
     }

@@ -35,6 +35,8 @@ struct StatusFigures: Sendable {
         let backlog: DeliveryBacklog?
         /// Sentences to decide on, by environment.
         let readiness: [Readiness]
+        /// Codes of the warnings that are about this app.
+        let warnings: [String]
 
         var verdicts: Int64 { traffic.reduce(0) { $0 + $1.count } }
     }
@@ -48,10 +50,6 @@ struct StatusFigures: Sendable {
     }
 
     var verdicts: Int64 { apps.reduce(0) { $0 + $1.verdicts } }
-
-    func verdicts(where isMeant: (Traffic) -> Bool) -> Int64 {
-        apps.reduce(0) { $0 + $1.traffic.reduce(0) { $0 + (isMeant($1) ? $1.count : 0) } }
-    }
 }
 
 extension StatusFigures {
@@ -65,12 +63,14 @@ extension StatusFigures {
         phase = view.state.phase
         uptime = .now - view.state.startedAt
         madeAt = .now
-        warnings = view.warnings(backlog)
+        let warnings = view.warnings(backlog)
+        self.warnings = warnings
         apps = counts.labelled.compactMap { name, counts in
             App(
                 name, counts, settings: view.settings.apps.first { $0.bundleId?.rawValue == name },
                 backlog: backlog.first { $0.bundleId.rawValue == name },
-                readiness: readiness.filter { $0.app.scope.bundleId == name })
+                readiness: readiness.filter { $0.app.scope.bundleId == name },
+                warnings: warnings.filter { $0.bundleId?.rawValue == name }.map(\.code))
         }
         latencies = zip(SourceLabel.allCases, counts.durations).map { ($0.text, $1) }
         upstream = counts.upstream.rows
@@ -111,7 +111,8 @@ extension StatusFigures {
 extension StatusFigures.App {
     /// Nil for one that is not configured and that nothing is known of.
     fileprivate init?(
-        _ name: String, _ counts: AppCounts, settings: AppSettings?, backlog: DeliveryBacklog?, readiness: [Readiness]
+        _ name: String, _ counts: AppCounts, settings: AppSettings?, backlog: DeliveryBacklog?, readiness: [Readiness],
+        warnings: [String]
     ) {
         self.name = name
         sources = settings?.answer ?? []
@@ -130,6 +131,7 @@ extension StatusFigures.App {
         deliveries = DeliveryLabel.allCases.map { ($0.text, counts.deliveries.count($0.rawValue)) }
         self.backlog = backlog
         self.readiness = readiness
+        self.warnings = warnings
         if settings == nil, counts.verdicts.total == 0, backlog == nil { return nil }
     }
 }

@@ -5,26 +5,23 @@ import StoreTypes
 import Telemetry
 import Transport
 
-/// What the server has to do with, beside apps.
+/// What the server has to do with besides apps.
 extension StatusPage {
     func sources(_ html: inout HTMLWriter) {
         section("sources", "Sources", &html) { html in
             let used = figures.latencies.filter { $0.histogram.count > 0 }
             guard !used.isEmpty else { return html.element("p", text: "No receipt yet.") }
-            html.scrolling("How long answers took") { html in
-                html.element("table", ["class": "narrow"]) { html in
-                    html.element("caption", text: "From the body of a request to its verdict")
-                    html.head(["Source", "Answers", "Half within", "95 % within", "99 % within"], numbers: 4)
-                    html.element("tbody") { html in
-                        for (source, histogram) in used {
-                            html.element("tr") { html in
-                                html.element("th", ["scope": "row"], text: source)
-                                html.element("td", ["class": "number"], text: histogram.count.grouped)
-                                for part in [0.5, 0.95, 0.99] {
-                                    html.element("td", ["class": "number"], text: histogram.words(at: part))
-                                }
-                            }
-                        }
+            let parts = [("Half within", 0.5), ("95 % within", 0.95), ("99 % within", 0.99)]
+            let numbers = ["Answers"] + parts.map(\.0)
+            html.table(
+                named: "From the body of a request to its verdict", columns: ["Source"] + numbers,
+                numbers: Set(numbers), style: .narrowCards
+            ) { html in
+                for (source, histogram) in used {
+                    html.row { html in
+                        html.cell(isHeader: true, "Source") { $0.text(source) }
+                        html.cell("Answers", number: histogram.count.grouped)
+                        for (name, part) in parts { html.cell(name, number: histogram.words(at: part)) }
                     }
                 }
             }
@@ -33,49 +30,42 @@ extension StatusPage {
 
     func upstream(_ html: inout HTMLWriter) {
         section("upstream", "App Store", &html) { html in
-            guard !figures.upstream.isEmpty else { return html.element("p", text: "Nobody was asked yet.") }
+            guard !figures.upstream.isEmpty else { return html.element("p", text: "No request was sent yet.") }
             if !figures.hosts.isEmpty { hosts(&html) }
-            html.scrolling("Exchanges with the App Store") { html in
-                html.element("table") { html in
-                    html.head(
-                        ["Endpoint", "Environment", "What came of it", "Exchanges", "Answered", "95 % within"],
-                        numbers: 3)
-                    html.element("tbody") { html in
-                        for row in figures.upstream { self.exchange(row, &html) }
-                    }
-                }
+            let numbers = ["Exchanges", "Answered", "95 % within"]
+            html.table(
+                named: "Exchanges with the App Store",
+                columns: ["Endpoint", "Environment", "What came of it"] + numbers,
+                numbers: Set(numbers)
+            ) { html in
+                for row in figures.upstream { exchange(row, &html) }
             }
         }
     }
 
     private func hosts(_ html: inout HTMLWriter) {
-        html.scrolling("How the hosts are doing") { html in
-            html.element("table") { html in
-                html.head(["Host", "State", "Left alone, times", "Not asked", "Under way"], numbers: 3)
-                html.element("tbody") { html in
-                    for host in figures.hosts {
-                        html.element("tr") { html in
-                            html.element("th", ["scope": "row"]) { $0.foreign(host.host) }
-                            html.element("td", text: host.state == .closed ? "well" : "fails, left alone")
-                            html.element("td", ["class": "number"], text: host.opened.grouped)
-                            html.element(
-                                "td", ["class": "number"], text: (host.refused + host.refusedRepetitions).grouped)
-                            html.element("td", ["class": "number"], text: Int64(host.underWay).grouped)
-                        }
-                    }
+        let numbers = ["Left alone, times", "Not asked", "Under way"]
+        html.table(named: "Hosts", columns: ["Host", "State"] + numbers, numbers: Set(numbers)) { html in
+            for host in figures.hosts {
+                html.row { html in
+                    html.cell(isHeader: true, "Host") { $0.foreign(host.host) }
+                    html.cell("State", text: host.state == .closed ? "well" : "fails, left alone")
+                    html.cell("Left alone, times", number: host.opened.grouped)
+                    html.cell("Not asked", number: (host.refused + host.refusedRepetitions).grouped)
+                    html.cell("Under way", number: Int64(host.underWay).grouped)
                 }
             }
         }
     }
 
     private func exchange(_ row: UpstreamCounts.Row, _ html: inout HTMLWriter) {
-        html.element("tr") { html in
-            html.element("th", ["scope": "row"], text: row.endpoint)
-            html.element("td", text: row.environment.rawValue)
-            html.element("td", text: row.outcomes.words)
-            html.element("td", ["class": "number"], text: row.asked.grouped)
-            html.element("td", ["class": "number"], text: row.answered.share(of: row.asked))
-            html.element("td", ["class": "number"], text: row.duration.words(at: 0.95))
+        html.row { html in
+            html.cell(isHeader: true, "Endpoint") { $0.text(row.endpoint) }
+            html.cell("Environment", text: row.environment.rawValue)
+            html.cell("What came of it", text: row.outcomes.words)
+            html.cell("Exchanges", number: row.asked.grouped)
+            html.cell("Answered", number: row.answered.share(of: row.asked))
+            html.cell("95 % within", number: row.duration.words(at: 0.95))
         }
     }
 
@@ -85,57 +75,53 @@ extension StatusPage {
             guard !rows.isEmpty else {
                 return html.element("p", text: "The App Store Server API was not asked yet.")
             }
-            html.scrolling("Calls to the App Store Server API that are left") { html in
-                html.element("table") { html in
-                    html.head(["App", "Endpoint", "Environment", "Left", "Of", "Share"], numbers: 3)
-                    html.element("tbody") { html in
-                        for (bundleId, level) in rows {
-                            html.element("tr") { html in
-                                html.element("th", ["scope": "row"]) { $0.foreign(bundleId.rawValue) }
-                                html.element("td", text: level.endpoint.name)
-                                html.element("td", text: level.environment.rawValue)
-                                html.element("td", ["class": "number"], text: level.left.grouped)
-                                html.element("td", ["class": "number"], text: level.limit.grouped)
-                                html.element("td", ["class": "number"], text: level.left.share(of: level.limit))
-                            }
-                        }
-                    }
+            html.folding(rows.sorted { $0.1.part < $1.1.part }, "more limits") { rows, html in
+                html.table(
+                    named: "Calls to the App Store Server API, the fewest left first",
+                    columns: ["App", "Endpoint", "Environment", "Left", "Of", "Share"],
+                    numbers: ["Left", "Of", "Share"]
+                ) { html in
+                    for (bundleId, level) in rows { calls(bundleId, level, &html) }
                 }
             }
+        }
+    }
+
+    private func calls(_ bundleId: BundleIdentifier, _ level: ServerAPIBudget.Level, _ html: inout HTMLWriter) {
+        html.row { html in
+            html.cell(isHeader: true, "App") { $0.foreign(bundleId.rawValue, isPath: true) }
+            html.cell("Endpoint", text: level.endpoint.name)
+            html.cell("Environment", text: level.environment.rawValue)
+            html.cell("Left", number: level.left.grouped)
+            html.cell("Of", number: level.limit.grouped)
+            html.cell("Share", number: level.left.share(of: level.limit))
         }
     }
 
     func notifications(_ html: inout HTMLWriter) {
         section("notifications", "Notifications", &html) { html in
             let numbers = figures.notifications
-            html.element("table", ["class": "facts"]) { html in
-                html.element("tbody") { html in
-                    html.fact("Stored", numbers.stored.grouped)
-                    html.fact("Known already", numbers.repeated.grouped)
-                    for code in NotificationRefusal.Code.allCases {
-                        if let count = numbers.refused[code], count > 0 {
-                            html.fact("Refused: \(code.rawValue)", count.grouped)
-                        }
-                    }
-                    if numbers.droppedHints > 0 { html.fact("Look-ups dropped", numbers.droppedHints.grouped) }
+            var facts = [("Stored", numbers.stored.grouped), ("Known already", numbers.repeated.grouped)]
+            for code in NotificationRefusal.Code.allCases {
+                if let count = numbers.refused[code], count > 0 {
+                    facts.append(("Refused: \(code.rawValue)", count.grouped))
                 }
             }
+            if numbers.droppedHints > 0 { facts.append(("Look-ups dropped", numbers.droppedHints.grouped)) }
+            html.facts("From the App Store, since the start", facts)
         }
     }
 
     func process(_ html: inout HTMLWriter) {
         section("process", "Process", &html) { html in
-            html.element("table", ["class": "facts"]) { html in
-                html.element("tbody") { html in
-                    html.fact("Version", figures.version)
-                    html.fact("Up for", figures.uptime.words)
-                    for (name, value) in figures.facts { html.fact(name, value) }
-                }
-            }
+            html.facts(
+                "This process and its store",
+                [("Version", figures.version), ("Up for", figures.uptime.words)]
+                    + figures.facts.map { ($0.name, $0.value) })
         }
     }
 
-    private func section(
+    func section(
         _ id: String, _ title: String, _ html: inout HTMLWriter, _ body: (inout HTMLWriter) -> Void
     ) {
         html.element("section", ["aria-labelledby": id]) { html in
@@ -145,31 +131,9 @@ extension StatusPage {
     }
 }
 
-extension HTMLWriter {
-    /// A row of a name and what it is.
-    mutating func fact(_ name: String, _ value: String) {
-        element("tr") { html in
-            html.element("th", ["scope": "row"], text: name)
-            html.element("td") { $0.foreign(value, limit: 300) }
-        }
-    }
-
-    /// The names of columns, of which the last ones are numbers.
-    mutating func head(_ columns: [String], numbers: Int) {
-        element("thead") { html in
-            html.element("tr") { html in
-                for (place, column) in columns.enumerated() {
-                    let style = place >= columns.count - numbers ? "number" : "text"
-                    html.element("th", ["class": style, "scope": "col"], text: column)
-                }
-            }
-        }
-    }
-
-    /// What may be wider than the page.
-    mutating func scrolling(_ label: String, _ body: (inout HTMLWriter) -> Void) {
-        element("div", ["class": "scroll", "tabindex": "0", "role": "region", "aria-label": label], body)
-    }
+extension ServerAPIBudget.Level {
+    /// The share that is left.
+    fileprivate var part: Double { limit > 0 ? Double(left) / Double(limit) : 1 }
 }
 
 extension Histogram {

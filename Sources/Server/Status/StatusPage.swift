@@ -76,10 +76,9 @@ struct StatusPage {
     }
 
     private var tiles: [(String, String)] {
-        let good = figures.verdicts { $0.status.text == "0" || $0.status.text == "21006" }
-        let refused = figures.verdicts { ["21002", "21003"].contains($0.status.text) }
-        let later = figures.verdicts { ["21005", "21009", "211xx"].contains($0.status.text) }
-        let sandbox = figures.verdicts { $0.environment == .sandbox }
+        let traffic = figures.traffic
+        let (good, refused) = (traffic.count(\.isGenuine), traffic.count(\.isRefused))
+        let (later, sandbox) = (traffic.count(\.isRetry), traffic.count { $0.environment == .sandbox })
         return [
             ("receipts answered", figures.verdicts.grouped), ("genuine (0, 21006)", good.share(of: figures.verdicts)),
             ("refused (21002, 21003)", refused.share(of: figures.verdicts)),
@@ -106,15 +105,19 @@ struct StatusPage {
         guard !figures.warnings.isEmpty else { return }
         html.element("section", ["class": "warnings", "aria-labelledby": "warnings"]) { html in
             html.element("h2", ["id": "warnings"], text: "To be looked at")
-            html.element("ul") { html in
-                for warning in figures.warnings {
-                    html.element("li") { html in
-                        html.element("span", ["class": "mark", "aria-hidden": "true"], text: "▲ ")
-                        html.foreign(warning.detail, limit: 500)
-                        html.element("code", text: warning.code)
-                    }
+            html.folding(figures.warnings, "more warnings") { warnings, html in
+                html.element("ul") { html in
+                    for warning in warnings { self.warning(warning, &html) }
                 }
             }
+        }
+    }
+
+    private func warning(_ warning: BridgeView.Warning, _ html: inout HTMLWriter) {
+        html.element("li") { html in
+            html.element("span", ["class": "mark", "aria-hidden": "true"], text: "▲ ")
+            html.foreign(warning.detail, limit: 500)
+            html.element("code", text: warning.code)
         }
     }
 }

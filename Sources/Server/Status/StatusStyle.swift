@@ -1,30 +1,34 @@
 /// What the status page adds to the style of all reports.
 enum StatusStyle {
     static let sheet: StaticString = """
-        code { font-family: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono", monospace; font-size: .85em; }
         h3 { margin: 0 0 .25rem; font-size: 1.1rem; overflow-wrap: anywhere; }
         .standing { font-size: 1.15rem; }
+        table + table, .fold { margin-top: .75rem; }
         .warnings ul { margin: 0; padding: 0; list-style: none; display: grid; gap: .5rem; }
         .warnings li {
           padding: .6rem .9rem; background: var(--panel); border: 1px solid var(--line); overflow-wrap: anywhere;
           border-left: 6px double var(--notFound); border-radius: 8px;
         }
-        .warnings .mark { color: var(--notFound); }
+        .mark { color: var(--notFound); }
         .warnings code { margin-left: .5rem; color: var(--soft); }
         .app { margin: 0 0 1.25rem; padding: 1rem 1.25rem; border: 1px solid var(--line); border-radius: 8px; }
         .app .note { margin: 0 0 .75rem; }
+        .app > :last-child { margin-bottom: 0; }
         .app .facts { margin-top: .75rem; }
+        .concerns { margin: 0 0 .25rem; }
+        .folds { margin-top: 1.25rem; }
+        .fold > summary { padding: .5rem 0; font-weight: 600; }
+        .fold > .app { margin-bottom: .5rem; padding: .5rem 1rem; }
+        .fold > .app[open] > summary { margin-bottom: .5rem; }
+        .app > summary { overflow-wrap: anywhere; }
+        .app .counts { color: var(--soft); }
+        .names { columns: 16rem; margin: 0; padding: 0; list-style: none; overflow-wrap: anywhere; }
         .verdict { margin: .75rem 0 0; padding-left: .75rem; border-left: 4px solid; overflow-wrap: anywhere; }
         .verdict.safe { border-left-color: var(--migrated); }
         .verdict.notYet { border-left-color: var(--notFound); border-left-style: dashed; }
         .verdict.notSafe { border-left-color: var(--refused); border-left-style: double; }
         .facts th { font-weight: 400; color: var(--soft); white-space: normal; }
-        @media screen and (max-width: 30rem) {
-          body { padding: 1.25rem 1rem 2rem; }
-          .app { padding: .75rem; }
-          .tiles dd { font-size: 1.3rem; }
-          .facts th { padding-right: 1rem; }
-        }
+        @media screen and (max-width: 40rem) { .app { padding: .75rem; } }
 
         """
 }

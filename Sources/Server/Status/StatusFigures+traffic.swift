@@ -1,0 +1,55 @@
+import Comparison
+import Pipeline
+import Reports
+import Telemetry
+
+extension StatusFigures {
+    /// Of all apps together.
+    var traffic: [Traffic] {
+        Dictionary(grouping: apps.flatMap(\.traffic), by: \.kind).values.compactMap { rows in
+            rows.first.map {
+                Traffic(
+                    status: $0.status, source: $0.source, environment: $0.environment,
+                    count: rows.reduce(0) { $0 + $1.count })
+            }
+        }
+    }
+}
+
+extension StatusFigures.Traffic {
+    /// All but the count.
+    fileprivate var kind: [Int] { [status.rawValue, source.rawValue, environment.rawValue] }
+
+    var isGenuine: Bool { ["0", "21006"].contains(status.text) }
+    var isRefused: Bool { ["21002", "21003"].contains(status.text) }
+    /// The client is asked to try again later.
+    var isRetry: Bool { ["21005", "21009", "211xx"].contains(status.text) }
+}
+
+extension [StatusFigures.Traffic] {
+    func count(_ isMeant: (StatusFigures.Traffic) -> Bool) -> Int64 {
+        reduce(0) { $0 + (isMeant($1) ? $1.count : 0) }
+    }
+
+    /// The most frequent first.
+    var byCount: Self {
+        sorted { $0.count == $1.count ? $0.kind.lexicographicallyPrecedes($1.kind) : $0.count > $1.count }
+    }
+}
+
+extension StatusFigures.App {
+    private static let words = [
+        "keyUnusable": "its private key signs nothing", "budgetLow": "few calls are left this hour",
+        "forwardingDead": "notifications were given up",
+    ]
+
+    /// Why an operator should look at this app, a phrase each.
+    var concerns: [String] {
+        var concerns: [String] = []
+        let retries = traffic.count(\.isRetry)
+        // As the alert ReceiptBridgeNoAnswers.
+        if retries * 20 > verdicts { concerns.append("\(retries.share(of: verdicts)) of the answers are “try again”") }
+        if readiness.contains(where: { $0.verdict == .notSafe }) { concerns.append("answers differ unexpectedly") }
+        return concerns + Self.words.keys.sorted().filter(warnings.contains).compactMap { Self.words[$0] }
+    }
+}
