@@ -12,7 +12,7 @@ package final class MigrationLedger {
     private var isInTransaction = false
 
     /// The layout below, as `user_version`; 0 in a new file, and in those that were made before it was counted.
-    private static let version: Int64 = 2
+    private static let version: Int64 = 3
 
     /// Opens the ledger, or makes a new one that only this user can read. One that is there is read as a whole first: what
     /// is damaged is refused, and nothing was written then.
@@ -67,7 +67,7 @@ package final class MigrationLedger {
             throw LedgerError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
         }
         let isNew = try Int64.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
-        guard isNew || found == version else {
+        guard isNew || found >= versionBeforeReasons else {
             throw LedgerError(
                 .changed, at: path,
                 "an older version of receipt-bridge wrote this file, or something else did. Move it and what was "
@@ -77,8 +77,8 @@ package final class MigrationLedger {
         guard verdict == "ok" else {
             throw LedgerError(.notADatabase, at: path, verdict.replacing("\n", with: " "))
         }
-        if isNew {
-            try prepare(db)
+        if isNew || found < version {
+            if isNew { try prepare(db) } else { try separateReasons(db) }
             try db.execute(sql: "PRAGMA user_version = \(version)")
         }
         try db.execute(sql: "COMMIT")
@@ -91,9 +91,7 @@ package final class MigrationLedger {
         try db.execute(
             sql: """
                 CREATE TABLE state (key TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-                CREATE TABLE refusal (
-                    row INTEGER PRIMARY KEY, id TEXT NOT NULL, code TEXT NOT NULL, place TEXT NOT NULL,
-                    reason TEXT NOT NULL);
+                \(refusalTables)
                 CREATE TABLE scope (
                     key INTEGER PRIMARY KEY, bundleId TEXT NOT NULL, environment TEXT NOT NULL,
                     UNIQUE (bundleId, environment));
@@ -118,7 +116,7 @@ package final class MigrationLedger {
     /// Everything is forgotten, the lock is kept.
     package func removeAll() throws(LedgerError) {
         try write { db in
-            for table in ["state", "refusal", "scope", "customer", "identifier", "staged"] {
+            for table in ["state", "refusal", "refusalReason", "scope", "customer", "identifier", "staged"] {
                 try db.execute(sql: "DELETE FROM \(table)")
             }
         }

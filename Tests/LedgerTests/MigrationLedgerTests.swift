@@ -199,6 +199,51 @@ struct MigrationLedgerTests {
         }
     }
 
+    @Test("stores each reason of refusals once, and brings a file up to date that has it in each row")
+    func reasonsOfRefusals() throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        func refusal(_ row: Int64, _ id: String, _ reason: String = "ends at byte 9") -> Refusal {
+            Refusal(row: row, id: id, code: "truncated", place: "a\0b", reason: reason)
+        }
+        do { _ = try MigrationLedger(path: path) }
+        // As version 2 wrote them: all text of others as bytes, in columns for text.
+        let queue = try DatabaseQueue(path: path)
+        try queue.write { db in
+            try db.execute(
+                sql: """
+                    DROP TABLE refusal; DROP TABLE refusalReason;
+                    CREATE TABLE refusal (
+                        row INTEGER PRIMARY KEY, id TEXT NOT NULL, code TEXT NOT NULL, place TEXT NOT NULL,
+                        reason TEXT NOT NULL);
+                    INSERT INTO refusal VALUES
+                        (1, x'6131', 'truncated', x'610062', CAST('ends at byte 9' AS BLOB)),
+                        (2, x'6132', 'truncated', x'610062', CAST('ends at byte 7' AS BLOB)),
+                        (3, x'6100', 'truncated', x'610062', CAST('ends at byte 9' AS BLOB));
+                    PRAGMA user_version = 2;
+                    """)
+        }
+        try queue.close()
+        do {
+            let ledger = try MigrationLedger(path: path)
+            #expect(
+                try ledger.refusals(after: 0, limit: 10)
+                    == [refusal(1, "a1"), refusal(2, "a2", "ends at byte 7"), refusal(3, "a\0")])
+            try ledger.forgetRows(after: 2)
+            try ledger.add([refusal(3, "a3"), refusal(4, "a4", "another")])
+            try ledger.commit()
+        }
+        do {
+            let ledger = try MigrationLedger(path: path)
+            #expect(
+                try ledger.refusals(after: 1, limit: 10)
+                    == [refusal(2, "a2", "ends at byte 7"), refusal(3, "a3"), refusal(4, "a4", "another")])
+        }
+        let reasons = try DatabaseQueue(path: path).read {
+            try String.fetchAll($0, sql: "SELECT CAST(reason AS TEXT) FROM refusalReason ORDER BY 1")
+        }
+        #expect(reasons == ["another", "ends at byte 7", "ends at byte 9"])
+    }
+
     @Test("tries those again who failed for a while, and not those who are not known")
     func failures() throws {
         try with { ledger in

@@ -51,7 +51,7 @@ struct SettingsTests {
 
     // MARK: - The file
 
-    @Test("is read with every key of the documentation")
+    @Test("is read key by key, and a second app has the defaults")
     func everyKey() throws {
         let folder = try Folder()
         let root = try StandIn.pki.root.certificate

@@ -39,6 +39,14 @@ package enum SettingsFile {
         return reading.settings
     }
 
+    /// The keys that the reader asks for, whether the document has them or not: `operations.listen`, `apps[0].answer`.
+    /// Keys inside an object are asked for only if the document has the object.
+    ///
+    /// - Throws: ``SettingsError`` if there is no YAML.
+    package static func requestedKeys(in text: String, folder: URL) throws(SettingsError) -> Set<String> {
+        try read(text, name: "", folder: folder, environment: [:]).context.requestedKeys
+    }
+
     /// - Parameter text: nil where there is no file.
     static func read(
         _ text: String?, name: String, folder: URL, environment: [String: String]

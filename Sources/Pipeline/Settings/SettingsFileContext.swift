@@ -14,6 +14,8 @@ final class SettingsFileContext {
     /// How a key is called that was said: `bridge.yaml: listen`, or the variable that goes before it.
     var places: [String: String] = [:]
     var secretFiles: [Settings.SecretFile] = []
+    /// Keys that the reader asked for, whether the document has them or not.
+    var requestedKeys: Set<String> = []
     /// Names of the environment that some key has.
     private var known: Set<String> = ["RECEIPT_BRIDGE_CONFIG"]
 

@@ -70,6 +70,7 @@ final class SettingsNode {
     func isMistaken(_ key: String) -> Bool { file.isMistaken(name(key)) }
 
     func node(_ key: String) -> Node? {
+        file.requestedKeys.insert(name(key))
         remaining.remove(key)
         guard let node = mapping[Node(key)], node.null == nil else { return nil }
         file.places[name(key)] = "\(file.displayName): \(name(key))"
