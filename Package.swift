@@ -234,7 +234,8 @@ let package = Package(
         .testTarget(
             name: "ComparisonRunTests",
             dependencies: [
-                "ComparisonRun", "AppStore", "Comparison", "Cryptography", "Pipeline", "Rendering", "Simulator",
+                "ComparisonRun", "AppStore", "Comparison", "Cryptography", "Ledger", "Pipeline", "Rendering", "Reports",
+                "Simulator",
                 "StoredRows",
                 "StoreTypes", "Transport", "TestSupport", .product(name: "Logging", package: "swift-log"),
             ],

@@ -17,4 +17,16 @@ extension ComparedAnswer {
             statuses[subscription.originalTransactionId] = Int64(subscription.status)
         }
     }
+
+    /// What was recorded of the App Store Server API.
+    package init(_ recorded: RecordedRecords) {
+        self.init(form: .records)
+        isVerified = recorded.isVerified
+        environment = recorded.environment
+        bundleId = recorded.bundleId
+        appAppleId = recorded.appAppleId
+        latest = recorded.transactions?.map { ComparedRow($0) }
+        renewals = recorded.renewals?.map { ComparedRow($0) }
+        statuses = recorded.statuses
+    }
 }

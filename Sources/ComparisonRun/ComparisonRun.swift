@@ -26,7 +26,7 @@ package struct ComparisonRun {
     /// Why a run ended before the source did.
     package enum Stop: Sendable, Hashable {
         case rowLimit, timeLimit, asked
-        /// Apple refuses a shared secret or a key.
+        /// Apple refuses a shared secret or a key, or cannot be reached.
         case refused(String)
 
         /// To go on after "stopped:".
@@ -82,10 +82,9 @@ package struct ComparisonRun {
         rows.wholeLineKeys = RecordedPair.keys
         (ledger, source, progress, output) = try running {
             for report in options.reports { try ReportFile.check(report, kinds: Self.kinds) }
-            // Nothing goes where nothing can come.
-            let fresh =
-                options.isFresh
-                ? try Sources.open(options.source, options: rows, limits: Self.limits(options)) : nil
+            // Nothing goes where nothing can come, and a start that fails leaves no progress file.
+            let begins = options.isFresh || options.progressPath.map(Files.isEmptyOrMissing) ?? true
+            let fresh = begins ? try Sources.open(options.source, options: rows, limits: Self.limits(options)) : nil
             let ledger = try Self.ledger(options)
             if let ledger, let progress = try ComparisonProgress(in: ledger) {
                 guard progress.options == rows else {

@@ -2,7 +2,7 @@ import AppStore
 import StoreTypes
 import Synchronization
 
-/// Shared secrets and keys that Apple refuses: with these nothing more can be compared.
+/// Shared secrets and keys that Apple refuses, and hosts that cannot be reached: then nothing more can be compared.
 final class CredentialRefusals: Sendable {
     private struct State {
         var reason: String?
@@ -26,6 +26,10 @@ final class CredentialRefusals: Sendable {
                 state.reason
                 ?? "verifyReceipt answers 21004 for \(app.rawValue): its sharedSecret is missing, or not the one of App Store Connect"
         }
+    }
+
+    func noteUnreachable(_ service: String, _ reason: String) {
+        state.withLock { $0.reason = $0.reason ?? "\(service) cannot be reached (\(reason))" }
     }
 
     func noteSuccess(of app: BundleIdentifier) {

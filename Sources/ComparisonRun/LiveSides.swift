@@ -6,15 +6,13 @@ package import StoreTypes
 package struct LiveSides: Sendable {
     private let verifyReceipt: BatchVerifyReceipt
     private let serverAPI: BatchLookups
-    private let rendered: BatchAnswers
     private let refusals = CredentialRefusals()
     private let now: @Sendable () -> Timestamp
 
     package init(
-        verifyReceipt: BatchVerifyReceipt, serverAPI: BatchLookups, rendered: BatchAnswers,
+        verifyReceipt: BatchVerifyReceipt, serverAPI: BatchLookups,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
-        self.rendered = rendered
         self.verifyReceipt = verifyReceipt
         self.serverAPI = serverAPI
         self.now = now
@@ -31,22 +29,24 @@ package struct LiveSides: Sendable {
         let apart: Int64
     }
 
-    /// Why no more receipts can be compared: Apple refuses a shared secret or a key; nil if it does not.
+    /// Why no more receipts can be compared: Apple refuses a shared secret or a key, or cannot be reached; nil if none of it.
     var refusal: String? { refusals.reason }
-
-    /// What the source `api` would answer; nil if it has no answer of its own.
-    func rendered(_ receipt: StoredReceipt, from answers: Answers, at time: Timestamp) -> [UInt8]? {
-        rendered.answer(to: receipt, records: answers.serverAPI, at: time)
-    }
 
     func serves(_ bundleId: BundleIdentifier) -> Bool { serverAPI.serves(bundleId) }
 
     /// Calls to the App Store Server API that were made.
     package var calls: Int64 { serverAPI.calls }
 
+    /// How long until the first call that waits for a rate limit goes on; nil if none waits.
+    package var rateLimitWait: Duration? { serverAPI.rateLimitWait }
+
     /// - Throws: why one of them has no answer now.
     func answers(to receipt: StoredReceipt, bundleId: BundleIdentifier) async throws(RowFailure) -> Answers {
-        guard let answer = await verifyReceipt.answer(to: receipt) else {
+        let answer: AppleAnswer
+        do throws(BatchVerifyReceipt.Unavailable) {
+            answer = try await verifyReceipt.answer(to: receipt)
+        } catch {
+            if error.isUnreachable { refusals.noteUnreachable("verifyReceipt", error.reason) }
             throw RowFailure("verifyReceiptUnavailable", isTemporary: true)
         }
         guard answer.status != .wrongSharedSecret else {
@@ -65,6 +65,7 @@ package struct LiveSides: Sendable {
             refusals.noteSuccess(of: bundleId)
         } catch {
             if error.code == .unauthorized || error.code == .privateKey { refusals.noteKey(of: bundleId, error) }
+            if error.isUnreachable { refusals.noteUnreachable("the App Store Server API", "\(error)") }
             guard error.isUnknownTransaction || error.errorNumber == .accountNotFound else {
                 let code = error.errorNumber.map { "\($0)" } ?? error.code.rawValue
                 throw RowFailure(code, isTemporary: true)

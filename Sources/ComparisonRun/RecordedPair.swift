@@ -4,7 +4,7 @@ import JSONReading
 ///
 ///     {"id": "c-1", "verifyReceipt": {"status": 0, …},
 ///      "history": {"signedTransactions": ["eyJ…"], …}, "statuses": {"data": […], …},
-///      "historyVersion": 2, "excludeOldTransactions": false}
+///      "historyVersion": 2, "excludeOldTransactions": false, "receipt": "MII…"}
 ///
 /// A side is an object, or its text in a string. `history` may be an array of pages.
 struct RecordedPair {
@@ -13,6 +13,8 @@ struct RecordedPair {
     /// Pages; nil where the recording has none.
     let history: [[UInt8]]?
     let statuses: [UInt8]?
+    /// The receipt that verifyReceipt answered, as a stored one; nil where the recording has none.
+    let receipt: [UInt8]?
     /// Of Get Transaction History: 1 or 2.
     let historyVersion: Int
     /// Whether verifyReceipt was asked with `exclude-old-transactions`.
@@ -29,6 +31,7 @@ struct RecordedPair {
         verifyReceipt = Self.side("verifyReceipt", of: object)
         history = object.spellings("history") ?? Self.side("history", of: object).map { [$0] }
         statuses = Self.side("statuses", of: object)
+        receipt = ((try? object.text("receipt")) ?? (try? object.text("receipt-data"))).map { Array($0.utf8) }
         historyVersion = (try? object.integer("historyVersion")) == 1 ? 1 : 2
         excludesOldTransactions = (try? object.flag("excludeOldTransactions")) == true
     }

@@ -16,6 +16,7 @@ package struct RowComparer: Sendable {
 
     private let reader: StoredReceiptReader
     private let verifier: SignedPayloadVerifier
+    private let answers: BatchAnswers
     private let live: LiveSides?
     private let overrides: [String: [String: ComparisonContext.Override]]
     private let now: @Sendable () -> Timestamp
@@ -26,16 +27,18 @@ package struct RowComparer: Sendable {
 
     /// - Parameters:
     ///   - verifier: of recorded rows.
+    ///   - answers: make the answer of the source `api`, which is compared as well.
     ///   - live: nil compares recorded pairs only.
     ///   - overrides: by bundle id, then by rule.
     package init(
-        reader: StoredReceiptReader, verifier: SignedPayloadVerifier, live: LiveSides?,
+        reader: StoredReceiptReader, verifier: SignedPayloadVerifier, answers: BatchAnswers, live: LiveSides?,
         overrides: [String: [String: ComparisonContext.Override]] = [:],
         now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) {
         self.reader = reader
         self.verifier = verifier
+        self.answers = answers
         self.live = live
         self.overrides = overrides
         self.now = now
@@ -69,15 +72,25 @@ package struct RowComparer: Sendable {
             if let status = left.status.map({ VerifyReceiptStatus(rawValue: Int($0)) }), !status.canBeCompared {
                 return Outcome(scope: scope, result: .failure(Self.failure(status)))
             }
-            var right = try ComparedAnswer(
+            let recorded = try RecordedRecords(
                 history: pair.history, statuses: pair.statuses, voucher: .init(verifier: verifier, now: now()))
+            var right = ComparedAnswer(recorded)
             right.historyVersion = pair.historyVersion
             scope = ComparisonReport.Scope(left, right)
+            let receipt = pair.receipt.map(reader.read)
+            let records = recorded.records
             var context = context(id, scope)
             context.excludesOldTransactions = pair.excludesOldTransactions
+            context.isAuthentic = receipt?.isVerified
+            context.consumables = records?.consumables ?? []
+            let body = receipt.flatMap { receipt in
+                answers.answer(
+                    to: receipt, records: records, at: left.requestDate ?? now(),
+                    excludesOldTransactions: pair.excludesOldTransactions)
+            }
             let finding = RowFinding(
-                verifyReceipt: left, serverAPI: right, rendered: nil, context: context,
-                receipt: SHA.hex(pair.verifyReceipt ?? [], with: .sha256))
+                verifyReceipt: left, serverAPI: right, rendered: try body.map(Self.answer), context: context,
+                receipt: receipt?.digest ?? SHA.hex(pair.verifyReceipt ?? [], with: .sha256))
             return Outcome(scope: scope, result: .success(finding))
         } catch {
             // `verifyReceipt.html`, `history.notAuthentic`: the side and what is wrong with it.
@@ -114,20 +127,21 @@ package struct RowComparer: Sendable {
         of receipt: StoredReceipt, _ bundleId: BundleIdentifier, id: String, scope: ComparisonReport.Scope,
         _ live: LiveSides
     ) async throws(RowFailure) -> Outcome {
-        let answers = try await live.answers(to: receipt, bundleId: bundleId)
+        let sides = try await live.answers(to: receipt, bundleId: bundleId)
         var context = context(id, scope)
-        context.now = answers.time
-        context.apart = answers.apart
+        context.now = sides.time
+        context.apart = sides.apart
         context.isAuthentic = receipt.isVerified
-        context.consumables = answers.serverAPI?.consumables ?? []
-        guard answers.verifyReceipt.status.canBeCompared else {
-            throw Self.failure(answers.verifyReceipt.status)
+        context.consumables = sides.serverAPI?.consumables ?? []
+        guard sides.verifyReceipt.status.canBeCompared else {
+            throw Self.failure(sides.verifyReceipt.status)
         }
         do throws(ComparisonError) {
-            let left = try ComparedAnswer(verifyReceipt: answers.verifyReceipt.body)
-            let right = try answers.serverAPI.map(Self.side) ?? .nobody(beside: left, environment: receipt.environment)
+            let left = try ComparedAnswer(verifyReceipt: sides.verifyReceipt.body)
+            let right = try sides.serverAPI.map(Self.side) ?? .nobody(beside: left, environment: receipt.environment)
             // Dated as Apple's answer is: two requests differ in nothing else by that.
-            let rendered = live.rendered(receipt, from: answers, at: left.requestDate ?? answers.time)
+            let rendered = answers.answer(
+                to: receipt, records: sides.serverAPI, at: left.requestDate ?? sides.time)
             let answer = try rendered.map(Self.answer)
             let finding = RowFinding(
                 verifyReceipt: left, serverAPI: right, rendered: answer, context: context, receipt: receipt.digest ?? id

@@ -1,5 +1,6 @@
 package import AppStore
 import StoreTypes
+import Transport
 
 /// Apple's verifyReceipt as a source: performs what ``AppleWalk`` decides, within a deadline.
 package struct AppleSource: Sendable {
@@ -17,8 +18,11 @@ package struct AppleSource: Sendable {
         case pass(AppleAnswer, from: AppStoreEnvironment)
         /// Apple calls it a receipt of the sandbox, which was not asked about it.
         case sandboxDenied
-        /// - Parameter wasAsked: false where the transport spares Apple.
-        case unavailable(last: AppleAnswer?, from: AppStoreEnvironment, reason: String, wasAsked: Bool)
+        /// - Parameters:
+        ///   - wasAsked: false where the transport spares Apple.
+        ///   - isUnreachable: the last attempt made no connection.
+        case unavailable(
+            last: AppleAnswer?, from: AppStoreEnvironment, reason: String, wasAsked: Bool, isUnreachable: Bool)
     }
 
     /// - Parameters:
@@ -31,7 +35,7 @@ package struct AppleSource: Sendable {
         let end = ContinuousClock.now + limit
         var walk = AppleWalk(route: route, isVerifiedHere: isVerifiedHere, followsToSandbox: followsToSandbox)
         var instruction = walk.first
-        var wasAsked = false
+        var (wasAsked, isUnreachable) = (false, false)
         while true {
             switch instruction {
             case .pass(let answer, let environment):
@@ -39,7 +43,8 @@ package struct AppleSource: Sendable {
             case .sandboxDenied:
                 return .sandboxDenied
             case .unavailable(let last, let environment, let reason):
-                return .unavailable(last: last, from: environment, reason: reason, wasAsked: wasAsked)
+                return .unavailable(
+                    last: last, from: environment, reason: reason, wasAsked: wasAsked, isUnreachable: isUnreachable)
             case .ask(let environment, let pause):
                 var remaining = end - ContinuousClock.now
                 if pause > 0 {
@@ -57,6 +62,7 @@ package struct AppleSource: Sendable {
                 let reply = await client.send(
                     body: body, to: environment, timeout: remaining, isRepetition: pause > 0)
                 wasAsked = wasAsked || !reply.isRefusal
+                isUnreachable = reply.isUnreachable
                 instruction = walk.received(reply)
             }
         }
@@ -65,4 +71,10 @@ package struct AppleSource: Sendable {
 
 extension VerifyReceiptReply {
     fileprivate var isRefusal: Bool { if case .outage(let failure) = self { failure.isRefusal } else { false } }
+
+    fileprivate var isUnreachable: Bool {
+        guard case .outage(let failure) = self else { return false }
+        let code = TransportError.Code(rawValue: failure.code.rawValue)
+        return ServerAPIError(TransportError(code, at: failure.place, failure.reason)).isUnreachable
+    }
 }

@@ -24,7 +24,10 @@ package struct BatchAnswers: Sendable {
     /// - Parameters:
     ///   - records: nil if the Server API was not asked, or does not know the customer.
     ///   - time: the answer's `request_date`.
-    package func answer(to stored: StoredReceipt, records: CustomerRecords?, at time: Timestamp) -> [UInt8]? {
+    ///   - excludesOldTransactions: as the request said.
+    package func answer(
+        to stored: StoredReceipt, records: CustomerRecords?, at time: Timestamp, excludesOldTransactions: Bool = false
+    ) -> [UInt8]? {
         guard records != nil || stored.lookupKeys.isEmpty, let bytes = stored.bytes?.reveal(),
             let receipt = try? decoder.decode([UInt8](Data(bytes).base64EncodedData()).span)
         else { return nil }
@@ -33,7 +36,9 @@ package struct BatchAnswers: Sendable {
         }
         let app = apps.configured(receipt.bundleId)
         let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: app?.appAppleId)
-        let options = AnswerOptions(latestReceiptInfoOrder: app?.latestReceiptInfoOrder ?? .ascending)
+        let options = AnswerOptions(
+            excludesOldTransactions: excludesOldTransactions,
+            latestReceiptInfoOrder: app?.latestReceiptInfoOrder ?? .ascending)
         return renderer.answer(history: history, requestDate: time, options: options).body
     }
 }

@@ -21,27 +21,12 @@ package struct BatchLookups: Sendable {
         settings: Settings, transport: any HTTPTransport, trust: TrustStore, share: Double,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) throws {
-        try Self.checkKeys(of: settings, at: now())
+        try settings.checkKeys()
         source = try ServerAPISource(
             settings: settings, transport: transport, verifier: SignedPayloadVerifier(trust: trust), now: now,
             share: share * Self.caution, reserve: 0,
             retry: RetryPolicy(maximumAttempts: 6, baseDelay: .milliseconds(500), maximumDelay: .seconds(20)))
         self.share = share
-    }
-
-    /// A file that is no key is a mistake of the configuration, which is found before the first call.
-    private static func checkKeys(of settings: Settings, at now: Timestamp) throws(SettingsError) {
-        var findings: [String] = []
-        for app in settings.apps {
-            guard let account = app.serverAPI else { continue }
-            do throws(ServerAPIError) {
-                _ = try ProviderTokens(account: account).token(now: now)
-            } catch {
-                findings.append(
-                    "\(account.bundleId): the privateKey of serverAPI cannot be used: \(error.place): \(error.reason)")
-            }
-        }
-        guard findings.isEmpty else { throw SettingsError(findings) }
     }
 
     /// Whether the app has a key.

@@ -7,6 +7,13 @@ package import Transport
 /// Apple's verifyReceipt for those who have time: comparisons. Production first, sandbox on 21007, as for a client. No app's
 /// rules are judged: an operator compares receipts of their own, and no client gets these answers.
 package struct BatchVerifyReceipt: Sendable {
+    /// Why Apple has no answer now.
+    package struct Unavailable: Error, Sendable {
+        package let reason: String
+        /// No connection was made: other receipts would fare the same.
+        package let isUnreachable: Bool
+    }
+
     private let source: AppleSource
     private let apps: AppRegistry
 
@@ -16,9 +23,11 @@ package struct BatchVerifyReceipt: Sendable {
         apps = AppRegistry(settings: settings)
     }
 
-    /// Apple's answer to a receipt, asked with the app's shared secret; nil where Apple has none now.
-    package func answer(to receipt: StoredReceipt) async -> AppleAnswer? {
-        guard let bytes = receipt.bytes?.reveal() else { return nil }
+    /// Apple's answer to a receipt, asked with the app's shared secret.
+    package func answer(to receipt: StoredReceipt) async throws(Unavailable) -> AppleAnswer {
+        guard let bytes = receipt.bytes?.reveal() else {
+            throw Unavailable(reason: "there is nothing to ask about", isUnreachable: false)
+        }
         var writer = JSONWriter(reserving: bytes.count * 4 / 3 + 256)
         writer.beginObject()
         writer.key("receipt-data")
@@ -34,7 +43,9 @@ package struct BatchVerifyReceipt: Sendable {
             within: RequestDeadline.usual)
         switch outcome {
         case .pass(let answer, _): return answer
-        case .unavailable, .sandboxDenied: return nil
+        case .unavailable(_, _, let reason, _, let isUnreachable):
+            throw Unavailable(reason: reason, isUnreachable: isUnreachable)
+        case .sandboxDenied: throw Unavailable(reason: "a receipt of the sandbox", isUnreachable: false)
         }
     }
 }

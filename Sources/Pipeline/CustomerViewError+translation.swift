@@ -37,7 +37,9 @@ extension CustomerViewError {
             let reason = "the App Store has no answer at the moment (\(error.code.rawValue))"
             self.init(.upstreamUnavailable, reason, retryAfter: Self.pause(after: error, now: now))
         } else {
-            self.init(.upstreamFailed, "the App Store's answer cannot be used (\(error.code.rawValue))")
+            self.init(
+                .upstreamFailed, "the App Store's answer cannot be used (\(error.code.rawValue))",
+                isKeyRefused: error.code == .unauthorized)
         }
     }
 

@@ -60,12 +60,15 @@ package struct CustomerViewError: Error, Sendable, Hashable, CustomStringConvert
     package let reason: String
     /// Seconds after which to ask again; nil where that will not help.
     package let retryAfter: Int?
+    /// Whether the App Store refuses the app's key: the same question succeeds once the key or the configuration is mended.
+    package let isKeyRefused: Bool
 
     /// An error of the given kind.
-    package init(_ code: Code, _ reason: String, retryAfter: Int? = nil) {
+    package init(_ code: Code, _ reason: String, retryAfter: Int? = nil, isKeyRefused: Bool = false) {
         self.code = code
         self.reason = reason
         self.retryAfter = retryAfter
+        self.isKeyRefused = isKeyRefused
     }
 
     /// `transactionNotFound: the App Store does not know this transaction`.

@@ -25,4 +25,17 @@ extension Settings {
             }
         }
     }
+
+    /// Before the first call: a file that is no key is a mistake of the configuration, and no refusal of the App Store's.
+    ///
+    /// - Parameter bundleId: of the one app that is asked about; nil for all.
+    package func checkKeys(of bundleId: String? = nil) throws(SettingsError) {
+        let unusable = unusableKeys.filter { bundleId == nil || $0.bundleId.rawValue == bundleId }
+        guard unusable.isEmpty else {
+            throw SettingsError(
+                unusable.map { key in
+                    "\(key.bundleId): the privateKey of serverAPI cannot be used: \(key.place): \(key.reason)"
+                })
+        }
+    }
 }

@@ -120,7 +120,7 @@ extension VerifyReceiptPipeline {
                 return .verdict(passed(answer, from: environment))
             case .sandboxDenied:
                 return .verdict(PipelineReply(.failure(.notAuthentic), source: .receipt, environment: .sandbox))
-            case .unavailable(let last, let environment, let reason, let wasAsked):
+            case .unavailable(let last, let environment, let reason, let wasAsked, _):
                 // Of a host that is left alone its breaker tells, once.
                 log(
                     wasAsked ? .warning : .debug, "Apple has no answer", by: "apple", environment,

@@ -79,18 +79,17 @@ struct CompareCommand: AsyncParsableCommand {
                 let curl = try CurlTransport(settings: settings)
                 live = LiveSides(
                     verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: curl),
-                    serverAPI: try BatchLookups(settings: settings, transport: curl, trust: trust, share: rows.budget),
-                    rendered: BatchAnswers(settings: settings, trust: trust))
+                    serverAPI: try BatchLookups(settings: settings, transport: curl, trust: trust, share: rows.budget))
                 transport = curl
             }
         } catch {
             throw ConfigurationOptions.report(error)
         }
         let comparer = RowComparer(
-            reader: StoredReceiptReader(trust: trust), verifier: SignedPayloadVerifier(trust: trust), live: live,
-            overrides: overrides(settings))
+            reader: StoredReceiptReader(trust: trust), verifier: SignedPayloadVerifier(trust: trust),
+            answers: BatchAnswers(settings: settings, trust: trust), live: live, overrides: overrides(settings))
         let result: Result<Void, any Error>
-        do { result = .success(try await run(comparer, asks: live != nil)) } catch { result = .failure(error) }
+        do { result = .success(try await run(comparer, asking: live)) } catch { result = .failure(error) }
         await transport?.shutDown()
         try result.get()
     }
@@ -115,31 +114,28 @@ struct CompareCommand: AsyncParsableCommand {
         return options
     }
 
-    private func run(_ comparer: RowComparer, asks: Bool) async throws {
+    private func run(_ comparer: RowComparer, asking live: LiveSides?) async throws {
         let watch = ComparisonWatch()
-        let line = ProgressLine()
-        let shown = Task { await Self.show(watch, on: line) }
         let signals = StopSignals.watching { watch.stop() }
-        defer {
-            shown.cancel()
-            signals.cancel()
-            line.clear()
-        }
+        defer { signals.cancel() }
         let ending: ComparisonRun.Ending
-        do throws(RunError) {
-            let run = try ComparisonRun(options(asks: asks), comparer: comparer, watch: watch) { Terminal.result($0) }
-            ending = try await run.run()
-        } catch {
-            line.clear()
+        do {
+            let progress = { @Sendable () -> ProgressText? in watch.snapshot.progress(wait: live?.rateLimitWait) }
+            ending = try await ProgressLine().showing(progress) {
+                let run = try ComparisonRun(options(asks: live != nil), comparer: comparer, watch: watch) {
+                    Terminal.result($0)
+                }
+                return try await run.run()
+            }
+        } catch let error as RunError {
             Terminal.say("\(error)")
             switch error {
             case .notPossible: throw ExitCode.usage
             case .interrupted: throw ExitCode.limit
             }
         }
-        line.clear()
         Terminal.note(ComparisonTable.text(ending))
-        if !asks, ending.compared == 0, ending.failed > 0 {
+        if live == nil, ending.compared == 0, ending.failed > 0 {
             Terminal.say(
                 "nobody was asked about stored receipts",
                 hint: "name a configuration with serverAPI by --config or RECEIPT_BRIDGE_CONFIG")
@@ -149,22 +145,5 @@ struct CompareCommand: AsyncParsableCommand {
             throw ExitCode.limit
         }
         if ending.failed > 0 || (failOnDiff && ending.unexpected > 0) { throw ExitCode.someNotVerified }
-    }
-
-    private static func show(_ watch: ComparisonWatch, on line: ProgressLine) async {
-        while (try? await Task.sleep(for: line.pause)) != nil {
-            let now = watch.snapshot
-            let rows = "\(now.compared.grouped) of \(now.rows.grouped) rows"
-            var parts: [ProgressText.Part] = [.init("compared \(rows)", short: rows, importance: 5)]
-            if let fraction = now.fraction, fraction > 0 {
-                parts.append(.init("\(Int(fraction * 100)) %", importance: 3))
-            }
-            let unexpected = now.unexpected.grouped
-            parts.append(
-                .init("\(unexpected) differ unexpectedly", short: "\(unexpected) differ", importance: 4, after: ": "))
-            parts.append(.init("\(now.failed.grouped) failed", importance: 2))
-            if now.calls > 0 { parts.append(.init("\(now.calls.grouped) calls", importance: 1)) }
-            line.show(ProgressText(parts))
-        }
     }
 }

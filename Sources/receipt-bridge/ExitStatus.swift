@@ -6,7 +6,8 @@ extension ExitCode {
     static let someNotVerified = ExitCode(1)
     /// The command line or the configuration.
     static let usage = ExitCode(2)
-    /// Stopped by a budget or a limit.
+    /// Stopped by a limit, or by something that passes: a rate limit, an App Store that cannot be reached, a refused key. The
+    /// same command goes on.
     static let limit = ExitCode(3)
     /// A defect of ours.
     static let defect = ExitCode(70)

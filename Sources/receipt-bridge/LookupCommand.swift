@@ -12,8 +12,8 @@ struct LookupCommand: AsyncParsableCommand {
         discussion: """
             Needs an app with serverAPI in the configuration. Production is asked first, then the sandbox.
 
-            Exit codes: 0 found; 1 unknown, or an answer that cannot be used; 2 usage, configuration; 3 a rate limit, or the \
-            App Store cannot be reached.
+            Exit codes: 0 found; 1 unknown, or an answer that cannot be used; 2 usage, configuration; 3 a rate limit, a key \
+            that the App Store refuses, or the App Store cannot be reached.
 
             Example:
               receipt-bridge lookup 730000000000061 --config bridge.yaml
@@ -30,6 +30,7 @@ struct LookupCommand: AsyncParsableCommand {
         let pipelines: Pipelines
         do {
             let settings = try configuration.settingsWithRoots()
+            try settings.checkKeys(of: bundleId)
             transport = try CurlTransport(settings: settings)
             pipelines = try Pipelines(
                 settings: settings, transport: transport, tables: settings.tables,
@@ -47,7 +48,7 @@ struct LookupCommand: AsyncParsableCommand {
         await transport.shutDown()
         guard let failure else { return }
         Terminal.say("\(failure.reason) (\(failure.code.rawValue))", hint: failure.code.hint)
-        throw failure.code.exit
+        throw failure.isKeyRefused ? ExitCode.limit : failure.code.exit
     }
 }
 

@@ -95,11 +95,6 @@ struct MigrateCommand: AsyncParsableCommand {
             }
             return try await run(settings, trust: trust, directory: nil)
         }
-        let unusable = settings.unusableKeys
-        guard unusable.isEmpty else {
-            for key in unusable { Terminal.say("\(key.bundleId): \(key.place): \(key.reason)") }
-            throw ExitCode.usage
-        }
         let transport: CurlTransport
         let lookups: BatchLookups
         do {

@@ -14,7 +14,8 @@ struct OrdersCommand: ParsableCommand {
             commandName: "lookup",
             abstract: "Prints the purchases of an order, by the id on the customer's invoice.",
             discussion: """
-                Exit codes: 0 found; 1 no order with a purchase of this app; 2 usage; 3 a rate limit, or no answer.
+                Exit codes: 0 found; 1 no order with a purchase of this app; 2 usage; 3 a rate limit, a key that the \
+                App Store refuses, or no answer.
 
                 Example:
                   receipt-bridge orders lookup M76RHDBYIBH --config bridge.yaml

@@ -11,11 +11,14 @@ final class ProgressLine: Sendable {
     /// Between two lines.
     var pause: Duration { isTerminal ? .milliseconds(250) : .seconds(5) }
 
-    /// The width is read each time: a terminal can be resized. The last column stays free, since the cursor is there.
+    /// Columns that stay free: for the cursor, and for the `^C` that a terminal writes there if the key is pressed.
+    private static let margin = 3
+
+    /// The width is read each time: a terminal can be resized.
     func show(_ line: ProgressText) {
         guard isTerminal else { return Terminal.say(line.text) }
         hasLine.withLock { $0 = true }
-        Terminal.note("\r\u{1B}[2K\(line.text(columns: Terminal.columns(of: STDERR_FILENO) - 1))")
+        Terminal.note("\r\u{1B}[2K\(line.text(columns: Terminal.columns(of: STDERR_FILENO) - Self.margin))")
     }
 
     /// Makes room for other lines.

@@ -85,6 +85,7 @@ struct RefundsCommand: ParsableCommand {
                     throw OperationRefusal(
                         "refunds sweep needs a store", hint: "the configuration says store: none, or there is none")
                 }
+                try settings.checkKeys()
                 let curl = try CurlTransport(settings: settings)
                 let result: Result<Void, any Error>
                 do {

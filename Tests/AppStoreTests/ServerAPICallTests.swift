@@ -153,6 +153,36 @@ struct ServerAPICallTests {
                 == ["r1", "r2"].map { "GET /production/inApps/v2/refund/lookup/\(Self.id)?revision=\($0)" })
     }
 
+    @Test(
+        "reads refunds from their beginning once more if a revision is refused, and each refund is there once",
+        arguments: [1, 2, nil])
+    func refusedRevision(refusals: Int?) async throws {
+        // Nil: the revision that an earlier sweep kept is refused; else that of the second page, so often.
+        let standIn = try StandIn { path, count in
+            if path.hasSuffix("revision=old") { return Answer.error(4_000_005, status: 400) }
+            guard path.hasSuffix("revision=r1") else {
+                return try Answer.history([transaction("1")], revision: "r1", hasMore: true)
+            }
+            guard count > 2 * (refusals ?? 0) else { return Answer.error(4_000_005, status: 400) }
+            return try Answer.history([transaction("1"), transaction("2")], revision: "r2")
+        }
+        let id = try #require(TransactionIdentifier(rawValue: Self.id))
+        func refunds() async throws -> [String?] {
+            try await standIn.client.refunds(id, in: .production, since: refusals == nil ? "old" : nil)
+                .transactions.map(\.payload.transactionId)
+        }
+        if refusals == 2 {
+            let error = await #expect(throws: ServerAPIError.self) { _ = try await refunds() }
+            #expect(error?.errorNumber == .invalidRevision)
+        } else {
+            #expect(try await refunds() == ["1", "2"])
+        }
+        await standIn.end()
+        let path = "GET /production/inApps/v2/refund/lookup/\(Self.id)"
+        let both = [path, "\(path)?revision=r1"]
+        #expect(standIn.requests == (refusals == nil ? ["\(path)?revision=old"] : both) + both)
+    }
+
     @Test("asks a history with the same query on every page")
     func query() throws {
         var query = HistoryQuery()

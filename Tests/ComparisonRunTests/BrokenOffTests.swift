@@ -1,6 +1,7 @@
 import AppStore
 import ComparisonRun
 import Foundation
+import Ledger
 import Pipeline
 import Simulator
 import StoredRows
@@ -71,12 +72,12 @@ struct BrokenOffTests {
             live = LiveSides(
                 verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: apple),
                 serverAPI: try BatchLookups(
-                    settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { StandIn.noon }),
-                rendered: BatchAnswers(settings: settings, trust: recordings.trust))
+                    settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { StandIn.noon }))
         }
         let comparer = RowComparer(
             reader: StoredReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), live: live, now: { StandIn.noon })
+            verifier: SignedPayloadVerifier(trust: recordings.trust), answers: recordings.answers, live: live,
+            now: { StandIn.noon })
         return try await ComparisonRun(options, comparer: comparer, watch: watch) { _ in }.run()
     }
 
@@ -130,16 +131,22 @@ struct BrokenOffTests {
         #expect(third.stop == nil && third.rows == 2 * count && third.failed == count && refusing.asked > 0)
     }
 
-    @Test("refuses somebody else's file also beside the progress file of a start that failed")
-    func failedStart() async throws {
+    @Test("leaves neither a destination nor a progress file if the source cannot be opened", arguments: [false, true])
+    func failedStart(isFresh: Bool) async throws {
         let folder = try TemporaryFolder()
         var options = try await options(in: folder)
-        let source = options.source
         options.source = folder.path("nowhere.jsonl")
+        options.isFresh = isFresh
         await #expect(throws: RunError.self) { try await run(options) }
-        #expect(FileManager.default.fileExists(atPath: folder.path("out.jsonl.progress")))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")) == ["in.jsonl"])
+    }
+
+    @Test("refuses somebody else's file also beside the progress file of a start that was killed")
+    func killedStart() async throws {
+        let folder = try TemporaryFolder()
+        var options = try await options(in: folder)
+        do { _ = try MigrationLedger(path: folder.path("out.jsonl.progress")) }
         try folder.write("out.jsonl", "mine")
-        options.source = source
         for isFresh in [false, true] {
             options.isFresh = isFresh
             let refusal = await #expect(throws: RunError.self) { try await run(options) }

@@ -71,10 +71,11 @@ struct LiveComparisonTests {
             verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: apple),
             serverAPI: try BatchLookups(
                 settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { StandIn.noon }),
-            rendered: BatchAnswers(settings: settings, trust: recordings.trust), now: { StandIn.noon })
+            now: { StandIn.noon })
         let comparer = RowComparer(
             reader: StoredReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), live: live, now: { StandIn.noon },
+            verifier: SignedPayloadVerifier(trust: recordings.trust), answers: recordings.answers, live: live,
+            now: { StandIn.noon },
             sleep: { _ in })
         let ending = try await ComparisonRun(options, comparer: comparer, watch: ComparisonWatch()) { _ in }.run()
         let bytes = try folder.read("out.jsonl")

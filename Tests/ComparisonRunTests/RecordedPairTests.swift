@@ -25,7 +25,8 @@ struct RecordedPairTests {
         let source = try folder.write("pairs.jsonl", lines.flatMap { $0 })
         let comparer = RowComparer(
             reader: StoredReceiptReader(trust: recordings.trust),
-            verifier: SignedPayloadVerifier(trust: recordings.trust), live: nil, overrides: overrides,
+            verifier: SignedPayloadVerifier(trust: recordings.trust), answers: recordings.answers, live: nil,
+            overrides: overrides,
             now: { StandIn.noon })
         var options = ComparisonRunOptions(source: source, workers: 2)
         options.destination = folder.path("out.jsonl")
@@ -160,6 +161,76 @@ struct RecordedPairTests {
         pair.history?["signedTransactions"] = try texts.map { try Recordings.payload($0) }
         let outcome = try await compare([try pair.line])
         #expect(unexpected(outcome) == [] && outcome.ending.report.unverified == 1 && outcome.ending.compared == 1)
+    }
+
+    /// A receipt of the world with both sides of it.
+    private func whole(_ isWanted: (Recordings.Pair) -> Bool) async throws -> Recordings.Pair {
+        let world = try await Recordings.world
+        let found = world.pairs.first(where: isWanted)
+        var pair = try #require(found)
+        pair.receipt = try #require(world.store.receipts.first { $0.id == pair.id }).base64
+        return pair
+    }
+
+    private func subscribes(_ pair: Recordings.Pair) -> Bool {
+        (pair.verifyReceipt["latest_receipt_info"] as? [[String: Any]])?.count ?? 0 > 1
+    }
+
+    @Test("A whole world recorded with its receipts gets the same answer everywhere")
+    func worldWithReceipts() async throws {
+        let world = try await Recordings.world
+        let receipts = Dictionary(world.store.receipts.map { ($0.id, $0.base64) }, uniquingKeysWith: { $1 })
+        let lines = try world.pairs.map { pair in
+            var pair = pair
+            pair.receipt = receipts[pair.id]
+            return try pair.line
+        }
+        let outcome = try await compare(lines)
+        // A client sees these, which is why they are unexpected: see LiveComparisonTests.
+        let others = unexpected(outcome).filter { !$0.hasSuffix(" unfinishedConsumable") }
+        #expect(others == [])
+        #expect(outcome.ending.compared == Int64(lines.count) && outcome.ending.failed == 0)
+        #expect(outcome.ending.report.apps.allSatisfy { $0.recordsOnly == 0 })
+    }
+
+    @Test("A pair that holds the receipt is compared by the answer to it, too")
+    func rendered() async throws {
+        var pair = try await whole(subscribes)
+        var receipt = pair.verifyReceipt["receipt"] as? [String: Any] ?? [:]
+        receipt["original_application_version"] = "99.9"
+        pair.verifyReceipt["receipt"] = receipt
+        let outcome = try await compare([try pair.line])
+        #expect(unexpected(outcome) == ["\(pair.id) unexplained"])
+        #expect(outcome.ending.report.apps.map(\.recordsOnly) == [0])
+        // No record says which version was bought first.
+        pair.receipt = nil
+        let without = try await compare([try pair.line])
+        #expect(unexpected(without) == [])
+        #expect(without.ending.report.apps.map(\.recordsOnly) == [1])
+    }
+
+    @Test("No answer is made without signed rows and the statuses: then the records alone are compared")
+    func notRendered() async throws {
+        let pair = try await whole(subscribes)
+        var decoded = pair
+        let texts = pair.history?["signedTransactions"] as? [String] ?? []
+        decoded.history?["signedTransactions"] = try texts.map { try Recordings.payload($0) }
+        var half = pair
+        half.statuses = nil
+        for pair in [decoded, half] {
+            let outcome = try await compare([try pair.line])
+            #expect(unexpected(outcome) == [])
+            #expect(outcome.ending.report.apps.map(\.recordsOnly) == [1])
+        }
+    }
+
+    @Test("A receipt that is not authentic contradicts an answer that calls it valid")
+    func forgedReceipt() async throws {
+        var pair = try await whole(subscribes)
+        pair.receipt = String(try #require(pair.receipt).dropLast(400))
+        let outcome = try await compare([try pair.line])
+        #expect(unexpected(outcome) == ["\(pair.id) signature"])
+        #expect(outcome.ending.report.apps.map(\.recordsOnly) == [1])
     }
 
     @Test("An app's own word on a rule goes before the table")

@@ -16,12 +16,15 @@ struct Recordings {
         /// Nil where it was not recorded.
         var history: [String: Any]?
         var statuses: [String: Any]?
+        /// The receipt that verifyReceipt answered; nil where it was not recorded.
+        var receipt: String?
 
         var line: [UInt8] {
             get throws {
                 var object: [String: Any] = ["id": id, "verifyReceipt": verifyReceipt]
                 object["history"] = history
                 object["statuses"] = statuses
+                object["receipt"] = receipt
                 return try [UInt8](JSONSerialization.data(withJSONObject: object)) + [0x0A]
             }
         }
@@ -76,6 +79,9 @@ struct Recordings {
         }
         return pairs
     }
+
+    /// As the configuration of the world's first app makes them.
+    var answers: BatchAnswers { BatchAnswers(settings: Self.settings(store, port: 9), trust: trust) }
 
     static func settings(_ store: SimulatedStore, port: Int) -> Settings {
         var app = AppSettings(of: store)

@@ -29,7 +29,7 @@ struct HostileSideTests {
         ])
     func histories(text: String, code: ComparisonError.Code) {
         let error = #expect(throws: ComparisonError.self) {
-            try ComparedAnswer(history: [Array(text.utf8)], statuses: nil)
+            try ComparedAnswer(RecordedRecords(history: [Array(text.utf8)], statuses: nil))
         }
         #expect(error?.code == code)
     }
@@ -37,7 +37,7 @@ struct HostileSideTests {
     @Test("A missing side is refused")
     func missing() {
         #expect(throws: ComparisonError.self) { try ComparedAnswer(verifyReceipt: nil) }
-        #expect(throws: ComparisonError.self) { try ComparedAnswer(history: nil, statuses: nil) }
+        #expect(throws: ComparisonError.self) { try ComparedAnswer(RecordedRecords(history: nil, statuses: nil)) }
     }
 
     @Test("5,000 rows are compared, 5,001 refused")
@@ -81,7 +81,7 @@ struct HostileSideTests {
                 _ = Comparison(verifyReceipt: damaged, serverAPI: right, context: scene.context)
                 _ = Comparison(verifyReceipt: left, serverAPI: damaged, context: scene.context)
             }
-            if let damaged = try? ComparedAnswer(history: [damage(history)], statuses: nil) {
+            if let damaged = try? ComparedAnswer(RecordedRecords(history: [damage(history)], statuses: nil)) {
                 _ = Comparison(verifyReceipt: left, serverAPI: damaged, context: scene.context)
             }
         }

@@ -75,9 +75,10 @@ struct Scene {
         let items = renewalInfo.map {
             ["originalTransactionId": "100", "status": status, "signedRenewalInfo": $0] as Object
         }
-        var answer = try ComparedAnswer(
-            history: [Self.bytes(envelope.merging(["signedTransactions": history]) { $1 })],
-            statuses: Self.bytes(envelope.merging(["data": [["lastTransactions": items] as Object]]) { $1 }))
+        var answer = ComparedAnswer(
+            try RecordedRecords(
+                history: [Self.bytes(envelope.merging(["signedTransactions": history]) { $1 })],
+                statuses: Self.bytes(envelope.merging(["data": [["lastTransactions": items] as Object]]) { $1 })))
         answer.historyVersion = historyVersion
         return answer
     }

@@ -3,33 +3,36 @@ import Simulator
 import TestSupport
 import Testing
 
-/// The exit codes of docs/COMMANDS.md, if the App Store gives no answer.
+/// The exit codes of docs/COMMANDS.md, if the App Store gives no answer or refuses the key.
 @Suite("Exit codes")
 struct ExitCodeTests {
-    /// A command, and its exit codes: if nothing listens at the App Store's address, and if Apple's rate limit is exceeded.
+    /// A command, and its exit codes: if nothing listens at the App Store's address, if Apple's rate limit is exceeded, and if
+    /// Apple refuses the key.
     private struct Row {
         let words: [String]
         let unreachable: Int32
         let rateLimited: Int32
+        let keyRefused: Int32
     }
 
     /// `verify` has two codes by contract: 0 for status 0 and 21006, 1 for everything else.
     private func rows(id: String) -> [Row] {
         [
-            Row(words: ["lookup", id], unreachable: 3, rateLimited: 3),
-            Row(words: ["orders", "lookup", "M76RHDBYIBH"], unreachable: 3, rateLimited: 3),
+            Row(words: ["lookup", id], unreachable: 3, rateLimited: 3, keyRefused: 3),
+            Row(words: ["orders", "lookup", "M76RHDBYIBH"], unreachable: 3, rateLimited: 3, keyRefused: 3),
             Row(
-                words: ["refunds", "sweep", "--ids", "ids.txt", "--max-hours", "0.001"], unreachable: 3, rateLimited: 3),
+                words: ["refunds", "sweep", "--ids", "ids.txt", "--max-hours", "0.001"], unreachable: 3, rateLimited: 3,
+                keyRefused: 3),
             Row(
                 words: ["renewals", "extend", "--original-transaction-id", id, "--days", "3", "--reason", "3"],
-                unreachable: 3, rateLimited: 3),
-            Row(words: ["notifications", "test"], unreachable: 3, rateLimited: 3),
-            Row(words: ["notifications", "history"], unreachable: 3, rateLimited: 3),
+                unreachable: 3, rateLimited: 3, keyRefused: 3),
+            Row(words: ["notifications", "test"], unreachable: 3, rateLimited: 3, keyRefused: 3),
+            Row(words: ["notifications", "history"], unreachable: 3, rateLimited: 3, keyRefused: 3),
             Row(
                 words: ["consumption", "send", id, "--customer-consented", "--delivery-status", "DELIVERED"],
-                unreachable: 3, rateLimited: 3),
-            Row(words: ["verify", "receipt.b64", "--answer", "api"], unreachable: 1, rateLimited: 1),
-            Row(words: ["verify", "receipt.b64", "--answer", "apple"], unreachable: 1, rateLimited: 0),
+                unreachable: 3, rateLimited: 3, keyRefused: 3),
+            Row(words: ["verify", "receipt.b64", "--answer", "api"], unreachable: 1, rateLimited: 1, keyRefused: 1),
+            Row(words: ["verify", "receipt.b64", "--answer", "apple"], unreachable: 1, rateLimited: 0, keyRefused: 0),
         ]
     }
 
@@ -48,7 +51,12 @@ struct ExitCodeTests {
     func unreachable() async throws {
         let (stage, id) = try await stage()
         let yaml = try stage.configuration().replacing("127.0.0.1:\(stage.port)", with: "127.0.0.1:1")
-        try await expect(rows(id: id).map { ($0.words, $0.unreachable) }, stage, yaml: yaml)
+        try await expect(
+            rows(id: id).map { ($0.words, $0.unreachable) } + [(["compare", "receipts.jsonl"], 3)], stage, yaml: yaml)
+        // verifyReceipt answers, the App Store Server API cannot be reached.
+        let half = try stage.configuration().replacing(
+            /:\d+(\/(?:production|sandbox))\n/, with: { ":1\($0.output.1)\n" })
+        try await expect([(["compare", "receipts.jsonl"], 3)], stage, yaml: half)
         await stage.stop()
     }
 
@@ -62,6 +70,28 @@ struct ExitCodeTests {
                 "endpoint": .string("serverAPI"),
             ]))
         try await expect(rows(id: id).map { ($0.words, $0.rateLimited) }, stage, yaml: try stage.configuration())
+        await stage.stop()
+    }
+
+    @Test("are 3 if Apple refuses the key, so that the same command goes on once it is mended", .timeLimit(.minutes(5)))
+    func keyRefused() async throws {
+        let (stage, id) = try await stage()
+        let yaml = try stage.configuration().replacing(/keyId: \S+/, with: "keyId: NOSUCHKEY1")
+        let others: [(words: [String], exit: Int32)] = [
+            (["compare", "receipts.jsonl"], 3), (["migrate", "receipts.jsonl", "--to", "out.jsonl"], 3),
+        ]
+        try await expect(rows(id: id).map { ($0.words, $0.keyRefused) } + others, stage, yaml: yaml)
+        await stage.stop()
+    }
+
+    @Test("are 2 if the private key is none, before any call", .timeLimit(.minutes(5)))
+    func noKey() async throws {
+        let (stage, id) = try await stage()
+        try stage.folder.write("none.p8", "no key\n".utf8)
+        let yaml = try stage.configuration().replacing(/SubscriptionKey_\w+\.p8/, with: "none.p8")
+        let words = rows(id: id).map(\.words).filter { $0[0] != "verify" }
+        let others = [["compare", "receipts.jsonl"], ["migrate", "receipts.jsonl", "--to", "out.jsonl"]]
+        try await expect((words + others).map { ($0, 2) }, stage, yaml: yaml)
         await stage.stop()
     }
 
@@ -97,6 +127,33 @@ struct ExitCodeTests {
         #expect(try stage.folder.lines("out.jsonl").map { $0["outcome"]?.text } == ["failed"])
         let again = try await stage.run("migrate", "in.jsonl", "--to", "out.jsonl")
         #expect(again.exit == 0, "\(again.errors)")
+        await stage.stop()
+    }
+
+    @Test(
+        "are not all that is seen at Apple's rate limit: the progress says how long a command waits, in 40 columns",
+        .timeLimit(.minutes(2)),
+        arguments: [
+            ["compare", "receipts.jsonl"], ["notifications", "history"], ["refunds", "sweep", "--ids", "ids.txt"],
+        ])
+    func progressWaits(words: [String]) async throws {
+        let (stage, _) = try await stage()
+        try await stage.ask(
+            "POST", "/faults",
+            .object([
+                "kind": .string("error"), "errorCode": .number(4_290_000), "retryAfter": .string("500"),
+                "endpoint": .string("serverAPI"),
+            ]))
+        let terminal = try PseudoTerminal(columns: 40)
+        let running = try Running(
+            words + ["--config", "receipt-bridge.yaml"], in: stage.folder, terminal: terminal)
+        let waits = await eventually(within: .seconds(45)) {
+            terminal.progress.contains { $0.wholeMatch(of: /waiting \d+ s: rate limit/) != nil }
+        }
+        #expect(waits, "\(terminal.text)")
+        #expect(terminal.progress.allSatisfy { $0.count <= 37 }, "\(terminal.progress)")
+        running.kill()
+        _ = await running.end()
         await stage.stop()
     }
 

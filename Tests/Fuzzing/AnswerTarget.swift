@@ -19,7 +19,7 @@ enum AnswerTarget {
             _ = try? NotificationPage(object)
         }
         _ = try? ComparedAnswer(verifyReceipt: bytes)
-        _ = try? ComparedAnswer(history: [bytes], statuses: bytes)
+        _ = try? ComparedAnswer(RecordedRecords(history: [bytes], statuses: bytes))
         if let camelCase = try? converter.camelCase(bytes) {
             Rendered.isJSON(camelCase)
             if let snakeCase = try? converter.snakeCase(camelCase) { Rendered.isJSON(snakeCase) }

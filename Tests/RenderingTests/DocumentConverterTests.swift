@@ -66,7 +66,9 @@ struct CamelDocumentTests {
 
     @Test("row by row", arguments: rows)
     func row(wire: String, expected: String) throws {
-        let document = try camel(#"{"status":0,"latest_receipt_info":[{\#(wire)}]}"#)
+        // Of repeated keys the last one counts.
+        let flags = #""is_trial_period":"false","is_in_intro_offer_period":"false""#
+        let document = try camel(#"{"status":0,"latest_receipt_info":[{\#(flags),\#(wire)}]}"#)
         #expect(first("latestTransactions", document) == expected)
     }
 
@@ -83,7 +85,8 @@ struct CamelDocumentTests {
             try camel(answer) == """
                 {"status":0,"environment":"Sandbox","receipt":{"receiptType":"ProductionSandbox",\
                 "bundleId":"com.example.reader"},"transactions":[{"transactionId":"5",\
-                "inAppOwnershipType":"PURCHASED","bundleId":"com.example.reader","environment":"Sandbox"}],\
+                "inAppOwnershipType":"PURCHASED","bundleId":"com.example.reader","environment":"Sandbox",\
+                "isTrialPeriod":null}],\
                 "renewals":[{"expirationIntent":2,"isInBillingRetryPeriod":true,"autoRenewStatus":0,\
                 "priceIncreaseStatus":1,"environment":"Sandbox"}]}
                 """)
@@ -105,7 +108,8 @@ struct CamelDocumentTests {
                 "transactions":[{"originalTransactionId":"4","transactionId":"5","expiresDate":2000,\
                 "productId":"month","bundleId":"com.example.reader","type":"Auto-Renewable Subscription"}],\
                 "latestTransactions":[{"originalTransactionId":"4","transactionId":"6","expiresDate":3000,\
-                "productId":"month","bundleId":"com.example.reader","type":"Auto-Renewable Subscription"}],\
+                "productId":"month","bundleId":"com.example.reader","type":"Auto-Renewable Subscription",\
+                "isInIntroOfferPeriod":null}],\
                 "renewals":[{"autoRenewProductId":"month","autoRenewStatus":0,"expirationIntent":1,\
                 "isInBillingRetryPeriod":false,"originalTransactionId":"4","productId":"month"}]}
                 """)
@@ -297,11 +301,25 @@ struct SnakeDocumentTests {
                 == ["transactions.price"])
     }
 
-    @Test("without what an answer of old did not have: no quantity, no zero, no null")
-    func oldAnswer() throws {
+    static let oldRows = [
+        #"{"product_id":"p","transaction_id":"1","is_trial_period":"false"}"#,
+        #"{"product_id":"p","transaction_id":"1"}"#,
+        // An auto-renewable of 2015, and one of iOS 6.
+        oldPeriod + #","is_trial_period":"false"}"#, oldPeriod + #","is_trial_period":"true"}"#, oldPeriod + "}",
+        oldPeriod + #","is_trial_period":"false","is_in_intro_offer_period":"false"}"#,
+    ]
+
+    private static let oldPeriod =
+        #"{"product_id":"p","transaction_id":"1","expires_date":"1970-01-01 00:00:05 Etc/GMT","#
+        + #""expires_date_ms":"5000","expires_date_pst":"1969-12-31 16:00:05 America/Los_Angeles""#
+
+    @Test(
+        "without what an answer of old did not have: no quantity, no zero, no null, no flag of an offer",
+        arguments: oldRows)
+    func oldAnswer(row: String) throws {
         let old =
             #"{"status":0,"environment":"Production","receipt":{"bundle_id":"a","application_version":"1","in_app":["#
-            + #"{"product_id":"p","transaction_id":"1","is_trial_period":"false"}]}}"#
+            + #"\#(row)]},"latest_receipt_info":[\#(row)]}"#
         #expect(try snake(camel(old)) == old)
     }
 

@@ -196,23 +196,20 @@ struct GenuineConversionTests {
                     #expect((row[key] as? String).flatMap { Int($0) } == object[name] as? Int, "\(key)")
                 }
             }
-            try expect(self.rows(back, wire), haveAllOf: rows)
+            #expect(self.rows(back, wire) as? [[String: String]] == rows as? [[String: String]])
         }
         if let receipt = answer["receipt"] as? [String: Any], receipt["in_app"] == nil {
             #expect(back["receipt"] as? [String: String] == receipt as? [String: String])
+            // The author of the others moved the latest object to a key that does not belong to the status.
+            guard file.lastPathComponent.hasPrefix("PAIR-") else { return }
+            for key in ["latest_receipt_info", "latest_expired_receipt_info"] {
+                #expect(back[key] as? [String: String] == answer[key] as? [String: String], "\(key)")
+            }
         }
     }
 
     private func rows(_ answer: [String: Any], _ key: String) -> [[String: Any]] {
         let holder = key == "in_app" ? answer["receipt"] as? [String: Any] : answer
         return holder?[key] as? [[String: Any]] ?? []
-    }
-
-    /// Every text of the rows; more keys may have come.
-    private func expect(_ found: [[String: Any]], haveAllOf rows: [[String: Any]]) throws {
-        try #require(found.count == rows.count)
-        for (found, row) in zip(found, rows) {
-            for (key, value) in row { #expect(found[key] as? String == value as? String, "\(key)") }
-        }
     }
 }

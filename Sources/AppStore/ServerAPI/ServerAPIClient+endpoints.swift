@@ -18,12 +18,25 @@ extension ServerAPIClient {
         return try verified(try required(answer, "signedAppTransactionInfo"), environment)
     }
 
-    /// All refunds of a customer, those refunded first first; only those after `revision` when it is given.
+    /// All refunds of a customer, those refunded first first; only those after `revision` when it is given. If a revision
+    /// is refused, the given one or that of a page, they are read from their beginning, once more and not again.
     package func refunds(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, since revision: String? = nil,
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> (transactions: [Signed<TransactionPayload>], revision: String?) {
         let allowance = allowance(options)
+        do throws(ServerAPIError) {
+            return try await refunds(id, environment, from: revision, allowance)
+        } catch {
+            guard error.errorNumber == .invalidRevision else { throw error }
+        }
+        return try await refunds(id, environment, from: nil, allowance)
+    }
+
+    private func refunds(
+        _ id: TransactionIdentifier, _ environment: AppStoreEnvironment, from revision: String?,
+        _ allowance: CallAllowance
+    ) async throws(ServerAPIError) -> (transactions: [Signed<TransactionPayload>], revision: String?) {
         var pages = HistoryPages()
         var next = revision
         while !pages.isComplete {

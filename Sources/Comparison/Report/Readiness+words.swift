@@ -46,7 +46,7 @@ extension Readiness {
     private var explained: String? {
         guard !expectedRules.isEmpty else { return nil }
         let count = expectedRules.reduce(0) { $0 + $1.count }
-        let list = Self.list(expectedRules, "more rules")
+        let list = Self.list(expectedRules, "more rule")
         return count == 1
             ? "1 expected difference, which a rule explains, counts as the same: \(list)."
             : "\(count.grouped) expected differences, which rules explain, count as the same: \(list)."
@@ -62,7 +62,7 @@ extension Readiness {
     private var reasons: String {
         guard !rules.isEmpty else { return "" }
         let places = rules.reduce(0) { $0 + $1.count }
-        let list = Self.list(rules, "more rules")
+        let list = Self.list(rules, "more rule")
         return places == different ? ": \(list)" : ", in \(places.grouped) places: \(list)"
     }
 
@@ -77,7 +77,7 @@ extension Readiness {
         let failures = app.failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { ($0.key, $0.value) }
         let share = failed.share(of: failed + app.compared)
         return "\(failed.grouped) \(failed == 1 ? "receipt" : "receipts") (\(share)) could not be compared: "
-            + "\(Self.list(failures, "more reasons"))."
+            + "\(Self.list(failures, "more reason"))."
     }
 
     private var advice: String {
@@ -102,7 +102,8 @@ extension Readiness {
 
     private static func list(_ counts: [(name: String, count: Int64)], _ more: String) -> String {
         var words = counts.prefix(namedReasons).map { "\(ComparedValue.text($0.name).shown.words) \($0.count.grouped)" }
-        if counts.count > namedReasons { words.append("and \(Int64(counts.count - namedReasons).grouped) \(more)") }
+        let rest = Int64(counts.count - namedReasons)
+        if rest > 0 { words.append("and \(rest.grouped) \(more)\(rest == 1 ? "" : "s")") }
         return words.joined(separator: ", ")
     }
 }

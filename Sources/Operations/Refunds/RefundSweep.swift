@@ -130,20 +130,16 @@ package struct RefundSweep: Sendable {
         return CallOptions(priority: .batch, timeLimit: min(patience, left ?? patience), maximumCalls: 600)
     }
 
-    /// From the last revision on; where that is none any more, from the beginning.
+    /// From the last revision on.
     private static func refunds(
         of target: RefundTarget, _ client: ServerAPIClient, _ options: CallOptions
     ) async -> Answer {
-        var revision = target.revision
-        while true {
-            do throws(ServerAPIError) {
-                return .success(
-                    try await client.refunds(
-                        target.identifier, in: target.scope.environment, since: revision, options))
-            } catch {
-                guard revision != nil, error.errorNumber == .invalidRevision else { return .failure(error) }
-                revision = nil
-            }
+        do throws(ServerAPIError) {
+            return .success(
+                try await client.refunds(
+                    target.identifier, in: target.scope.environment, since: target.revision, options))
+        } catch {
+            return .failure(error)
         }
     }
 

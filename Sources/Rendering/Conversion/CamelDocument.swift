@@ -106,6 +106,12 @@ struct CamelTransaction {
         if !isOfHistory, field.rawValue == TransactionField.quantity.rawValue, record[field.rawValue] == nil {
             return nil
         }
+        // `null`: the row of the answer does not have the flag.
+        if !isOfHistory, record.members[field.rawValue] == .null,
+            TransactionField.offerFlags.contains(where: { $0.rawValue == field.rawValue })
+        {
+            return nil
+        }
         let mapped = TransactionField(rawValue: field.rawValue).flatMap { $0.value(of: payload) }
         if let mapped {
             let value = mapped.becoming(field.kind)

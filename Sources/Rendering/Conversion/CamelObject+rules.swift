@@ -21,6 +21,17 @@ extension CamelObject {
         if self["environment"] == nil { self["environment"] = environment }
     }
 
+    /// A transaction that stands in an answer. A flag that the row does not have is `null`, so that the way back does not
+    /// invent it: old rows have neither flag, and those before 2017 no `is_in_intro_offer_period`.
+    mutating func becomeRow(bundleId: JSONTree?, environment: JSONTree?) {
+        let missing = TransactionField.offerFlags.filter { self[$0.rawValue] == nil }
+        becomeTransaction(bundleId: bundleId, environment: environment)
+        // The way back gives the second flag to auto-renewables only.
+        for field in missing where field == .isTrialPeriod || self["expiresDate"] != nil {
+            self[field.rawValue] = .null
+        }
+    }
+
     /// A renewal of the rows' words.
     mutating func becomeRenewal(environment: JSONTree?) {
         sayOffer()
@@ -45,4 +56,9 @@ extension CamelObject {
         self["offerIdentifier"] = promotional ?? code
         if isTrial { self["offerDiscountType"] = .text(OfferDiscountType.freeTrial.rawValue) }
     }
+}
+
+extension TransactionField {
+    /// The flags of an offer, which a row without an offer has as well.
+    static let offerFlags: [TransactionField] = [.isTrialPeriod, .isInIntroOfferPeriod]
 }

@@ -41,7 +41,7 @@ extension DocumentConverter {
             writer.beginArray()
             for row in rows {
                 var object = try row.camelCase(table)
-                object.becomeTransaction(bundleId: bundleId, environment: environment)
+                object.becomeRow(bundleId: bundleId, environment: environment)
                 object.write(into: &writer)
             }
             writer.endArray()
@@ -99,7 +99,7 @@ extension DocumentConverter {
         where row.field == .latestReceiptInfo || row.field == .latestExpiredReceiptInfo {
             guard latest == nil, let object = try answer.object(row.wire) else { continue }
             latest = try object.camelCase(tables.flatTransaction)
-            latest?.becomeTransaction(bundleId: receipt["bid"], environment: answer["environment"])
+            latest?.becomeRow(bundleId: receipt["bid"], environment: answer["environment"])
         }
         if let latest {
             writer.key(DocumentKey.latestTransactions)

@@ -2,7 +2,12 @@ package import AppStore
 import JSONReading
 package import StoreTypes
 
-extension ComparedAnswer {
+/// Recorded answers of the App Store Server API. Their rows are signed texts, which are verified, or decoded objects, for which
+/// nobody vouches.
+///
+/// https://developer.apple.com/documentation/appstoreserverapi/historyresponse
+/// https://developer.apple.com/documentation/appstoreserverapi/statusresponse
+package struct RecordedRecords: Sendable {
     /// Who vouches for recorded rows.
     package struct Voucher: Sendable {
         let verifier: SignedPayloadVerifier
@@ -16,29 +21,49 @@ extension ComparedAnswer {
         }
     }
 
-    /// Recorded answers of the App Store Server API. Their rows are signed texts, which are verified, or decoded objects,
-    /// for which nobody vouches.
-    ///
+    private(set) var environment: String?
+    private(set) var bundleId: String?
+    private(set) var appAppleId: Int64?
+    /// Whether all rows were signed.
+    private(set) var isVerified = true
+    /// In the order of the pages; nil if no history was recorded.
+    private(set) var transactions: [TransactionPayload]?
+    /// Of the statuses; nil if none were recorded.
+    private(set) var renewals: [RenewalPayload]?
+    /// See ``ComparedAnswer/statuses``.
+    private(set) var statuses: [String: Int64] = [:]
+    private var signedTransactions: [Signed<TransactionPayload>] = []
+    private var subscriptions: [SubscriptionRecord] = []
+
     /// - Parameters:
     ///   - history: pages of HistoryResponse, `signedTransactions` holding texts or objects; nil where there is none.
     ///   - statuses: a StatusResponse, `signedTransactionInfo` and `signedRenewalInfo` holding texts or objects.
     ///   - voucher: nil refuses signed rows.
-    ///
-    /// https://developer.apple.com/documentation/appstoreserverapi/historyresponse
-    /// https://developer.apple.com/documentation/appstoreserverapi/statusresponse
-    package init(
-        history: [[UInt8]]?, statuses: [UInt8]?, voucher: Voucher? = nil
-    ) throws(ComparisonError) {
+    package init(history: [[UInt8]]?, statuses: [UInt8]?, voucher: Voucher? = nil) throws(ComparisonError) {
         guard history != nil || statuses != nil else {
             throw ComparisonError(code: .missing, place: "serverAPI", reason: "neither history nor statuses")
         }
-        self.init(form: .records)
-        isVerified = true
         if let history {
-            latest = []
+            transactions = []
             for page in history { try read(history: page, voucher) }
         }
         if let statuses { try read(statuses: statuses, voucher) }
+    }
+
+    /// What the source `api` would make an answer of; nil if rows are not signed, if there is no history, or no status of its
+    /// subscriptions.
+    package var records: CustomerRecords? {
+        guard isVerified, !signedTransactions.isEmpty,
+            let environment = (environment ?? signedTransactions.first?.payload.environment)
+                .flatMap(AppStoreEnvironment.init(rawValue:))
+        else { return nil }
+        var pages = HistoryPages()
+        guard (try? pages.add(signedTransactions, revision: nil, hasMore: false)) != nil else { return nil }
+        let subscribes = pages.transactions.contains { $0.payload.type == ProductType.autoRenewable.rawValue }
+        guard !subscribes || !subscriptions.isEmpty else { return nil }
+        return CustomerRecords(
+            environment: environment, bundleId: bundleId, appAppleId: appAppleId, transactions: pages.transactions,
+            subscriptions: subscriptions, revision: nil)
     }
 
     private mutating func read(history bytes: [UInt8], _ voucher: Voucher?) throws(ComparisonError) {
@@ -51,28 +76,29 @@ extension ComparedAnswer {
         if let texts = try? object.texts("signedTransactions"), !texts.isEmpty {
             for (index, text) in texts.enumerated() {
                 let place = "\(place).signedTransactions[\(index)]"
-                let payload: TransactionPayload = try Self.verified(text, at: place, voucher)
-                latest?.append(ComparedRow(payload))
+                let signed: Signed<TransactionPayload> = try Self.verified(text, at: place, voucher)
+                transactions?.append(signed.payload)
+                signedTransactions.append(signed)
             }
         } else {
             let rows = try Self.rows("signedTransactions", of: object, at: place)
             if !rows.isEmpty { isVerified = false }
             for (index, row) in rows.enumerated() {
-                latest?.append(ComparedRow(try Self.payload(row, at: "\(place).signedTransactions[\(index)]")))
+                transactions?.append(try Self.payload(row, at: "\(place).signedTransactions[\(index)]"))
             }
         }
-        try Self.check(rows: latest?.count ?? 0, at: place)
+        try ComparedAnswer.check(rows: transactions?.count ?? 0, at: place)
     }
 
     private static func verified<Payload: SignedClaims>(
         _ text: String, at place: String, _ voucher: Voucher?
-    ) throws(ComparisonError) -> Payload {
+    ) throws(ComparisonError) -> Signed<Payload> {
         guard let voucher else {
             throw ComparisonError(
                 code: .signedRow, place: place, reason: "a signed row, which must be verified first")
         }
         do throws(SignedPayloadError) {
-            return try voucher.verifier.verify(text, now: voucher.now).payload
+            return try voucher.verifier.verify(text, now: voucher.now)
         } catch {
             throw ComparisonError(
                 code: .notAuthentic, place: place, reason: "a row that is not authentic: \(error.code.rawValue)")
@@ -89,8 +115,10 @@ extension ComparedAnswer {
         renewals = []
         for group in try Self.rows("data", of: object, at: place) {
             for item in try Self.rows("lastTransactions", of: group, at: "\(place).data") {
-                try readSubscription(item, at: "\(place).data.lastTransactions", voucher)
-                try Self.check(rows: statusesCount, at: place)
+                try readSubscription(
+                    item, in: try? group.text("subscriptionGroupIdentifier"), at: "\(place).data.lastTransactions",
+                    voucher)
+                try ComparedAnswer.check(rows: statusesCount, at: place)
             }
         }
     }
@@ -98,27 +126,32 @@ extension ComparedAnswer {
     private var statusesCount: Int { max(renewals?.count ?? 0, statuses.count) }
 
     private mutating func readSubscription(
-        _ item: JSONObject, at place: String, _ voucher: Voucher?
+        _ item: JSONObject, in group: String?, at place: String, _ voucher: Voucher?
     ) throws(ComparisonError) {
+        var transaction: Signed<TransactionPayload>?
         if let text = try? item.text("signedTransactionInfo") {
-            let _: TransactionPayload = try Self.verified(text, at: "\(place).signedTransactionInfo", voucher)
+            transaction = try Self.verified(text, at: "\(place).signedTransactionInfo", voucher)
         }
-        var renewal: RenewalPayload?
+        var signed: Signed<RenewalPayload>?
         if let text = try? item.text("signedRenewalInfo") {
-            renewal = try Self.verified(text, at: "\(place).signedRenewalInfo", voucher)
+            signed = try Self.verified(text, at: "\(place).signedRenewalInfo", voucher)
         } else {
             isVerified = false
         }
-        let isSigned = renewal != nil
+        var renewal = signed?.payload
         do throws(JSONFieldError) {
             if let id = try item.text("originalTransactionId"), let status = try item.integer("status") {
                 statuses[id] = status
+                subscriptions.append(
+                    SubscriptionRecord(
+                        subscriptionGroupIdentifier: group, originalTransactionId: id,
+                        status: Int(clamping: status), transaction: transaction, renewal: signed))
             }
-            if !isSigned, let object = try item.object("signedRenewalInfo") { renewal = try RenewalPayload(object) }
+            if signed == nil, let object = try item.object("signedRenewalInfo") { renewal = try RenewalPayload(object) }
         } catch {
             throw Self.failure(error, at: place)
         }
-        if let renewal { renewals?.append(ComparedRow(renewal)) }
+        if let renewal { renewals?.append(renewal) }
     }
 
     private mutating func readEnvelope(_ object: JSONObject, at place: String) throws(ComparisonError) {
@@ -132,14 +165,14 @@ extension ComparedAnswer {
     }
 }
 
-extension ComparedAnswer {
+extension RecordedRecords {
     private static func object(_ bytes: [UInt8], at place: String) throws(ComparisonError) -> JSONObject {
         // Before objects are made of them: how long the lists are.
-        let outline = try outline(of: bytes, at: place)
+        let outline = try ComparedAnswer.outline(of: bytes, at: place)
         for index in outline.nodes.indices where outline.isArray(index) {
             var count = 0
             for _ in outline.children(of: index) { count += 1 }
-            try check(rows: count, at: place)
+            try ComparedAnswer.check(rows: count, at: place)
         }
         do throws(JSONStructureError) {
             return try JSONObject(bytes)
