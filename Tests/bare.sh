@@ -39,6 +39,11 @@ echo 'builder ALL=(ALL) NOPASSWD: ALL' >"$bare/etc/sudoers.d/builder"
 cp /etc/resolv.conf /etc/hosts "$bare/etc/"
 mount -t proc proc "$bare/proc"
 mount -t tmpfs -o mode=1777 tmpfs "$bare/dev/shm"
+# For tests of progress on a terminal.
+mkdir -p "$bare/dev/pts"
+mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 devpts "$bare/dev/pts"
+rm -f "$bare/dev/ptmx"
+ln -s pts/ptmx "$bare/dev/ptmx"
 
 # A folder of this machine, at the same path or another, read-only: show FOLDER [PATH]
 show() {

@@ -157,7 +157,8 @@ extension ComparisonRun {
                 case .outcome(let index, let outcome):
                     underWay -= 1
                     outcomes[index] = outcome
-                    begin()
+                    // Otherwise one more question would be asked before the run ends.
+                    if comparer.refusal == nil { begin() }
                 }
                 // What waits for the budget of an hour is not waited for.
                 if comparer.refusal != nil || underWay > 0 && stopReason() != nil {

@@ -22,7 +22,7 @@ struct FaultMatrixTests {
         /// Apple answers all the same.
         var isHarmless = false
         /// From a question to its answer. Where waiting for Apple takes all of it, the store is read in a thirtieth of it.
-        var deadline = Duration.milliseconds(700)
+        var deadline = Duration.milliseconds(1_500)
     }
 
     static let faults: [Fault] = {
