@@ -2,8 +2,8 @@ package import AppStore
 import JSONReading
 package import StoreTypes
 
-/// Recorded answers of the App Store Server API. Their rows are signed texts, which are verified, or decoded objects, for which
-/// nobody vouches.
+/// Recorded answers of the App Store Server API. Their rows are signed texts, which are verified, or decoded objects, whose
+/// signatures cannot be verified.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/historyresponse
 /// https://developer.apple.com/documentation/appstoreserverapi/statusresponse

@@ -138,7 +138,9 @@ package struct RowComparer: Sendable {
         }
         do throws(ComparisonError) {
             let left = try ComparedAnswer(verifyReceipt: sides.verifyReceipt.body)
-            let right = try sides.serverAPI.map(Self.side) ?? .nobody(beside: left, environment: receipt.environment)
+            let right =
+                try sides.serverAPI.map(Self.side)
+                ?? .unknownCustomer(comparedWith: left, environment: receipt.environment)
             // Dated as Apple's answer is: two requests differ in nothing else by that.
             let rendered = answers.answer(
                 to: receipt, records: sides.serverAPI, at: left.requestDate ?? sides.time)
@@ -187,15 +189,17 @@ extension ComparisonReport.Scope {
 }
 
 extension ComparedAnswer {
-    /// What the App Store Server API says of somebody it does not know: no transaction, and of the app nothing else.
-    fileprivate static func nobody(beside other: ComparedAnswer, environment: AppStoreEnvironment?) -> ComparedAnswer {
-        var nobody = ComparedAnswer(form: .records)
-        nobody.isVerified = true
-        nobody.environment = environment?.rawValue
-        nobody.bundleId = other.bundleId
-        nobody.appAppleId = other.appAppleId
-        nobody.latest = []
-        nobody.renewals = []
-        return nobody
+    /// The App Store Server API's answer about a customer that it does not know: no transactions.
+    fileprivate static func unknownCustomer(
+        comparedWith other: ComparedAnswer, environment: AppStoreEnvironment?
+    ) -> ComparedAnswer {
+        var answer = ComparedAnswer(form: .records)
+        answer.isVerified = true
+        answer.environment = environment?.rawValue
+        answer.bundleId = other.bundleId
+        answer.appAppleId = other.appAppleId
+        answer.latest = []
+        answer.renewals = []
+        return answer
     }
 }

@@ -141,7 +141,7 @@ struct BrokenOffTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("")) == ["in.jsonl"])
     }
 
-    @Test("refuses somebody else's file also beside the progress file of a start that was killed")
+    @Test("refuses a file that it did not write, even if the progress file of a killed start is next to it")
     func killedStart() async throws {
         let folder = try TemporaryFolder()
         var options = try await options(in: folder)

@@ -84,7 +84,7 @@ struct ExitCodeTests {
         await stage.stop()
     }
 
-    @Test("are 2 if the private key is none, before any call", .timeLimit(.minutes(5)))
+    @Test("are 2 before any call if the private key file holds no key", .timeLimit(.minutes(5)))
     func noKey() async throws {
         let (stage, id) = try await stage()
         try stage.folder.write("none.p8", "no key\n".utf8)

@@ -13,7 +13,7 @@ extension HTMLWriter {
         fold(Array(entries.dropFirst(Self.maximumOpen)), others) { body($0[...], &$1) }
     }
 
-    /// All entries below a line that counts them; nothing if there are none.
+    /// Writes all entries into a closed `<details>` whose summary is their number. Writes nothing if the list is empty.
     mutating func fold<Entry>(_ entries: [Entry], _ name: String, _ body: ([Entry], inout HTMLWriter) -> Void) {
         guard !entries.isEmpty else { return }
         element("details", ["class": "fold"]) { html in

@@ -44,15 +44,15 @@ extension StatusPage {
     }
 
     private func hosts(_ html: inout HTMLWriter) {
-        let numbers = ["Left alone, times", "Not asked", "Under way"]
+        let numbers = ["Circuit opened", "Not sent", "In flight"]
         html.table(named: "Hosts", columns: ["Host", "State"] + numbers, numbers: Set(numbers)) { html in
             for host in figures.hosts {
                 html.row { html in
                     html.cell(isHeader: true, "Host") { $0.foreign(host.host) }
                     html.cell("State", text: host.state == .closed ? "well" : "fails, left alone")
-                    html.cell("Left alone, times", number: host.opened.grouped)
-                    html.cell("Not asked", number: (host.refused + host.refusedRepetitions).grouped)
-                    html.cell("Under way", number: Int64(host.underWay).grouped)
+                    html.cell("Circuit opened", number: host.opened.grouped)
+                    html.cell("Not sent", number: (host.refused + host.refusedRepetitions).grouped)
+                    html.cell("In flight", number: Int64(host.underWay).grouped)
                 }
             }
         }
