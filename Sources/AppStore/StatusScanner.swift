@@ -6,16 +6,16 @@ package import JSONReading
 ///
 /// The whole body has to be one JSON object; members of nested objects do not count; of duplicates the last one counts,
 /// as with Apple's own parser. `is-retryable` is the same member by its older name.
-package struct StatusScanner: Sendable {
+package struct VerifyReceiptStatusReader: Sendable {
     /// An integer of up to nine digits; nil when absent or anything else, a text too: clients read a number.
     package private(set) var status: Int?
     /// From `true`, `1`, `"true"`, `"1"` and their opposites; nil when absent or anything else.
     package private(set) var isRetryable: Bool?
 
     /// Throws when the body is not exactly one JSON object, with blanks around it or without.
-    package static func scan(_ body: [UInt8]) throws(JSONStructureError) -> StatusScanner {
+    package static func scan(_ body: [UInt8]) throws(JSONStructureError) -> VerifyReceiptStatusReader {
         let bytes = body.span
-        var result = StatusScanner()
+        var result = VerifyReceiptStatusReader()
         var scanner = JSONScanner()
         try scanner.takeDocument(bytes) { member in
             if member.name.says("status", in: bytes) {

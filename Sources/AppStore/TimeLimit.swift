@@ -2,7 +2,7 @@ import Synchronization
 
 /// Waiting no longer than one may, for work that goes on all the same: others may want what it comes to, or it cannot be
 /// stopped.
-package enum TimeLimit {
+package enum TaskTimeout {
     /// What the work comes to; nil where that takes longer than the limit.
     package static func value<Value: Sendable>(of work: Task<Value, Never>, within limit: Duration) async -> Value? {
         guard limit > .zero else { return nil }

@@ -2,7 +2,7 @@ package import StoreTypes
 package import Telemetry
 
 /// Exchanges with Apple since the start: how many, what came of them, how long they took.
-package final class UpstreamCounts: Sendable {
+package final class UpstreamMetrics: Sendable {
     /// Nil is verifyReceipt.
     private static let endpoints: [ServerAPIEndpoint?] = [nil] + ServerAPIEndpoint.all
     private static let environments = AppStoreEnvironment.allCases
@@ -70,7 +70,7 @@ package final class UpstreamCounts: Sendable {
     }
 }
 
-extension UpstreamCounts.Row {
+extension UpstreamMetrics.Row {
     fileprivate var labels: MetricsText.Labels {
         [("endpoint", endpoint), ("environment", environment.rawValue)]
     }

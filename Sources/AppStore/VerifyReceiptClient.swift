@@ -8,12 +8,12 @@ package struct VerifyReceiptClient: Sendable {
     private let endpoints: VerifyReceiptEndpoints
     private let connectTimeout: Duration
     private let maximumResponseBytes: Int
-    private let counts: UpstreamCounts?
+    private let counts: UpstreamMetrics?
 
     /// A client; several can share a transport.
     package init(
         transport: any HTTPTransport, endpoints: VerifyReceiptEndpoints, connectTimeout: Duration = .seconds(5),
-        maximumResponseBytes: Int = 32 << 20, counts: UpstreamCounts? = nil
+        maximumResponseBytes: Int = 32 << 20, counts: UpstreamMetrics? = nil
     ) {
         self.transport = transport
         self.endpoints = endpoints
@@ -61,7 +61,7 @@ package struct VerifyReceiptClient: Sendable {
         guard response.status == 200 else { return true }
         guard let first = response.body.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") else { return false }
         guard response.body.count <= longestFailure else { return true }
-        return (try? StatusScanner.scan(response.body))?.status != nil
+        return (try? VerifyReceiptStatusReader.scan(response.body))?.status != nil
     }
 
     /// What a response means: 200 with a status is a verdict, all else is an outage.
@@ -79,10 +79,10 @@ package struct VerifyReceiptClient: Sendable {
         }
         guard !response.body.isEmpty else { return outage(.emptyBody, "200 without a body") }
         do throws(JSONStructureError) {
-            let scan = try StatusScanner.scan(response.body)
+            let scan = try VerifyReceiptStatusReader.scan(response.body)
             guard let status = scan.status else { return outage(.noStatus, "JSON without a number as status") }
             return .answer(
-                AppleAnswer(
+                UpstreamResponse(
                     body: response.body, status: VerifyReceiptStatus(rawValue: status), isRetryable: scan.isRetryable))
         } catch {
             return outage(.notJSON, error.description)

@@ -4,13 +4,13 @@ package import Transport
 /// What asking verifyReceipt once came to.
 package enum VerifyReceiptReply: Sendable {
     /// Apple gave a verdict.
-    case answer(AppleAnswer)
+    case answer(UpstreamResponse)
     /// Apple gave none, which says nothing about the receipt.
     case outage(UpstreamFailure)
 }
 
 /// A verdict of Apple's: JSON with a status.
-package struct AppleAnswer: Sendable, Hashable {
+package struct UpstreamResponse: Sendable, Hashable {
     /// The body exactly as it was received.
     package let body: [UInt8]
     /// Its `status`.

@@ -10,7 +10,7 @@ extension VerifyReceiptStatus {
     }
 }
 
-extension AppleAnswer {
+extension UpstreamResponse {
     /// Whether asking the same again makes sense.
     package var mayPass: Bool { status.mayPass(isRetryable: isRetryable) }
 }

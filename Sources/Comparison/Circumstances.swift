@@ -1,7 +1,7 @@
 import StoreTypes
 
 /// What conditions ask of the two sides as a whole; worked out once.
-struct Circumstances {
+struct ComparisonFacts {
     let context: ComparisonContext
     let isSandbox: Bool
     let isFlat: Bool

@@ -8,13 +8,13 @@ extension ComparedAnswer {
     package init(verifyReceipt bytes: [UInt8]?, at place: String = "verifyReceipt") throws(ComparisonError) {
         guard let bytes else { throw ComparisonError(code: .missing, place: place, reason: "there is no answer") }
         let outline = try Self.outline(of: bytes, at: place)
-        let reader = WireReader(outline: outline)
+        let reader = ResponseReader(outline: outline)
         var parts: [AnswerField: Int] = [:]
         var unknown: [ComparedRow.Extra] = []
         for child in outline.children(of: 0) where !outline.isNull(child) {
             guard let name = outline.name(child) else { continue }
             // Those two are compared as they stand, like a key that nobody knows.
-            if let field = WireKeys.answer[name], field != .isRetryable, field != .exception {
+            if let field = ResponseKeys.answer[name], field != .isRetryable, field != .exception {
                 parts[field] = child
             } else {
                 unknown.append(.init(name: name, value: .text(reader.text(child) ?? "…")))
@@ -39,22 +39,22 @@ extension ComparedAnswer {
     }
 
     private mutating func read(
-        _ parts: [AnswerField: Int], _ reader: WireReader, _ place: String
+        _ parts: [AnswerField: Int], _ reader: ResponseReader, _ place: String
     ) throws(ComparisonError) {
         if let receipt = parts[.receipt] { try read(receipt: receipt, reader, place) }
         if let list = parts[.latestReceiptInfo] {
-            latest = try reader.rows(list, WireKeys.transaction, at: "\(place).latestReceiptInfo")
+            latest = try reader.rows(list, ResponseKeys.transaction, at: "\(place).latestReceiptInfo")
         }
         if let list = parts[.pendingRenewalInfo] {
-            renewals = try reader.rows(list, WireKeys.renewal, at: "\(place).pendingRenewalInfo")
+            renewals = try reader.rows(list, ResponseKeys.renewal, at: "\(place).pendingRenewalInfo")
         }
     }
 
     private mutating func read(
-        receipt: Int, _ reader: WireReader, _ place: String
+        receipt: Int, _ reader: ResponseReader, _ place: String
     ) throws(ComparisonError) {
         let purchases = FieldTables.bundled.appReceipt.rows.first { $0.field == .purchases }?.wire
-        let row = reader.row(receipt, WireKeys.receipt)
+        let row = reader.row(receipt, ResponseKeys.receipt)
         for extra in row.extras {
             switch AppReceiptField(rawValue: extra.name) {
             case .bundleId?: bundleId = extra.value.text
@@ -69,7 +69,7 @@ extension ComparedAnswer {
         }
         for child in reader.outline.children(of: receipt) where reader.outline.name(child) == purchases {
             guard !reader.outline.isNull(child) else { continue }
-            snapshot = try reader.rows(child, WireKeys.transaction, at: "\(place).receipt.purchases")
+            snapshot = try reader.rows(child, ResponseKeys.transaction, at: "\(place).receipt.purchases")
         }
     }
 
@@ -78,10 +78,10 @@ extension ComparedAnswer {
     }
 
     private mutating func readFlat(
-        _ parts: [AnswerField: Int], _ reader: WireReader, _ place: String
+        _ parts: [AnswerField: Int], _ reader: ResponseReader, _ place: String
     ) throws(ComparisonError) {
         if let receipt = parts[.receipt] {
-            let row = reader.row(receipt, WireKeys.transaction)
+            let row = reader.row(receipt, ResponseKeys.transaction)
             for extra in row.extras {
                 switch FlatTransactionField(rawValue: extra.name) {
                 case .bundleId?: bundleId = extra.value.text
@@ -96,9 +96,9 @@ extension ComparedAnswer {
                 throw ComparisonError(
                     code: .badValue, place: "\(place).latestReceiptInfo", reason: "expected an object")
             }
-            latest = [reader.row(object, WireKeys.transaction)]
+            latest = [reader.row(object, ResponseKeys.transaction)]
         }
-        var renewal = reader.row(0, WireKeys.renewal)
+        var renewal = reader.row(0, ResponseKeys.renewal)
         renewal.extras = []
         guard renewal != ComparedRow(), let row = latest?.first ?? snapshot.first else { return }
         renewal[.originalTransactionId] = row[.originalTransactionId]
@@ -107,7 +107,7 @@ extension ComparedAnswer {
     }
 }
 
-extension WireReader {
+extension ResponseReader {
     /// An iOS 6 receipt is one transaction.
     fileprivate func isFlat(_ receipt: Int) -> Bool {
         let purchases = FieldTables.bundled.appReceipt.rows.first { $0.field == .purchases }?.wire
@@ -115,7 +115,7 @@ extension WireReader {
         for child in outline.children(of: receipt) {
             guard let name = outline.name(child) else { continue }
             if name == purchases { return false }
-            switch WireKeys.flatReceipt[name] {
+            switch ResponseKeys.flatReceipt[name] {
             case .transactionId?, .productId?, .bundleId?: namesOneTransaction = true
             default: continue
             }
@@ -125,7 +125,7 @@ extension WireReader {
 
     /// A list of objects; one object counts as a list of it.
     fileprivate func rows(
-        _ list: Int, _ keys: [String: WireKeys.Meaning], at place: String
+        _ list: Int, _ keys: [String: ResponseKeys.Meaning], at place: String
     ) throws(ComparisonError) -> [ComparedRow] {
         guard outline.isArray(list) else {
             throw ComparisonError(code: .badValue, place: place, reason: "expected an array of objects")

@@ -54,7 +54,7 @@ extension Comparison {
     /// The highest period of each subscription, by its rank.
     private func periods(by rank: (ComparedRow, Timestamp) -> (Int64, Int64)) -> [String: ComparedRow] {
         var highest: [String: (row: ComparedRow, rank: (Int64, Int64))] = [:]
-        for row in DistinctRows(left.latest ?? left.snapshot).rows {
+        for row in UniqueRows(left.latest ?? left.snapshot).rows {
             guard let id = row.identifier(.originalTransactionId), let expiry = row.expiresDate else { continue }
             let own = rank(row, expiry)
             if let known = highest[id], known.rank >= own { continue }

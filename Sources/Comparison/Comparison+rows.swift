@@ -32,7 +32,7 @@ extension Comparison {
 
     /// Once, the last of its kind.
     private mutating func distinct(_ rows: [ComparedRow], _ part: Finding.Part, isLeft: Bool) -> [ComparedRow] {
-        let distinct = DistinctRows(rows)
+        let distinct = UniqueRows(rows)
         for row in distinct.repeated {
             let (left, right) = isLeft ? (row, nil) : (nil, row)
             report(

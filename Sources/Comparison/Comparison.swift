@@ -11,7 +11,7 @@ package struct Comparison {
     let left: ComparedAnswer
     let right: ComparedAnswer
     let context: ComparisonContext
-    var circumstances: Circumstances
+    var circumstances: ComparisonFacts
 
     /// Compares.
     ///
@@ -22,7 +22,7 @@ package struct Comparison {
         left = verifyReceipt
         right = serverAPI
         self.context = context
-        circumstances = Circumstances(verifyReceipt, serverAPI, context)
+        circumstances = ComparisonFacts(verifyReceipt, serverAPI, context)
         compareStatus()
         guard left.isVerdict, right.form == .records || right.isVerdict else { return }
         compareApp()

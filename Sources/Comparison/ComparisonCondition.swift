@@ -62,7 +62,7 @@ package enum ComparisonCondition: Sendable, Hashable {
     /// A minute: answers taken further apart may tell of two states of a renewal. A choice.
     package static let togetherMilliseconds: Int64 = 60_000
 
-    func holds(_ finding: Finding, _ all: Circumstances) -> Bool {
+    func holds(_ finding: Finding, _ all: ComparisonFacts) -> Bool {
         let (left, right) = (finding.verifyReceipt, finding.serverAPI)
         switch self {
         case .sandbox: return all.isSandbox

@@ -43,7 +43,7 @@ package struct ComparisonRule: Sendable {
         self.explanation = explanation
     }
 
-    func names(_ finding: Finding, _ all: Circumstances) -> Bool {
+    func names(_ finding: Finding, _ all: ComparisonFacts) -> Bool {
         parts.contains(finding.part) && covers(finding.subject)
             && conditions.allSatisfy { $0.holds(finding, all) }
     }

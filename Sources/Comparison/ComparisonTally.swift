@@ -2,7 +2,7 @@ package import StoreTypes
 
 /// Comparisons counted: by app, and their differences by class, rule and path. A million equal ones take as much memory
 /// as three.
-package struct ComparisonTally: Sendable, Codable {
+package struct ComparisonSummary: Sendable, Codable {
     /// What is counted together.
     package struct Key: Sendable, Hashable, Codable {
         package let scope: ComparisonReport.Scope
@@ -104,7 +104,7 @@ package struct ComparisonTally: Sendable, Codable {
     }
 
     /// Counts what another one counted behind this one.
-    package mutating func merge(_ other: ComparisonTally) {
+    package mutating func merge(_ other: ComparisonSummary) {
         for (scope, app) in other.apps {
             let scope = known(scope)
             apps[scope]?.compared += app.compared
@@ -189,7 +189,7 @@ package struct ComparisonTally: Sendable, Codable {
 }
 
 extension ComparisonReport.Scope {
-    /// What apps beyond ``ComparisonTally/maximumScopes`` are counted as.
+    /// What apps beyond ``ComparisonSummary/maximumScopes`` are counted as.
     static let others = ComparisonReport.Scope(bundleId: "…", environment: "")
 }
 

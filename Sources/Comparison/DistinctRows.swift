@@ -1,5 +1,5 @@
 /// Rows of one list without repetitions: the last of its kind counts, in the place of the first.
-struct DistinctRows {
+struct UniqueRows {
     private(set) var rows: [ComparedRow] = []
     /// The later rows of an id that stands more than once, in their order.
     private(set) var repeated: [ComparedRow] = []

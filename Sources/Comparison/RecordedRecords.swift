@@ -9,7 +9,7 @@ package import StoreTypes
 /// https://developer.apple.com/documentation/appstoreserverapi/statusresponse
 package struct RecordedRecords: Sendable {
     /// Who vouches for recorded rows.
-    package struct Voucher: Sendable {
+    package struct SignatureVerifier: Sendable {
         let verifier: SignedPayloadVerifier
         /// When rows without a date count as signed.
         let now: Timestamp
@@ -39,7 +39,7 @@ package struct RecordedRecords: Sendable {
     ///   - history: pages of HistoryResponse, `signedTransactions` holding texts or objects; nil where there is none.
     ///   - statuses: a StatusResponse, `signedTransactionInfo` and `signedRenewalInfo` holding texts or objects.
     ///   - voucher: nil refuses signed rows.
-    package init(history: [[UInt8]]?, statuses: [UInt8]?, voucher: Voucher? = nil) throws(ComparisonError) {
+    package init(history: [[UInt8]]?, statuses: [UInt8]?, voucher: SignatureVerifier? = nil) throws(ComparisonError) {
         guard history != nil || statuses != nil else {
             throw ComparisonError(code: .missing, place: "serverAPI", reason: "neither history nor statuses")
         }
@@ -66,7 +66,7 @@ package struct RecordedRecords: Sendable {
             subscriptions: subscriptions, revision: nil)
     }
 
-    private mutating func read(history bytes: [UInt8], _ voucher: Voucher?) throws(ComparisonError) {
+    private mutating func read(history bytes: [UInt8], _ voucher: SignatureVerifier?) throws(ComparisonError) {
         let place = "history"
         let object = try Self.object(bytes, at: place)
         guard object.has("signedTransactions") else {
@@ -91,7 +91,7 @@ package struct RecordedRecords: Sendable {
     }
 
     private static func verified<Payload: SignedClaims>(
-        _ text: String, at place: String, _ voucher: Voucher?
+        _ text: String, at place: String, _ voucher: SignatureVerifier?
     ) throws(ComparisonError) -> Signed<Payload> {
         guard let voucher else {
             throw ComparisonError(
@@ -105,7 +105,7 @@ package struct RecordedRecords: Sendable {
         }
     }
 
-    private mutating func read(statuses bytes: [UInt8], _ voucher: Voucher?) throws(ComparisonError) {
+    private mutating func read(statuses bytes: [UInt8], _ voucher: SignatureVerifier?) throws(ComparisonError) {
         let place = "statuses"
         let object = try Self.object(bytes, at: place)
         guard object.has("data") else {
@@ -126,7 +126,7 @@ package struct RecordedRecords: Sendable {
     private var statusesCount: Int { max(renewals?.count ?? 0, statuses.count) }
 
     private mutating func readSubscription(
-        _ item: JSONObject, in group: String?, at place: String, _ voucher: Voucher?
+        _ item: JSONObject, in group: String?, at place: String, _ voucher: SignatureVerifier?
     ) throws(ComparisonError) {
         var transaction: Signed<TransactionPayload>?
         if let text = try? item.text("signedTransactionInfo") {

@@ -1,7 +1,7 @@
 import Rendering
 
 /// What the keys of verifyReceipt's objects mean, by the field tables.
-enum WireKeys {
+enum ResponseKeys {
     /// What a key says of its property.
     enum Part: Sendable {
         /// The value itself; of a date its text in GMT, or in iOS 6 answers its milliseconds.

@@ -4,11 +4,11 @@ import StoreTypes
 
 /// Reads the objects of a verifyReceipt answer, leniently: numbers may be texts and texts numbers; what cannot be read
 /// as its kind stays a text, so that it differs from everything.
-struct WireReader {
+struct ResponseReader {
     let outline: JSONOutline
 
     /// One object by its keys; what the tables do not know goes to the extras, under its own key.
-    func row(_ index: Int, _ keys: [String: WireKeys.Meaning]) -> ComparedRow {
+    func row(_ index: Int, _ keys: [String: ResponseKeys.Meaning]) -> ComparedRow {
         var row = ComparedRow()
         var properties: [String: ComparedValue] = [:]
         var dates: [String] = []
@@ -35,7 +35,7 @@ struct WireReader {
         return row
     }
 
-    private func read(_ index: Int, _ part: WireKeys.Part, into value: inout ComparedValue?) {
+    private func read(_ index: Int, _ part: ResponseKeys.Part, into value: inout ComparedValue?) {
         switch part {
         case .milliseconds: value = milliseconds(index) ?? said(index) ?? value
         case .value(let kind) where kind == .instant || kind == .cancellation:

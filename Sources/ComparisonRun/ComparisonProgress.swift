@@ -9,7 +9,7 @@ struct ComparisonProgress: Sendable, Codable {
         var rows: Int64 = 0
         /// Bytes of the destination.
         var bytes: Int64 = 0
-        var tally = ComparisonTally()
+        var tally = ComparisonSummary()
         var samples = PairSamples()
         /// Rows that another run may have better luck with, the first ones.
         var retries: [Retry] = []
@@ -47,15 +47,15 @@ struct ComparisonProgress: Sendable, Codable {
     }
 
     /// Whether a run ever began to write; false in the ledger of one that could not begin.
-    static func isKept(in ledger: MigrationLedger) throws(LedgerError) -> Bool { try ledger.state(key) != nil }
+    static func isKept(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.state(key) != nil }
 
     /// Nil where the ledger is new.
-    init?(in ledger: MigrationLedger) throws {
+    init?(in ledger: MigrationStore) throws {
         guard let kept = try ledger.state(Self.key, as: Self.self) else { return nil }
         self = kept
     }
 
-    func keep(in ledger: MigrationLedger) throws {
+    func keep(in ledger: MigrationStore) throws {
         try ledger.keep(encoding: self, as: Self.key)
         try ledger.commit()
     }

@@ -11,7 +11,7 @@ package import StoredRows
 /// next run, and done again. Rows that failed for a while are tried again by the run after the last.
 package struct ComparisonRun {
     /// How a run ended.
-    package struct Ending: Sendable {
+    package struct RunResult: Sendable {
         package var report: ComparisonReport
         /// Nil where everything is done.
         package var stop: Stop?
@@ -42,11 +42,11 @@ package struct ComparisonRun {
 
     let options: ComparisonRunOptions
     let comparer: RowComparer
-    let watch: ComparisonWatch
+    let watch: ComparisonMonitor
     private let write: @Sendable ([UInt8]) -> Void
     private let begin = ContinuousClock.now
     /// Nil where nothing is kept.
-    let ledger: MigrationLedger?
+    let ledger: MigrationStore?
     var source: any RowSource
     var progress: ComparisonProgress
     var output: DifferenceOutput
@@ -71,7 +71,7 @@ package struct ComparisonRun {
     ///
     /// - Parameter write: takes differences, JSON lines, where there is no destination.
     package init(
-        _ options: ComparisonRunOptions, comparer: RowComparer, watch: ComparisonWatch,
+        _ options: ComparisonRunOptions, comparer: RowComparer, watch: ComparisonMonitor,
         write: @escaping @Sendable ([UInt8]) -> Void
     ) throws(RunError) {
         self.options = options
@@ -105,14 +105,14 @@ package struct ComparisonRun {
         }
     }
 
-    private static func ledger(_ options: ComparisonRunOptions) throws -> MigrationLedger? {
+    private static func ledger(_ options: ComparisonRunOptions) throws -> MigrationStore? {
         guard let destination = options.destination, let path = options.progressPath else { return nil }
         let isTaken = !Files.isEmptyOrMissing(destination)
         let foreign = RunError.notPossible(
             "\(destination) exists, and is not this comparison's: there is no \(path), or it is empty")
         // Without one there is to be none after this either.
         guard !isTaken || !Files.isEmptyOrMissing(path) else { throw foreign }
-        let ledger = try MigrationLedger(path: path)
+        let ledger = try MigrationStore(path: path)
         // A start that failed leaves a ledger with nothing kept in it.
         guard try !isTaken || ComparisonProgress.isKept(in: ledger) else { throw foreign }
         if options.isFresh {
@@ -124,7 +124,7 @@ package struct ComparisonRun {
     }
 
     /// Runs to the end, or as far as it may, and writes the reports.
-    package consuming func run() async throws(RunError) -> Ending {
+    package consuming func run() async throws(RunError) -> RunResult {
         let comparison = try running { try source.comparison(with: progress.identity) }
         switch comparison {
         case .same: break
@@ -164,7 +164,7 @@ package struct ComparisonRun {
                 calls: comparer.calls, fraction: source.fraction))
     }
 
-    private func ending(_ findings: ComparisonProgress.Findings, _ stop: Stop?) -> Ending {
+    private func ending(_ findings: ComparisonProgress.Findings, _ stop: Stop?) -> RunResult {
         let tally = findings.tally
         var report = tally.report(.run, title: Self.name(options.source), madeAt: .now)
         report.pairs = findings.samples.pairs
@@ -173,7 +173,7 @@ package struct ComparisonRun {
             report.notes.append(
                 "\(findings.retries.count) receipts failed for a while; the same command with --to tries them again.")
         }
-        return Ending(
+        return RunResult(
             report: report, stop: stop, rows: findings.rows, compared: tally.compared,
             unexpected: tally.compared - tally.equal, failed: tally.failed, calls: comparer.calls)
     }

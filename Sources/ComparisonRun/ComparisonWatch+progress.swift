@@ -1,7 +1,7 @@
 import Ledger
 package import Reports
 
-extension ComparisonWatch.Snapshot {
+extension ComparisonMonitor.Snapshot {
     /// The line that people see: `compared 1,180 of 1,200 rows, 63 %: 3 differ unexpectedly, 20 failed, 2,468 calls`.
     ///
     /// - Parameter wait: how long calls wait for a rate limit; nil if none waits.

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What those outside see of a comparison while it goes on, and how they stop it.
-package final class ComparisonWatch: Sendable {
+package final class ComparisonMonitor: Sendable {
     /// Where a run is.
     package struct Snapshot: Sendable {
         /// Rows that are done, those of earlier runs included.

@@ -3,7 +3,7 @@ import StoreTypes
 import Synchronization
 
 /// Shared secrets and keys that Apple refuses, and hosts that cannot be reached: then nothing more can be compared.
-final class CredentialRefusals: Sendable {
+final class CredentialRejections: Sendable {
     private struct State {
         var reason: String?
         /// Refusals of a key in a row, since the last call that it was good for.

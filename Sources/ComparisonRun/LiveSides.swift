@@ -3,14 +3,14 @@ package import Pipeline
 package import StoreTypes
 
 /// Both of Apple's interfaces, asked about one receipt.
-package struct LiveSides: Sendable {
-    private let verifyReceipt: BatchVerifyReceipt
-    private let serverAPI: BatchLookups
-    private let refusals = CredentialRefusals()
+package struct LiveComparison: Sendable {
+    private let verifyReceipt: BatchVerifyReceiptClient
+    private let serverAPI: BatchServerAPIClient
+    private let refusals = CredentialRejections()
     private let now: @Sendable () -> Timestamp
 
     package init(
-        verifyReceipt: BatchVerifyReceipt, serverAPI: BatchLookups,
+        verifyReceipt: BatchVerifyReceiptClient, serverAPI: BatchServerAPIClient,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.verifyReceipt = verifyReceipt
@@ -20,7 +20,7 @@ package struct LiveSides: Sendable {
 
     /// What both say of a receipt, moments apart.
     struct Answers: Sendable {
-        let verifyReceipt: AppleAnswer
+        let verifyReceipt: UpstreamResponse
         /// Nil where it knows nobody.
         let serverAPI: CustomerRecords?
         /// When verifyReceipt had answered.
@@ -41,9 +41,9 @@ package struct LiveSides: Sendable {
     package var rateLimitWait: Duration? { serverAPI.rateLimitWait }
 
     /// - Throws: why one of them has no answer now.
-    func answers(to receipt: StoredReceipt, bundleId: BundleIdentifier) async throws(RowFailure) -> Answers {
-        let answer: AppleAnswer
-        do throws(BatchVerifyReceipt.Unavailable) {
+    func answers(to receipt: DecodedReceipt, bundleId: BundleIdentifier) async throws(RowFailure) -> Answers {
+        let answer: UpstreamResponse
+        do throws(BatchVerifyReceiptClient.Unavailable) {
             answer = try await verifyReceipt.answer(to: receipt)
         } catch {
             if error.isUnreachable { refusals.noteUnreachable("verifyReceipt", error.reason) }

@@ -14,10 +14,10 @@ package struct RowComparer: Sendable {
         var result: Result<RowFinding, RowFailure>
     }
 
-    private let reader: StoredReceiptReader
+    private let reader: ReceiptReader
     private let verifier: SignedPayloadVerifier
-    private let answers: BatchAnswers
-    private let live: LiveSides?
+    private let answers: BatchResponseRenderer
+    private let live: LiveComparison?
     private let overrides: [String: [String: ComparisonContext.Override]]
     private let now: @Sendable () -> Timestamp
     private let sleep: @Sendable (Duration) async -> Void
@@ -31,7 +31,7 @@ package struct RowComparer: Sendable {
     ///   - live: nil compares recorded pairs only.
     ///   - overrides: by bundle id, then by rule.
     package init(
-        reader: StoredReceiptReader, verifier: SignedPayloadVerifier, answers: BatchAnswers, live: LiveSides?,
+        reader: ReceiptReader, verifier: SignedPayloadVerifier, answers: BatchResponseRenderer, live: LiveComparison?,
         overrides: [String: [String: ComparisonContext.Override]] = [:],
         now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
@@ -101,7 +101,7 @@ package struct RowComparer: Sendable {
 
     // MARK: - Stored receipts
 
-    private func compare(_ receipt: StoredReceipt, id: String) async -> Outcome {
+    private func compare(_ receipt: DecodedReceipt, id: String) async -> Outcome {
         let scope = ComparisonReport.Scope(
             bundleId: receipt.isVerified ? receipt.bundleId ?? "" : "",
             environment: receipt.isVerified ? receipt.environment?.rawValue ?? "" : "")
@@ -124,8 +124,8 @@ package struct RowComparer: Sendable {
     }
 
     private func comparison(
-        of receipt: StoredReceipt, _ bundleId: BundleIdentifier, id: String, scope: ComparisonReport.Scope,
-        _ live: LiveSides
+        of receipt: DecodedReceipt, _ bundleId: BundleIdentifier, id: String, scope: ComparisonReport.Scope,
+        _ live: LiveComparison
     ) async throws(RowFailure) -> Outcome {
         let sides = try await live.answers(to: receipt, bundleId: bundleId)
         var context = context(id, scope)

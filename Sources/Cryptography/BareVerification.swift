@@ -1,6 +1,6 @@
 /// One verification with everything made ready before: digest and signature, nothing else. The least that OpenSSL can
 /// do for an item, to measure the rest against.
-package struct BareVerification: Sendable {
+package struct BenchmarkVerification: Sendable {
     private let context: VerificationContext
     private let signature: [UInt8]
     private let message: [UInt8]

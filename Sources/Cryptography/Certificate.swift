@@ -18,10 +18,10 @@ package final class Certificate: @unchecked Sendable {
         guard bytes.count <= Self.maximumSize else {
             throw CryptographyError(.malformed, "a certificate of \(bytes.count) bytes")
         }
-        let outline: CertificateOutline
+        let outline: CertificateSummary
         do throws(BERError) {
             var cursor = BERCursor(0..<bytes.count)
-            outline = try CertificateOutline(cursor.next(in: bytes), in: bytes)
+            outline = try CertificateSummary(cursor.next(in: bytes), in: bytes)
             try cursor.finish()
         } catch {
             throw CryptographyError(.malformed, "certificate: \(error)")

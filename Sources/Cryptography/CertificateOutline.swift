@@ -6,7 +6,7 @@
 ///                               validity …, subject Name, subjectPublicKeyInfo …, … }
 /// ```
 /// RFC 5280, 4.1.
-package struct CertificateOutline: Sendable {
+package struct CertificateSummary: Sendable {
     /// The whole certificate in the buffer it was read from.
     package let whole: Range<Int>
     /// The content of serialNumber.

@@ -3,7 +3,7 @@ import ListenerTLS
 import StoreTypes
 
 /// The certificate that the public listener presents: for whom, until when. That its key fits was seen when it was read.
-struct CertificateCheckup {
+struct CertificateCheck {
     let certificate: ListenerCertificate
     let now: Timestamp
 
@@ -19,26 +19,26 @@ struct CertificateCheckup {
         Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())
     }
 
-    var result: Checkup {
+    var result: CheckResult {
         let days = certificate.daysLeft(at: now.seconds)
         if days < 0 {
-            return Checkup(Self.name, .fail, "\(summary): over; clients refuse it", advice: Self.renewal)
+            return CheckResult(Self.name, .fail, "\(summary): over; clients refuse it", advice: Self.renewal)
         }
         if certificate.validity.lowerBound > now.seconds {
-            return Checkup(
+            return CheckResult(
                 Self.name, .fail, "\(summary): not valid yet; clients refuse it", advice: "look at the clock, too")
         }
         if certificate.names.isEmpty {
-            return Checkup(
+            return CheckResult(
                 Self.name, .fail, "\(summary); clients refuse it",
                 advice: "a certificate with subjectAltName: the common name counts no longer")
         }
-        if days < 14 { return Checkup(Self.name, .warn, "\(summary): \(days) days left", advice: Self.renewal) }
+        if days < 14 { return CheckResult(Self.name, .warn, "\(summary): \(days) days left", advice: Self.renewal) }
         if certificate.lacksIssuer {
-            return Checkup(
+            return CheckResult(
                 Self.name, .warn, "\(summary): without the certificate of its issuer",
                 advice: "name the file with the whole chain (certbot: fullchain.pem), or clients may refuse it")
         }
-        return Checkup(Self.name, .pass, summary)
+        return CheckResult(Self.name, .pass, summary)
     }
 }

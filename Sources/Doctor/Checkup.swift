@@ -1,7 +1,7 @@
 import Rendering
 
 /// What was found of one thing that an installation needs.
-package struct Checkup: Sendable, Hashable {
+package struct CheckResult: Sendable, Hashable {
     package enum Verdict: String, Sendable {
         case pass, warn, fail
     }
@@ -22,7 +22,7 @@ package struct Checkup: Sendable, Hashable {
     }
 }
 
-extension [Checkup] {
+extension [CheckResult] {
     /// A line each, and what to do about it below.
     package var table: String {
         let width = map(\.check.count).max() ?? 0

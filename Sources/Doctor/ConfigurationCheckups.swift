@@ -3,33 +3,33 @@ import Pipeline
 import StoreTypes
 
 /// What the configuration says, and who can read its secrets.
-struct ConfigurationCheckups {
-    let settings: Settings
+struct ConfigurationChecks {
+    let settings: ProxyConfiguration
 
-    var all: [Checkup] { [configuration] + settings.unused.map(unused) + settings.secretFiles.compactMap(secret) }
+    var all: [CheckResult] { [configuration] + settings.unused.map(unused) + settings.secretFiles.compactMap(secret) }
 
-    private var configuration: Checkup {
+    private var configuration: CheckResult {
         let apps = settings.apps.compactMap { $0.bundleId?.rawValue }
         guard !apps.isEmpty else {
-            return Checkup(
+            return CheckResult(
                 "configuration", settings.unknownApps == .pass ? .pass : .fail,
                 settings.unknownApps == .pass
                     ? "no app is configured: receipts of all apps are passed on to Apple as they come"
                     : "no app is configured, and unknownApps is refuse: every receipt gets 21003",
                 advice: settings.unknownApps == .pass ? nil : "name the apps under apps, or set unknownApps: pass")
         }
-        return Checkup(
+        return CheckResult(
             "configuration", .pass,
             "\(apps.count == 1 ? "1 app" : "\(apps.count) apps"): \(apps.joined(separator: ", "))")
     }
 
-    private func unused(_ key: String) -> Checkup {
-        Checkup("configuration", .warn, "\(key) is not used", advice: "remove it, or look for a misspelling")
+    private func unused(_ key: String) -> CheckResult {
+        CheckResult("configuration", .warn, "\(key) is not used", advice: "remove it, or look for a misspelling")
     }
 
-    private func secret(_ file: Settings.SecretFile) -> Checkup? {
+    private func secret(_ file: ProxyConfiguration.SecretFile) -> CheckResult? {
         guard let exposure = FileExposure(path: file.path) else { return nil }
-        return Checkup(
+        return CheckResult(
             "secret \(file.key)", .warn, "\(file.path) can be read or changed by \(exposure.description)",
             advice: "chmod 600, owned by the user that receipt-bridge runs as")
     }

@@ -1,24 +1,24 @@
 import Server
 
 /// Whether the limit of file descriptors, which a server raises to the hard one, serves the configured connections.
-package struct DescriptorCheckup {
+package struct FileDescriptorCheck {
     /// `limits.connections`.
     let connections: Int
     let limit: Int
 
-    package init(connections: Int, limit: Int = OpenFiles.limits.hard) {
+    package init(connections: Int, limit: Int = FileDescriptorLimit.limits.hard) {
         (self.connections, self.limit) = (connections, limit)
     }
 
-    package func result() -> Checkup {
+    package func result() -> CheckResult {
         let advice = "raise the hard limit (LimitNOFILE= of systemd, ulimit -Hn), or lower limits.connections"
-        guard let budget = DescriptorBudget(limit: limit, connections: connections) else {
-            return Checkup("descriptors", .fail, "the hard limit is \(limit): too few to serve", advice: advice)
+        guard let budget = FileDescriptorBudget(limit: limit, connections: connections) else {
+            return CheckResult("descriptors", .fail, "the hard limit is \(limit): too few to serve", advice: advice)
         }
         guard budget.connections < connections else {
-            return Checkup("descriptors", .pass, "the hard limit is \(limit): it serves \(connections) connections")
+            return CheckResult("descriptors", .pass, "the hard limit is \(limit): it serves \(connections) connections")
         }
-        return Checkup(
+        return CheckResult(
             "descriptors", .warn,
             "the hard limit is \(limit): it serves \(budget.connections) connections, not \(connections) as limits.connections says",
             advice: advice)

@@ -4,7 +4,7 @@ package import Transport
 
 /// Looks at everything that an installation needs, and changes nothing.
 package struct Doctor: Sendable {
-    let settings: Settings
+    let settings: ProxyConfiguration
     /// Nil where nobody is to be asked.
     let transport: (any HTTPTransport)?
     let environment: [String: String]
@@ -14,7 +14,7 @@ package struct Doctor: Sendable {
     ///   - transport: nil for what can be seen from here alone.
     ///   - environment: where `HTTPS_PROXY` stands.
     package init(
-        settings: Settings, transport: (any HTTPTransport)?, environment: [String: String],
+        settings: ProxyConfiguration, transport: (any HTTPTransport)?, environment: [String: String],
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.settings = settings
@@ -24,29 +24,29 @@ package struct Doctor: Sendable {
     }
 
     /// What the machine has to bring, whatever the configuration says; for one with mistakes nothing else can be seen.
-    package static func checkups(mistakes: SettingsError) -> [Checkup] {
-        mistakes.findings.map { Checkup("configuration", .fail, $0) } + [selfTest]
-            + TrustCheckups(settings: Settings(), now: .now).all
+    package static func checkups(mistakes: ConfigurationError) -> [CheckResult] {
+        mistakes.findings.map { CheckResult("configuration", .fail, $0) } + [selfTest]
+            + TrustChecks(settings: ProxyConfiguration(), now: .now).all
     }
 
     /// In the order in which things depend on one another.
-    package func checkups() async -> [Checkup] {
-        var all = ConfigurationCheckups(settings: settings).all
+    package func checkups() async -> [CheckResult] {
+        var all = ConfigurationChecks(settings: settings).all
         all.append(Self.selfTest)
-        all += TrustCheckups(settings: settings, now: now()).all
-        let keys = KeyCheckups(settings: settings, now: now())
+        all += TrustChecks(settings: settings, now: now()).all
+        let keys = KeyChecks(settings: settings, now: now())
         all += keys.all
-        all.append(StoreCheckup(path: settings.storePath).result)
+        all.append(StoreCheck(path: settings.storePath).result)
         if let certificate = settings.tls {
-            all.append(CertificateCheckup(certificate: certificate, now: now()).result)
+            all.append(CertificateCheck(certificate: certificate, now: now()).result)
         }
-        all += ListenerCheckups(settings: settings).all()
-        all.append(DescriptorCheckup(connections: Int(settings.limits.connections)).result())
+        all += ListenerChecks(settings: settings).all()
+        all.append(FileDescriptorCheck(connections: Int(settings.limits.connections)).result())
         guard let transport else { return all }
-        all.append(await ProxyCheckup(settings: settings, environment: environment).result())
-        let hosts = await HostCheckups(settings: settings, transport: transport, now: now).all()
+        all.append(await ProxyCheck(settings: settings, environment: environment).result())
+        let hosts = await HostChecks(settings: settings, transport: transport, now: now).all()
         all += hosts
-        all += await ServerAPICheckups(settings: settings, transport: transport, usable: keys.usable, now: now).all()
+        all += await ServerAPIChecks(settings: settings, transport: transport, usable: keys.usable, now: now).all()
         return all
     }
 }

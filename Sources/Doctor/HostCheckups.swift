@@ -4,18 +4,18 @@ import StoreTypes
 import Transport
 
 /// Apple's hosts: whether they are reached, and what time it is there.
-struct HostCheckups {
-    let settings: Settings
+struct HostChecks {
+    let settings: ProxyConfiguration
     let transport: any HTTPTransport
     let now: @Sendable () -> Timestamp
 
-    private struct Sight {
-        let checkup: Checkup
+    private struct HostProbe {
+        let checkup: CheckResult
         /// Ours less theirs, in seconds.
         var skew: Int64?
     }
 
-    func all() async -> [Checkup] {
+    func all() async -> [CheckResult] {
         async let production = look(at: settings.verifyReceipt.production, "verifyReceipt production")
         async let sandbox = look(at: settings.verifyReceipt.sandbox, "verifyReceipt sandbox")
         var sights = await [production, sandbox]
@@ -30,7 +30,7 @@ struct HostCheckups {
     }
 
     /// GET does nothing: verifyReceipt says 21000, the Server API that nobody is there without a token.
-    private func look(at url: String, _ name: String) async -> Sight {
+    private func look(at url: String, _ name: String) async -> HostProbe {
         do throws(TransportError) {
             let asked = now()
             let response = try await transport.send(
@@ -38,14 +38,14 @@ struct HostCheckups {
             let host = try HTTPURL(url).origin
             let skew = response.headers["Date"].flatMap(Self.seconds).map { (asked.seconds + now().seconds) / 2 - $0 }
             guard response.status < 500 else {
-                return Sight(
-                    checkup: Checkup(name, .warn, "\(host) answers HTTP \(response.status)", advice: "try again later"),
+                return HostProbe(
+                    checkup: CheckResult(name, .warn, "\(host) answers HTTP \(response.status)", advice: "try again later"),
                     skew: skew)
             }
-            return Sight(checkup: Checkup(name, .pass, "\(host) answers"), skew: skew)
+            return HostProbe(checkup: CheckResult(name, .pass, "\(host) answers"), skew: skew)
         } catch {
-            return Sight(
-                checkup: Checkup(
+            return HostProbe(
+                checkup: CheckResult(
                     name, .fail, "\(error)", advice: "let this machine out to \(error.place), or name a proxy"))
         }
     }
@@ -59,17 +59,17 @@ struct HostCheckups {
     }
 
     /// - Parameter skew: of this machine's clock, in seconds.
-    static func clock(_ skew: Int64) -> Checkup {
-        guard abs(skew) > 2 else { return Checkup("clock", .pass, "as the App Store's") }
+    static func clock(_ skew: Int64) -> CheckResult {
+        guard abs(skew) > 2 else { return CheckResult("clock", .pass, "as the App Store's") }
         let text = "\(abs(skew)) s \(skew > 0 ? "ahead of" : "behind") the App Store's"
-        guard abs(skew) > 60 else { return Checkup("clock", .pass, text) }
-        return Checkup(
+        guard abs(skew) > 60 else { return CheckResult("clock", .pass, text) }
+        return CheckResult(
             "clock", abs(skew) > 300 ? .fail : .warn, text,
             advice:
                 "set it by NTP: the Server API refuses tokens of another time, and subscriptions end too early or too late"
         )
     }
 
-    private static let unknownClock = Checkup(
+    private static let unknownClock = CheckResult(
         "clock", .warn, "nobody said what time it is", advice: "compare it with another machine's")
 }

@@ -2,10 +2,10 @@ import Pipeline
 import Server
 
 /// Whether the listeners' addresses are free.
-struct ListenerCheckups {
-    let settings: Settings
+struct ListenerChecks {
+    let settings: ProxyConfiguration
 
-    func all() -> [Checkup] {
+    func all() -> [CheckResult] {
         [
             checkup("listen", settings.listen, isNeeded: true),
             checkup(
@@ -13,17 +13,17 @@ struct ListenerCheckups {
         ]
     }
 
-    private func checkup(_ key: String, _ address: Settings.Address, isNeeded: Bool) -> Checkup {
-        switch AddressProbe.bind(address) {
-        case .free: return Checkup(key, .pass, "\(address) is free")
+    private func checkup(_ key: String, _ address: ProxyConfiguration.Address, isNeeded: Bool) -> CheckResult {
+        switch PortProbe.bind(address) {
+        case .free: return CheckResult(key, .pass, "\(address) is free")
         case .taken:
-            return Checkup(
+            return CheckResult(
                 key, .warn, "\(address) is taken",
                 advice: isNeeded
                     ? "by receipt-bridge itself all is well; else stop the other program, or choose another port"
                     : "by receipt-bridge itself all is well; else nothing listens for operations")
         case .unusable(let reason):
-            return Checkup(
+            return CheckResult(
                 key, .fail, "\(address): \(reason)", advice: "an address of this machine, and a port it may use")
         }
     }

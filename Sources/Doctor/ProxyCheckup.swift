@@ -3,24 +3,24 @@ import Pipeline
 import Server
 
 /// The way out: through which proxy, and whether somebody is there.
-struct ProxyCheckup {
-    let settings: Settings
+struct ProxyCheck {
+    let settings: ProxyConfiguration
     let environment: [String: String]
 
-    func result() async -> Checkup {
-        guard let (text, place) = proxy else { return Checkup("proxy", .pass, "none: Apple is asked directly") }
+    func result() async -> CheckResult {
+        guard let (text, place) = proxy else { return CheckResult("proxy", .pass, "none: Apple is asked directly") }
         // Only host and port are shown: the rest can hold a password.
         let url = URLComponents(string: text.contains("://") ? text : "http://\(text)")
         guard let url, let host = url.host, !host.isEmpty else {
-            return Checkup("proxy", .fail, "\(place) is no URL", advice: "http://host:port")
+            return CheckResult("proxy", .fail, "\(place) is no URL", advice: "http://host:port")
         }
-        let address = Settings.Address(
+        let address = ProxyConfiguration.Address(
             host: host.trimmingCharacters(in: ["[", "]"]), port: url.port ?? (url.scheme == "https" ? 443 : 1080))
-        guard await AddressProbe.connects(address) else {
-            return Checkup(
+        guard await PortProbe.connects(address) else {
+            return CheckResult(
                 "proxy", .fail, "\(address), by \(place): nobody is there", advice: "nothing reaches Apple without it")
         }
-        return Checkup("proxy", .pass, "\(address), by \(place)")
+        return CheckResult("proxy", .pass, "\(address), by \(place)")
     }
 
     /// As libcurl chooses it.

@@ -5,8 +5,8 @@ import StoreTypes
 import Transport
 
 /// Whether the App Store Server API takes the apps' keys: one look-up in each environment, of a transaction that is none.
-struct ServerAPICheckups {
-    let settings: Settings
+struct ServerAPIChecks {
+    let settings: ProxyConfiguration
     let transport: any HTTPTransport
     /// Apps whose keys sign.
     let usable: Set<BundleIdentifier>
@@ -15,60 +15,60 @@ struct ServerAPICheckups {
     /// Nobody's: ids have fifteen digits and more.
     private static let nobodys = "1"
 
-    func all() async -> [Checkup] {
+    func all() async -> [CheckResult] {
         let apps = settings.apps.compactMap(\.bundleId).filter(usable.contains)
         guard !apps.isEmpty else { return [] }
-        let clients: AppStoreClients
+        let clients: UpstreamClients
         do {
-            clients = try AppStoreClients(
+            clients = try UpstreamClients(
                 settings: settings, transport: transport, trust: TrustStore(settings: settings), now: now)
         } catch {
-            return [Checkup("serverAPI", .fail, "\(error)")]
+            return [CheckResult("serverAPI", .fail, "\(error)")]
         }
         var questions: [(client: ServerAPIClient, environment: AppStoreEnvironment)] = []
         for app in apps {
             guard let client = clients.client(for: app) else { continue }
             questions += [(client, .production), (client, .sandbox)]
         }
-        return await withTaskGroup(of: (Int, Checkup).self) { group in
+        return await withTaskGroup(of: (Int, CheckResult).self) { group in
             for (place, question) in questions.enumerated() {
                 group.addTask { (place, await ask(question.client, question.environment)) }
             }
-            var answers: [Int: Checkup] = [:]
+            var answers: [Int: CheckResult] = [:]
             for await (place, checkup) in group { answers[place] = checkup }
             return answers.sorted { $0.key < $1.key }.map(\.value)
         }
     }
 
-    private func ask(_ client: ServerAPIClient, _ environment: AppStoreEnvironment) async -> Checkup {
+    private func ask(_ client: ServerAPIClient, _ environment: AppStoreEnvironment) async -> CheckResult {
         let name = "serverAPI \(client.bundleId) \(environment.rawValue.lowercased())"
         guard let id = TransactionIdentifier(rawValue: Self.nobodys) else {
-            return Checkup(name, .fail, "no identifier to ask with")
+            return CheckResult(name, .fail, "no identifier to ask with")
         }
         do throws(ServerAPIError) {
             _ = try await client.transaction(id, in: environment, CallOptions(timeLimit: .seconds(8), maximumCalls: 8))
-            return Checkup(name, .pass, "the key is accepted")
+            return CheckResult(name, .pass, "the key is accepted")
         } catch {
             return Self.checkup(name, error, environment)
         }
     }
 
     /// That Apple does not know the transaction proves that it took the key.
-    static func checkup(_ name: String, _ error: ServerAPIError, _ environment: AppStoreEnvironment) -> Checkup {
+    static func checkup(_ name: String, _ error: ServerAPIError, _ environment: AppStoreEnvironment) -> CheckResult {
         if error.httpStatus == 401 {
             let release = environment == .production ? "; production refuses apps that were never released" : ""
-            return Checkup(
+            return CheckResult(
                 name, .fail, error.reason,
                 advice: "compare issuerId, keyId and bundleId with App Store Connect; the key must be one of"
                     + " Users and Access, Integrations, In-App Purchase, and not be revoked\(release)")
         }
         if let status = error.httpStatus, status == 400 || status == 404, error.errorNumber != nil {
-            return Checkup(name, .pass, "the key is accepted")
+            return CheckResult(name, .pass, "the key is accepted")
         }
         if error.isTemporary, error.httpStatus != nil {
-            return Checkup(name, .warn, error.reason, advice: "try again later")
+            return CheckResult(name, .warn, error.reason, advice: "try again later")
         }
-        return Checkup(
+        return CheckResult(
             name, .fail, "\(error)", advice: "the App Store Server API was not reached, or is not what answered")
     }
 }

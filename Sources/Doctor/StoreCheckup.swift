@@ -2,59 +2,59 @@ import Foundation
 import Ledger
 
 /// The store, without opening it for writing: a newer version's layout is not made by looking.
-struct StoreCheckup {
+struct StoreCheck {
     /// Nil where nothing is remembered.
     let path: String?
 
-    var result: Checkup {
+    var result: CheckResult {
         guard let path else {
-            return Checkup(
+            return CheckResult(
                 "store", .warn, "none: nothing outlives a restart, and notifications are not taken",
                 advice: "store: sqlite:receipt-bridge.sqlite")
         }
         let folder = URL(filePath: path).deletingLastPathComponent().path
         guard FileManager.default.isWritableFile(atPath: folder) else {
-            return Checkup(
+            return CheckResult(
                 "store", .fail, "\(folder) is not there, or cannot be written to",
                 advice: "SQLite writes two more files beside \(path)")
         }
         guard FileManager.default.fileExists(atPath: path) else {
-            return Checkup("store", .pass, "\(path) is not there yet, and can be made")
+            return CheckResult("store", .pass, "\(path) is not there yet, and can be made")
         }
         guard FileManager.default.isWritableFile(atPath: path) else {
-            return Checkup("store", .fail, "\(path) cannot be written to", advice: "its owner must be who runs this")
+            return CheckResult("store", .fail, "\(path) cannot be written to", advice: "its owner must be who runs this")
         }
-        do throws(LedgerError) {
-            let facts = try BridgeStore.inspect(path: path)
+        do throws(StorageError) {
+            let facts = try Store.inspect(path: path)
             if let problem = Self.problem(facts.integrity, path) { return problem }
             if let file = StoreFiles.exposed(of: path).first {
-                return Checkup(
+                return CheckResult(
                     "store", .warn, "\(file.path) can be read or changed by \(file.exposure.description)",
                     advice: "chmod 600; serve does that at its start if it owns the file")
             }
             let size = ByteCountFormatter.string(fromByteCount: facts.bytes, countStyle: .binary)
-            return Checkup(
+            return CheckResult(
                 "store", .pass,
                 "\(path), \(size), layout \(facts.layout ?? "none yet")\(facts.isCurrent ? "" : ", brought up to date at the next start")"
             )
         } catch {
-            return Checkup("store", .fail, "\(error)", advice: Self.advice(for: error.code))
+            return CheckResult("store", .fail, "\(error)", advice: Self.advice(for: error.code))
         }
     }
 
-    private static func problem(_ integrity: BridgeStore.Integrity, _ path: String) -> Checkup? {
+    private static func problem(_ integrity: Store.Integrity, _ path: String) -> CheckResult? {
         switch integrity {
         case .intact: nil
         case .damaged(let reason):
-            Checkup("store", .fail, "\(path) is damaged: \(reason)", advice: advice(for: .notADatabase))
+            CheckResult("store", .fail, "\(path) is damaged: \(reason)", advice: advice(for: .notADatabase))
         case .unfinished:
-            Checkup(
+            CheckResult(
                 "store", .warn, "\(path) opens; it is too large to check all of it in 30 seconds",
                 advice: "sqlite3 \(path) 'PRAGMA quick_check' checks all of it")
         }
     }
 
-    private static func advice(for code: LedgerError.Code) -> String? {
+    private static func advice(for code: StorageError.Code) -> String? {
         switch code {
         case .changed: "run the version that wrote it, or a newer one; the file is intact"
         case .locked: "another process holds it; try again when that has ended"

@@ -5,12 +5,12 @@ import StoreTypes
 
 extension Doctor {
     /// What old receipts are signed with must still verify here.
-    static var selfTest: Checkup {
+    static var selfTest: CheckResult {
         do throws(CryptographyError) {
             try SelfTest.run()
-            return Checkup("openssl", .pass, "verifies SHA-1 and RSA-1024, as old receipts need")
+            return CheckResult("openssl", .pass, "verifies SHA-1 and RSA-1024, as old receipts need")
         } catch {
-            return Checkup(
+            return CheckResult(
                 "openssl", .fail, error.reason,
                 advice: "allow SHA-1 signatures and short RSA keys in the system's crypto policy, for this process")
         }
@@ -18,30 +18,30 @@ extension Doctor {
 }
 
 /// Whom receipts and signed transactions are traced to.
-struct TrustCheckups {
-    let settings: Settings
+struct TrustChecks {
+    let settings: ProxyConfiguration
     let now: Timestamp
 
-    var all: [Checkup] {
+    var all: [CheckResult] {
         do {
             let builtIn = try TrustAnchors.apple().roots
             return builtIn.map { root($0, isAdded: false) }
                 + (try settings.trustedRoots.map { root(try Certificate(der: $0.span), isAdded: true) })
         } catch {
-            return [Checkup("root", .fail, "\(error)")]
+            return [CheckResult("root", .fail, "\(error)")]
         }
     }
 
-    private func root(_ certificate: Certificate, isAdded: Bool) -> Checkup {
+    private func root(_ certificate: Certificate, isAdded: Bool) -> CheckResult {
         let end = Date(timeIntervalSince1970: Double(certificate.validity.upperBound))
         let day = end.formatted(.iso8601.year().month().day())
         let text = "\(certificate.commonName ?? "without a name"), until \(day), \(isAdded ? "added" : "built in")"
         if certificate.validity.upperBound < now.seconds {
-            return Checkup(
+            return CheckResult(
                 "root", .warn, "\(text): expired; what was signed in its time still counts",
                 advice: "look for a newer version of receipt-bridge")
         }
-        guard isAdded else { return Checkup("root", .pass, text) }
-        return Checkup("root", .warn, text, advice: "only for simulators: whoever has its key can make receipts")
+        guard isAdded else { return CheckResult("root", .pass, text) }
+        return CheckResult("root", .warn, text, advice: "only for simulators: whoever has its key can make receipts")
     }
 }

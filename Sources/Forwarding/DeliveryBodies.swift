@@ -6,7 +6,7 @@ import StoreTypes
 
 /// Makes what is posted of a stored notification, at the time of posting: nothing is kept twice.
 struct DeliveryBodies: Sendable {
-    let source: ForwardingSource
+    let source: ForwardingContext
     let tables: FieldTables
 
     /// In the order of posting; none where the form has no word for it.
@@ -14,7 +14,7 @@ struct DeliveryBodies: Sendable {
         switch target.form {
         case .raw:
             if let body = delivery.unusualBody { return [body] }
-            return [UsualBody.version2(try source.text(of: delivery))]
+            return [CanonicalNotificationBody.version2(try source.text(of: delivery))]
         case .camel:
             return [CamelNotificationRenderer().render(try source.verified(delivery), uuid: delivery.uuid)]
         case .v1:
@@ -35,19 +35,19 @@ struct DeliveryBodies: Sendable {
                 ?? renewal?.originalTransactionId
         else { return [] }
         let story = try await source.story(before: delivery)
-        var circumstances = NotificationCircumstances(transaction, renewal, story)
+        var circumstances = NotificationFacts(transaction, renewal, story)
         // The decision may do without the customer's history; a body never does.
         if !tables.notifications.asksForHistory(type: type, subtype: payload.subtype),
             row(of: payload, target, circumstances)?.sends.isEmpty ?? true
         {
             return []
         }
-        let history = FirstVersionHistory(
+        let history = NotificationV1History(
             try await source.records(of: original, in: delivery.scope), transaction: transaction, renewal: renewal)
         circumstances.isSameProduct = history.isSameProductAsBefore(transaction)
         guard let row = row(of: payload, target, circumstances) else { return [] }
         return row.sends.map { type in
-            var notification = FirstVersionNotification(
+            var notification = NotificationV1(
                 type: type, bundleId: delivery.scope.bundleId.rawValue, environment: delivery.scope.environment,
                 transactions: history.transactions, renewals: history.renewals)
             notification.bundleVersion = payload.data?.bundleVersion
@@ -56,12 +56,12 @@ struct DeliveryBodies: Sendable {
             notification.renews = row.says
             notification.statusChangedAt =
                 type == .didChangeRenewalStatus ? renewal?.signedDate ?? payload.signedDate : story.changedAt
-            return FirstVersionRenderer(tables: tables).render(notification)
+            return NotificationV1Renderer(tables: tables).render(notification)
         }
     }
 
     private func row(
-        of payload: NotificationPayload, _ target: ForwardTarget, _ circumstances: NotificationCircumstances
+        of payload: NotificationPayload, _ target: ForwardTarget, _ circumstances: NotificationFacts
     ) -> NotificationTable.Row? {
         payload.notificationType.flatMap {
             tables.notifications.row(type: $0, subtype: payload.subtype, profile: target.profile, circumstances)
@@ -69,8 +69,8 @@ struct DeliveryBodies: Sendable {
     }
 }
 
-extension NotificationCircumstances {
-    init(_ transaction: TransactionPayload?, _ renewal: RenewalPayload?, _ story: ForwardingSource.RenewalStory) {
+extension NotificationFacts {
+    init(_ transaction: TransactionPayload?, _ renewal: RenewalPayload?, _ story: ForwardingContext.RenewalHistory) {
         self.init()
         isFamilyShared = transaction?.inAppOwnershipType == OwnershipType.familyShared.rawValue
         isAutoRenewable = transaction?.isAutoRenewable ?? (renewal != nil)

@@ -3,7 +3,7 @@ import Rendering
 import StoreTypes
 
 /// A customer's records with those of one notification among them: whoever was asked may not have heard of it yet.
-struct FirstVersionHistory {
+struct NotificationV1History {
     let transactions: [TransactionPayload]
     let renewals: [RenewalPayload]
 

@@ -29,12 +29,12 @@ package final class Forwarder: Service {
 
     /// The lanes of one configuration, and which one that is.
     private struct Plan: Sendable {
-        var lanes: [ForwardingLane]
+        var lanes: [DeliveryWorker]
         var number = 0
     }
 
     private let plan: Mutex<Plan>
-    private let bell: Bell
+    private let bell: AsyncSignal
     private let options: Options
     private let transport: any HTTPTransport
     private let tables: FieldTables
@@ -43,7 +43,7 @@ package final class Forwarder: Service {
 
     /// Nil where nothing is remembered. Where no app forwards it waits for a configuration in which one does.
     package init?(
-        settings: Settings, pipelines: Pipelines, transport: any HTTPTransport, tables: FieldTables, logger: Logger,
+        settings: ProxyConfiguration, pipelines: ServiceGraph, transport: any HTTPTransport, tables: FieldTables, logger: Logger,
         options: Options = Options(), now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         guard pipelines.forwarding != nil else { return nil }
@@ -58,13 +58,13 @@ package final class Forwarder: Service {
     }
 
     /// From now on these targets are sent to. What is under way to the former ones is finished first.
-    package func adopt(_ settings: Settings, _ pipelines: Pipelines) {
+    package func adopt(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) {
         guard let source = pipelines.forwarding else { return }
-        let parts = ForwardingLane.Parts(
+        let parts = DeliveryWorker.Dependencies(
             source: source, bodies: DeliveryBodies(source: source, tables: tables), transport: transport, bell: bell,
             options: options, counts: pipelines.countedApps, now: now, logger: logger)
         let lanes = settings.apps.flatMap { app in
-            zip(app.forward, app.addressees).map { ForwardingLane(target: $0, addressee: $1, parts: parts) }
+            zip(app.forward, app.addressees).map { DeliveryWorker(target: $0, addressee: $1, parts: parts) }
         }
         plan.withLock { $0 = Plan(lanes: lanes, number: $0.number + 1) }
         bell.ring()

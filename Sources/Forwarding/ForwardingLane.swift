@@ -10,15 +10,15 @@ import Transport
 ///
 /// No lane waits for another, and nothing in a lane for what failed: that has its own time. Two deliveries about one
 /// purchase are never under way together, so that the second does not overtake the first.
-final class ForwardingLane: Sendable {
+final class DeliveryWorker: Sendable {
     /// What all lanes have in common.
-    struct Parts: Sendable {
-        let source: ForwardingSource
+    struct Dependencies: Sendable {
+        let source: ForwardingContext
         let bodies: DeliveryBodies
         let transport: any HTTPTransport
-        let bell: Bell
+        let bell: AsyncSignal
         let options: Forwarder.Options
-        let counts: CountedApps
+        let counts: AppMetricsRegistry
         let now: @Sendable () -> Timestamp
         let logger: Logger
     }
@@ -34,15 +34,15 @@ final class ForwardingLane: Sendable {
     private static let window = 64
 
     private let target: ForwardTarget
-    private let addressee: Addressee
-    private let parts: Parts
+    private let addressee: ForwardingTargetKey
+    private let parts: Dependencies
     private let state = Mutex(State())
     /// Wakes the workers.
-    private let call = Bell()
+    private let call = AsyncSignal()
     /// Where nobody woke them.
     private static let patience = Duration.seconds(60)
 
-    init(target: ForwardTarget, addressee: Addressee, parts: Parts) {
+    init(target: ForwardTarget, addressee: ForwardingTargetKey, parts: Dependencies) {
         self.target = target
         self.addressee = addressee
         self.parts = parts
@@ -54,7 +54,7 @@ final class ForwardingLane: Sendable {
             // First the bell: else what changes in between is slept through.
             let rings = parts.bell.rings
             guard !Task.isCancelled, !isClosing() else { break }
-            do throws(LedgerError) {
+            do throws(StorageError) {
                 if try await !due(limit: 1).isEmpty { call.ring() }
             } catch {
                 complain("the store cannot be read", error.code.rawValue)
@@ -69,7 +69,7 @@ final class ForwardingLane: Sendable {
         while true {
             let rings = call.rings
             guard !Task.isCancelled, !isClosing() else { return }
-            do throws(LedgerError) {
+            do throws(StorageError) {
                 if let due = try await claim() {
                     defer { release(due) }
                     // Another worker may have tried it since the list was read.
@@ -86,7 +86,7 @@ final class ForwardingLane: Sendable {
 
     // MARK: - Who does what
 
-    private func claim() async throws(LedgerError) -> DueDelivery? {
+    private func claim() async throws(StorageError) -> PendingDelivery? {
         let due = try await due(limit: Self.window)
         return state.withLock { state in
             let subjects = Set(state.underWay.values.compactMap { $0 })
@@ -102,11 +102,11 @@ final class ForwardingLane: Sendable {
         }
     }
 
-    private func due(limit: Int) async throws(LedgerError) -> [DueDelivery] {
+    private func due(limit: Int) async throws(StorageError) -> [PendingDelivery] {
         try await parts.source.store.dueDeliveries(to: addressee, at: parts.now(), limit: limit)
     }
 
-    private func release(_ due: DueDelivery) {
+    private func release(_ due: PendingDelivery) {
         let somebodyWaits = state.withLock { state in
             state.underWay[due.id] = nil
             defer { state.hasPassedOver = false }
@@ -172,7 +172,7 @@ final class ForwardingLane: Sendable {
     /// Until it is written down: else it would be posted again and again while the disk is full.
     private func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async {
         while true {
-            do throws(LedgerError) {
+            do throws(StorageError) {
                 return try await parts.source.store.settle(delivery, outcome)
             } catch {
                 complain("what became of a notification cannot be written down", error.code.rawValue)

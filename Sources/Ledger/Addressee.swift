@@ -1,7 +1,7 @@
 package import StoreTypes
 
 /// Somebody to whom an app's notifications are forwarded, as one form.
-package struct Addressee: Sendable, Hashable {
+package struct ForwardingTargetKey: Sendable, Hashable {
     package let bundleId: BundleIdentifier
     /// The name of the form.
     package let form: String
@@ -34,7 +34,7 @@ package enum DeliveryState: Int64, Sendable, Hashable, CaseIterable {
 }
 
 /// A delivery that may be tried now.
-package struct DueDelivery: Sendable, Hashable {
+package struct PendingDelivery: Sendable, Hashable {
     package let id: Int64
     /// The subscription or purchase that it tells of: those of one are not overtaken on purpose.
     package let subject: String?
@@ -48,7 +48,7 @@ package struct DueDelivery: Sendable, Hashable {
 /// What there is to be forwarded, and how far it came.
 package struct StoredDelivery: Sendable {
     package let id: Int64
-    package let scope: LedgerScope
+    package let scope: AppScope
     /// The notification's place in the order of arrival.
     package let notification: Int64
     package let uuid: String
@@ -80,7 +80,7 @@ package struct DeliverySummary: Sendable, Hashable {
     package let type: String?
     package let subtype: String?
     package let environment: String
-    package let addressee: Addressee
+    package let addressee: ForwardingTargetKey
     package let state: DeliveryState
     package let attempts: Int
     package let lastFailure: String?

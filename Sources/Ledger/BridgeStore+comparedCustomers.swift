@@ -17,7 +17,7 @@ package struct ComparedCustomers: Sendable, Hashable {
     }
 }
 
-extension BridgeStore {
+extension Store {
     /// One row for each customer, with the last day of a comparison: so that receipts of one customer count once, over
     /// restarts and days.
     static func addComparedCustomers(_ db: Database) throws {
@@ -52,7 +52,7 @@ extension BridgeStore {
     /// How many different customers were compared since a day, by bundle id and environment.
     package func comparedCustomers(
         since day: Int64
-    ) async throws(LedgerError) -> [(bundleId: String, environment: String, count: Int64)] {
+    ) async throws(StorageError) -> [(bundleId: String, environment: String, count: Int64)] {
         try await read { db in
             try Row.fetchAll(
                 db,

@@ -53,7 +53,7 @@ package struct DifferenceCount: Sendable, Hashable {
     }
 }
 
-extension BridgeStore {
+extension Store {
     /// Examples of each that are kept.
     package static let differenceExamples = 3
 
@@ -81,7 +81,7 @@ extension BridgeStore {
     package func add(
         comparisons: [ComparisonCount], differences: [DifferenceCount], customers: [ComparedCustomers] = [],
         limit: Int = 10_000
-    ) async throws(LedgerError) {
+    ) async throws(StorageError) {
         try await write { db in
             for row in comparisons {
                 try db.cachedStatement(
@@ -123,7 +123,7 @@ extension BridgeStore {
     /// What was counted since a day.
     package func comparisons(
         since day: Int64
-    ) async throws(LedgerError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount]) {
+    ) async throws(StorageError) -> (comparisons: [ComparisonCount], differences: [DifferenceCount]) {
         try await read { db in
             let comparisons = try Row.fetchAll(db, sql: "SELECT * FROM comparison WHERE day >= ?", arguments: [day])
                 .map { row in

@@ -1,9 +1,9 @@
 import GRDB
 package import StoreTypes
 
-extension BridgeStore {
+extension Store {
     /// Keeps the whole history of one customer; what was heard of later than it was signed stays.
-    package func keep(_ customer: CustomerRow, of scope: LedgerScope) async throws(LedgerError) {
+    package func keep(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError) {
         let transactions = await stored(customer.transactions.map(\.text))
         let renewals = await stored(customer.renewals.map(\.text))
         try await write { db in
@@ -34,7 +34,7 @@ extension BridgeStore {
 
     /// The customer whom all these identifiers belong to; nil where their whole history is not held, or a receipt with
     /// them is of more than one customer, or knows of a purchase that is not held.
-    package func customer(of keys: LookupKeys, in scope: LedgerScope) async throws(LedgerError) -> StoredCustomer? {
+    package func customer(of keys: CustomerIdentifiers, in scope: AppScope) async throws(StorageError) -> StoredCustomer? {
         try await read { db in
             let find = try db.cachedStatement(sql: "SELECT id FROM app WHERE bundleId = ? AND environment = ?")
             guard
@@ -48,8 +48,8 @@ extension BridgeStore {
 
     /// Remembers purchases that were taken back, and those that are so no more, whose customers need a look-up then.
     package func keep(
-        revoked: [RevocationRow], valid: [String], of scope: LedgerScope
-    ) async throws(LedgerError) {
+        revoked: [RevocationRow], valid: [String], of scope: AppScope
+    ) async throws(StorageError) {
         try await write { db in
             let app = try Self.number(of: scope, in: db)
             for row in revoked { try Self.keep(row, app: app, in: db) }
@@ -68,9 +68,9 @@ extension BridgeStore {
     }
 
     /// The latest that are known, at most so many of an app and environment. Waits for the disk.
-    package func revocations(limit: Int) throws(LedgerError) -> [LedgerScope: [RevocationRow]] {
+    package func revocations(limit: Int) throws(StorageError) -> [AppScope: [RevocationRow]] {
         try readWaiting { db in
-            var found: [LedgerScope: [RevocationRow]] = [:]
+            var found: [AppScope: [RevocationRow]] = [:]
             for app in try Row.fetchAll(db, sql: "SELECT id, bundleId, environment FROM app") {
                 guard let bundleId = BundleIdentifier(rawValue: app[1]),
                     let environment = AppStoreEnvironment(rawValue: app[2])
@@ -82,7 +82,7 @@ extension BridgeStore {
                         WHERE app = ?
                         ORDER BY date DESC LIMIT ?
                         """, arguments: [app[0] as Int64, limit])
-                found[LedgerScope(bundleId: bundleId, environment: environment)] = rows.map {
+                found[AppScope(bundleId: bundleId, environment: environment)] = rows.map {
                     RevocationRow(
                         transactionId: $0[0], webOrderLineItemId: $0[1], date: Timestamp(milliseconds: $0[2]),
                         reason: $0[3], signedDate: ($0[4] as Int64?).map(Timestamp.init(milliseconds:)))
@@ -136,7 +136,7 @@ extension BridgeStore {
     }
 
     private static func keepLookedUp(
-        _ row: TransactionRow, as text: StoredText, customer: Int64, place: Int64, app: Int64, in db: Database
+        _ row: TransactionRow, as text: EncodedJWS, customer: Int64, place: Int64, app: Int64, in db: Database
     ) throws {
         let find = try db.cachedStatement(
             sql: "SELECT id, signedDate FROM transactionRecord WHERE transactionId = ? AND app = ?")
@@ -158,7 +158,7 @@ extension BridgeStore {
 
     /// The first that one of the identifiers leads to. A few are tried: who is known by none of those is not held, or
     /// not as the same customer.
-    private static func customer(of keys: LookupKeys, app: Int64, in db: Database) throws -> Int64? {
+    private static func customer(of keys: CustomerIdentifiers, app: Int64, in db: Database) throws -> Int64? {
         for identifier in keys.originalTransactionIds.prefix(8) + keys.transactionIds.prefix(8) {
             if let id = try customer(of: identifier.rawValue, app: app, in: db) { return id }
         }
@@ -166,7 +166,7 @@ extension BridgeStore {
     }
 
     private func customer(
-        _ id: Int64, covering keys: LookupKeys, app: Int64, in db: Database
+        _ id: Int64, covering keys: CustomerIdentifiers, app: Int64, in db: Database
     ) throws -> StoredCustomer? {
         guard
             let row = try Row.fetchOne(
@@ -206,7 +206,7 @@ extension BridgeStore {
             subscriptions: try subscriptions.map {
                 StoredCustomer.Subscription(
                     originalTransactionId: $0[0], status: $0[1], subscriptionGroupIdentifier: $0[2],
-                    renewal: try ($0[3] as StoredText?).map { try text($0, in: db) })
+                    renewal: try ($0[3] as EncodedJWS?).map { try text($0, in: db) })
             })
     }
 

@@ -24,7 +24,7 @@ package struct Erasure: Sendable, Hashable {
     }
 
     /// Where the customer was found; the token of an account may lead to several.
-    package fileprivate(set) var scopes: [LedgerScope] = []
+    package fileprivate(set) var scopes: [AppScope] = []
     /// Those with a count above 0.
     package fileprivate(set) var kinds: [Kind] = []
     /// Deliveries among them that nobody has got yet.
@@ -44,7 +44,7 @@ package struct Erasure: Sendable, Hashable {
     }
 }
 
-extension BridgeStore {
+extension Store {
     /// Other processes with the same file see by it that what they have in memory may be of somebody who was erased.
     static func addErasure(_ db: Database) throws {
         try db.execute(
@@ -65,10 +65,10 @@ extension BridgeStore {
     package func erase(
         _ subject: ErasureSubject, bundleId: BundleIdentifier? = nil, environment: AppStoreEnvironment? = nil,
         keepsRevocations: Bool = false, isDryRun: Bool = false, at now: Timestamp
-    ) async throws(LedgerError) -> Erasure {
+    ) async throws(StorageError) -> Erasure {
         let found = try await read { db in
-            try Self.apps(bundleId, environment, in: db).compactMap { app, scope -> Footprint? in
-                var footprint = Footprint(
+            try Self.apps(bundleId, environment, in: db).compactMap { app, scope -> CustomerDataLocator? in
+                var footprint = CustomerDataLocator(
                     app: app, scope: scope, identifiers: try Self.identifiers(of: subject, app: app, in: db))
                 guard !footprint.identifiers.isEmpty else { return nil }
                 try footprint.follow(in: db)
@@ -92,7 +92,7 @@ extension BridgeStore {
     }
 
     /// Changes with every erasure; nil before the first.
-    package func lastErasure() async throws(LedgerError) -> Int64? {
+    package func lastErasure() async throws(StorageError) -> Int64? {
         try await read { try Int64.fetchOne($0, sql: "SELECT max(id) FROM erasure") }
     }
 
@@ -100,12 +100,12 @@ extension BridgeStore {
 
     private static func apps(
         _ bundleId: BundleIdentifier?, _ environment: AppStoreEnvironment?, in db: Database
-    ) throws -> [(app: Int64, scope: LedgerScope)] {
+    ) throws -> [(app: Int64, scope: AppScope)] {
         try Row.fetchAll(db, sql: "SELECT id, bundleId, environment FROM app ORDER BY id").compactMap { row in
             guard let app = BundleIdentifier(rawValue: row[1]), let part = AppStoreEnvironment(rawValue: row[2]),
                 bundleId ?? app == app, environment ?? part == part
             else { return nil }
-            return (row[0], LedgerScope(bundleId: app, environment: part))
+            return (row[0], AppScope(bundleId: app, environment: part))
         }
     }
 
@@ -129,32 +129,32 @@ extension BridgeStore {
                 WHERE app = ?1 AND originalTransactionId IS NOT NULL
                 """, arguments: [app])
         while let row = try rows.next() {
-            if IdentifyingWords.all(in: row[1] as DatabaseValue).contains(wanted) { found.insert(row[0]) }
+            if PersonalIdentifierScanner.all(in: row[1] as DatabaseValue).contains(wanted) { found.insert(row[0]) }
         }
         let answers = try Row.fetchCursor(
             db, sql: "SELECT originals, body FROM lastGood WHERE app = ?", arguments: [app])
         while let row = try answers.next() {
-            guard IdentifyingWords.all(in: row[1] as DatabaseValue).contains(wanted) else { continue }
+            guard PersonalIdentifierScanner.all(in: row[1] as DatabaseValue).contains(wanted) else { continue }
             found.formUnion((row[0] as String).split(separator: " ").map(String.init))
         }
         return found
     }
 
     private static func erase(
-        _ footprint: Footprint, keepsRevocations: Bool, isDryRun: Bool, in db: Database, counting erasure: inout Erasure
+        _ footprint: CustomerDataLocator, keepsRevocations: Bool, isDryRun: Bool, in db: Database, counting erasure: inout Erasure
     ) throws {
         let (arguments, before) = (footprint.arguments, erasure)
-        for table in ErasureTable.erased {
+        for table in ErasurePolicy.erased {
             let count =
                 try Int.fetchOne(
                     db, sql: "SELECT count(*) FROM \(table.name) WHERE \(table.condition)", arguments: arguments) ?? 0
             guard count > 0 else { continue }
-            if keepsRevocations, table.name == ErasureTable.revocations {
+            if keepsRevocations, table.name == ErasurePolicy.revocations {
                 erasure.keptRevocations += count
             } else {
                 erasure.add(count, table.kind)
             }
-            if table.name == ErasureTable.deliveries {
+            if table.name == ErasurePolicy.deliveries {
                 erasure.waitingDeliveries +=
                     try Int.fetchOne(
                         db,
@@ -163,7 +163,7 @@ extension BridgeStore {
             }
             guard !isDryRun else { continue }
             let change =
-                keepsRevocations && table.name == ErasureTable.revocations
+                keepsRevocations && table.name == ErasurePolicy.revocations
                 ? "UPDATE revocation SET webOrderLineItemId = NULL, reason = NULL, signedDate = NULL"
                 : "DELETE FROM \(table.name)"
             try db.execute(sql: "\(change) WHERE \(table.condition)", arguments: arguments)

@@ -27,7 +27,7 @@ package struct ExtensionRow: Sendable, Hashable {
     }
 }
 
-extension BridgeStore {
+extension Store {
     static func addExtensions(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -40,7 +40,7 @@ extension BridgeStore {
     }
 
     /// Remembers an extension; the same request again is the same extension.
-    package func keep(_ row: ExtensionRow, of scope: LedgerScope) async throws(LedgerError) {
+    package func keep(_ row: ExtensionRow, of scope: AppScope) async throws(StorageError) {
         try await write { db in
             let app = try Self.number(of: scope, in: db)
             try db.execute(
@@ -54,8 +54,8 @@ extension BridgeStore {
 
     /// Those of one subscription, the oldest first.
     package func extensions(
-        of originalTransactionId: TransactionIdentifier, in scope: LedgerScope
-    ) async throws(LedgerError) -> [ExtensionRow] {
+        of originalTransactionId: TransactionIdentifier, in scope: AppScope
+    ) async throws(StorageError) -> [ExtensionRow] {
         try await read { db in
             let rows = try Row.fetchAll(
                 db,

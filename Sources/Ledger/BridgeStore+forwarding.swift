@@ -3,7 +3,7 @@ import GRDB
 package import StoreTypes
 
 /// The outbox: a row for each notification and addressee, made in the transaction that stores the notification.
-extension BridgeStore {
+extension Store {
     static func addForwarding(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -26,7 +26,7 @@ extension BridgeStore {
 
     /// In the transaction that stores the notification.
     static func address(
-        _ notification: NotificationRow, number: Int64, to addressees: [Addressee], in db: Database
+        _ notification: NotificationRow, number: Int64, to addressees: [ForwardingTargetKey], in db: Database
     ) throws {
         for addressee in addressees {
             try db.cachedStatement(
@@ -43,7 +43,7 @@ extension BridgeStore {
     }
 
     /// Made where there is none yet.
-    private static func number(of addressee: Addressee, in db: Database) throws -> Int64 {
+    private static func number(of addressee: ForwardingTargetKey, in db: Database) throws -> Int64 {
         let arguments: StatementArguments = [addressee.bundleId.rawValue, addressee.form, addressee.url]
         let find = try db.cachedStatement(sql: "SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?")
         if let id = try Int64.fetchOne(find, arguments: arguments) { return id }
@@ -54,8 +54,8 @@ extension BridgeStore {
 
     /// Those whose time has come, the one that waits longest first.
     package func dueDeliveries(
-        to addressee: Addressee, at now: Timestamp, limit: Int
-    ) async throws(LedgerError) -> [DueDelivery] {
+        to addressee: ForwardingTargetKey, at now: Timestamp, limit: Int
+    ) async throws(StorageError) -> [PendingDelivery] {
         try await read { db in
             let find = try db.cachedStatement(
                 sql: """
@@ -69,12 +69,12 @@ extension BridgeStore {
                 arguments: [
                     addressee.bundleId.rawValue, addressee.form, addressee.url, now.milliseconds, limit,
                 ]
-            ).map { DueDelivery(id: $0[0], subject: $0[1]) }
+            ).map { PendingDelivery(id: $0[0], subject: $0[1]) }
         }
     }
 
     /// Nil where its time has not come any more: it was tried meanwhile, or its notification is gone.
-    package func dueDelivery(_ id: Int64, at now: Timestamp) async throws(LedgerError) -> StoredDelivery? {
+    package func dueDelivery(_ id: Int64, at now: Timestamp) async throws(StorageError) -> StoredDelivery? {
         try await read { db in
             let find = try db.cachedStatement(
                 sql: """
@@ -92,11 +92,11 @@ extension BridgeStore {
             let text: String?
             do {
                 text = try self.text(row[5], in: db)
-            } catch let error as LedgerError where error.code == .changed {
+            } catch let error as StorageError where error.code == .changed {
                 text = nil
             }
             return StoredDelivery(
-                id: row[0], scope: LedgerScope(bundleId: bundleId, environment: environment), notification: row[3],
+                id: row[0], scope: AppScope(bundleId: bundleId, environment: environment), notification: row[3],
                 uuid: row[4], text: text,
                 unusualBody: (row[6] as Data?).map { [UInt8]($0) }, attempts: row[7],
                 bodiesSent: row[8], queuedAt: Timestamp(milliseconds: row[9]))
@@ -104,7 +104,7 @@ extension BridgeStore {
     }
 
     /// Writes down what became of it; nothing where it was queued anew meanwhile.
-    package func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(LedgerError) {
+    package func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError) {
         let state: DeliveryState
         var (code, next): (String?, Int64?) = (nil, nil)
         var (attempts, bodies) = (delivery.attempts, delivery.bodiesSent)
@@ -137,7 +137,7 @@ extension BridgeStore {
     ///   - after: the last one of the page before.
     package func deliveries(
         in state: DeliveryState? = nil, after id: Int64 = 0, limit: Int = 500
-    ) async throws(LedgerError) -> [DeliverySummary] {
+    ) async throws(StorageError) -> [DeliverySummary] {
         try await read { db in
             try Row.fetchAll(
                 db,
@@ -163,7 +163,7 @@ extension BridgeStore {
     ///   meant for, where that target is of the same app and has been sent to before.
     package func replay(
         _ replay: Replay, to url: String? = nil, at now: Timestamp
-    ) async throws(LedgerError) -> [DeliverySummary] {
+    ) async throws(StorageError) -> [DeliverySummary] {
         try await write { db in
             var chosen: [Int64]
             let ofTarget = "AND (?1 IS NULL OR addressee IN (SELECT id FROM addressee WHERE url = ?1))"
@@ -214,7 +214,7 @@ extension BridgeStore {
         }
         return DeliverySummary(
             id: row[0], uuid: row[1], type: row[2], subtype: row[3], environment: row[4],
-            addressee: Addressee(bundleId: bundleId, form: row[6], url: row[7]), state: state, attempts: row[9],
+            addressee: ForwardingTargetKey(bundleId: bundleId, form: row[6], url: row[7]), state: state, attempts: row[9],
             lastFailure: row[10], createdAt: Timestamp(milliseconds: row[11]),
             nextAttempt: state == .waiting ? Timestamp(milliseconds: row[12]) : nil)
     }

@@ -2,7 +2,7 @@ import GRDB
 package import StoreTypes
 
 /// Version 1 notifications. Nothing in them is signed, so of the body only the transaction ids are stored.
-extension BridgeStore {
+extension Store {
     /// Bodies that are reduced in the first transaction; each may have a mebibyte.
     private static let firstBodies = 4
     /// Recognizes what older versions stored: the whole body. Also the condition of the index `wholeHint`.
@@ -20,12 +20,12 @@ extension BridgeStore {
     ///
     /// - Parameter hints: identifiers of those customers.
     package func keep(
-        hint notification: NotificationRow, about hints: [TransactionIdentifier], of scope: LedgerScope
-    ) async throws(LedgerError) -> NotificationOutcome {
+        hint notification: NotificationRow, about hints: [TransactionIdentifier], of scope: AppScope
+    ) async throws(StorageError) -> NotificationOutcome {
         let hintsPerDay = hintsPerDay
         return try await write { db in
             let app = try Self.number(of: scope, in: db)
-            let texts = NotificationTexts(raw: notification.text)
+            let texts = EncodedNotification(raw: notification.text)
             guard try Self.insert(notification, as: texts, about: hints.first?.rawValue, app: app, in: db) != nil
             else { return .repeated }
             try Self.deleteOldestHints(
@@ -51,7 +51,7 @@ extension BridgeStore {
     }
 
     /// How many bodies ``reduceHints(pause:)`` would reduce.
-    func wholeHintCount() async throws(LedgerError) -> Int {
+    func wholeHintCount() async throws(StorageError) -> Int {
         try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM notification WHERE \(Self.isWhole)") ?? 0 }
     }
 
@@ -60,7 +60,7 @@ extension BridgeStore {
     ///
     /// - Parameter pause: as for ``expire(_:isDryRun:at:pause:)``.
     /// - Returns: how many were reduced.
-    func reduceHints(pause: (Duration) async -> Bool) async throws(LedgerError) -> Int {
+    func reduceHints(pause: (Duration) async -> Bool) async throws(StorageError) -> Int {
         var batch = Batch(size: Self.firstBodies)
         while try await batch.run(in: self, { [limit = batch.size] db in try Self.reduceHints(limit, in: db) }) > 0 {
             guard await pause(batch.time) else { break }

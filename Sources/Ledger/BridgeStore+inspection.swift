@@ -2,9 +2,9 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-extension BridgeStore {
+extension Store {
     /// What can be said of a store from outside.
-    package struct Facts: Sendable, Hashable {
+    package struct StoreInfo: Sendable, Hashable {
         /// Of the file and of what is written beside it.
         package let bytes: Int64
         /// The last step of its layout; nil for an empty file.
@@ -25,8 +25,8 @@ extension BridgeStore {
     /// Looks at a store without changing it, whoever else writes there.
     ///
     /// - Parameter limit: for reading all of it; what is damaged is often found early.
-    /// - Throws: ``LedgerError``; `changed` for one of a newer version.
-    package static func inspect(path: String, limit: Duration = .seconds(30)) throws(LedgerError) -> Facts {
+    /// - Throws: ``StorageError``; `changed` for one of a newer version.
+    package static func inspect(path: String, limit: Duration = .seconds(30)) throws(StorageError) -> StoreInfo {
         try asLedgerError(at: path) {
             var configuration = Configuration()
             configuration.readonly = true
@@ -35,10 +35,10 @@ extension BridgeStore {
             defer { try? database.close() }
             return try database.read { db in
                 guard try !layout.hasBeenSuperseded(db) else {
-                    throw LedgerError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
+                    throw StorageError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
                 }
                 let applied = try layout.completedMigrations(db)
-                return Facts(
+                return StoreInfo(
                     bytes: size(of: path) + size(of: path + "-wal"), layout: applied.last,
                     isCurrent: try layout.hasCompletedMigrations(db), integrity: try check(db, limit: limit))
             }
@@ -46,7 +46,7 @@ extension BridgeStore {
     }
 
     /// `PRAGMA synchronous` of the connection that writes: 2 if every commit waits for the disk.
-    package func synchronousLevel() async throws(LedgerError) -> Int {
+    package func synchronousLevel() async throws(StorageError) -> Int {
         try await write { try $0.synchronousLevel() }
     }
 

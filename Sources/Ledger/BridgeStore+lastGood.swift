@@ -3,7 +3,7 @@ import GRDB
 package import StoreTypes
 
 /// Apple's last good answer to a question, as it is kept.
-package struct LastGoodRow: Sendable, Hashable {
+package struct ArchivedResponseRow: Sendable, Hashable {
     /// A digest of the question: ``receiptDigestSize`` bytes of the receipt, then others of the rest.
     package let question: [UInt8]
     /// The status, the body, and what was taken out of the body to be kept apart.
@@ -36,7 +36,7 @@ package struct LastGoodRow: Sendable, Hashable {
 }
 
 /// What keeping an answer changed.
-package struct LastGoodChange: Sendable, Hashable {
+package struct ArchiveChange: Sendable, Hashable {
     /// How many bytes more are kept than before.
     package let bytes: Int
     /// Questions of the same customer whose answers were deleted for it.
@@ -44,9 +44,9 @@ package struct LastGoodChange: Sendable, Hashable {
 }
 
 /// One that was found again.
-package struct LastGood: Sendable {
+package struct ArchivedResponseMatch: Sendable {
     /// The environment is the one that Apple answered from.
-    package let scope: LedgerScope
+    package let scope: AppScope
     /// When Apple said so last.
     package let keptAt: Timestamp
     package let status: Int
@@ -54,7 +54,7 @@ package struct LastGood: Sendable {
     package let latestReceipt: Data?
 }
 
-extension BridgeStore {
+extension Store {
     static func addLastGood(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -73,8 +73,8 @@ extension BridgeStore {
     /// Keeps an answer in place of the one to the same question. One that is kept already is only marked as heard again,
     /// and that once a day. Of one customer at most ``answersPerCustomer`` are kept; the oldest are deleted.
     package func keep(
-        _ row: LastGoodRow, of scope: LedgerScope, at now: Timestamp
-    ) async throws(LedgerError) -> LastGoodChange {
+        _ row: ArchivedResponseRow, of scope: AppScope, at now: Timestamp
+    ) async throws(StorageError) -> ArchiveChange {
         try await write { db in
             let find = try db.cachedStatement(sql: "SELECT digest, keptAt, size, app FROM lastGood WHERE question = ?")
             let before = try Row.fetchOne(find, arguments: [Data(row.question)])
@@ -85,7 +85,7 @@ extension BridgeStore {
                     try db.cachedStatement(sql: "UPDATE lastGood SET keptAt = ? WHERE question = ?").execute(
                         arguments: [now.milliseconds, Data(row.question)])
                 }
-                return LastGoodChange(bytes: 0, deleted: [])
+                return ArchiveChange(bytes: 0, deleted: [])
             }
             try db.cachedStatement(
                 sql: """
@@ -99,7 +99,7 @@ extension BridgeStore {
                     Data(row.digest), row.status, Data(row.body), row.latestReceipt,
                 ])
             let excess = try Self.deleteExcess(of: row, keeping: db.lastInsertedRowID, app: app, in: db)
-            return LastGoodChange(
+            return ArchiveChange(
                 bytes: row.size - (before.map { $0[2] as Int } ?? 0) - excess.bytes, deleted: excess.questions)
         }
     }
@@ -109,9 +109,9 @@ extension BridgeStore {
 
     /// Deletes the oldest answers to the same receipt, or about the same purchases, beyond ``answersPerCustomer``.
     private static func deleteExcess(
-        of row: LastGoodRow, keeping id: Int64, app: Int64, in db: Database
+        of row: ArchivedResponseRow, keeping id: Int64, app: Int64, in db: Database
     ) throws -> (bytes: Int, questions: [[UInt8]]) {
-        let receipt = Data(row.question.prefix(LastGoodRow.receiptDigestSize))
+        let receipt = Data(row.question.prefix(ArchivedResponseRow.receiptDigestSize))
         let find = try db.cachedStatement(
             sql: """
                 SELECT id, size, question FROM lastGood
@@ -132,7 +132,7 @@ extension BridgeStore {
     }
 
     /// The answer to a question; nil where none is kept.
-    package func lastGood(to question: [UInt8]) async throws(LedgerError) -> LastGood? {
+    package func lastGood(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
         try await read { db in
             let find = try db.cachedStatement(
                 sql: """
@@ -143,8 +143,8 @@ extension BridgeStore {
                 let bundleId = BundleIdentifier(rawValue: row[0]),
                 let environment = AppStoreEnvironment(rawValue: row[1])
             else { return nil }
-            return LastGood(
-                scope: LedgerScope(bundleId: bundleId, environment: environment),
+            return ArchivedResponseMatch(
+                scope: AppScope(bundleId: bundleId, environment: environment),
                 keptAt: Timestamp(milliseconds: row[2]), status: row[3], body: [UInt8](row[4] as Data),
                 latestReceipt: row[5])
         }
@@ -152,8 +152,8 @@ extension BridgeStore {
 
     /// Whether a notification or a look-up told of one of these purchases since.
     package func holdsNews(
-        of originals: [String], in scope: LedgerScope, since: Timestamp
-    ) async throws(LedgerError) -> Bool {
+        of originals: [String], in scope: AppScope, since: Timestamp
+    ) async throws(StorageError) -> Bool {
         try await read { db in
             let find = try db.cachedStatement(
                 sql: """
@@ -170,7 +170,7 @@ extension BridgeStore {
     }
 
     /// Answers that are kept, and their bytes.
-    package func lastGoodUsage() async throws(LedgerError) -> (count: Int, bytes: Int) {
+    package func lastGoodUsage() async throws(StorageError) -> (count: Int, bytes: Int) {
         try await read { db in
             let row = try Row.fetchOne(db, sql: "SELECT count(*), coalesce(sum(size), 0) FROM lastGood")
             return (row?[0] ?? 0, row?[1] ?? 0)
@@ -181,7 +181,7 @@ extension BridgeStore {
     /// that nobody who wants something written waits for long.
     ///
     /// - Returns: whether there may be more to forget.
-    package func forgetLastGood(before time: Timestamp, downTo bytes: Int) async throws(LedgerError) -> Bool {
+    package func forgetLastGood(before time: Timestamp, downTo bytes: Int) async throws(StorageError) -> Bool {
         try await write { db in
             let total = try Int.fetchOne(db, sql: "SELECT coalesce(sum(size), 0) FROM lastGood") ?? 0
             var excess = total - bytes

@@ -1,7 +1,7 @@
 import GRDB
 import StoreTypes
 
-extension BridgeStore {
+extension Store {
     /// Notifications, and the customers' records that they and look-ups bring.
     ///
     /// A record is one signed text and its clock. A `customer` groups the records of one history; records of nobody
@@ -54,7 +54,7 @@ extension BridgeStore {
     }
 
     /// The number of an app in one environment; made where there is none yet.
-    static func number(of scope: LedgerScope, in db: Database) throws -> Int64 {
+    static func number(of scope: AppScope, in db: Database) throws -> Int64 {
         let arguments: StatementArguments = [scope.bundleId.rawValue, scope.environment.rawValue]
         let find = try db.cachedStatement(sql: "SELECT id FROM app WHERE bundleId = ? AND environment = ?")
         if let id = try Int64.fetchOne(find, arguments: arguments) { return id }

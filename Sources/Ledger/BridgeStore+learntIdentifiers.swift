@@ -3,7 +3,7 @@ import GRDB
 package import StoreTypes
 
 /// Whom receipts without a purchase belong to, as Apple once told.
-extension BridgeStore {
+extension Store {
     /// Receipts that are kept of one customer.
     private static let receiptsPerCustomer = 8
 
@@ -20,7 +20,7 @@ extension BridgeStore {
     /// Keeps to whom a receipt belongs. Of one customer at most ``receiptsPerCustomer`` are kept; the oldest are deleted.
     ///
     /// - Parameter receipt: a digest of it.
-    package func keep(learnt keys: LookupKeys, of receipt: [UInt8], at now: Timestamp) async throws(LedgerError) {
+    package func keep(learnt keys: CustomerIdentifiers, of receipt: [UInt8], at now: Timestamp) async throws(StorageError) {
         let (originals, others) = (Self.text(keys.originalTransactionIds), Self.text(keys.transactionIds))
         try await write { db in
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO learntIdentifiers VALUES (?, ?, ?, ?)").execute(
@@ -37,13 +37,13 @@ extension BridgeStore {
     }
 
     /// The latest, oldest first. Waits for the disk.
-    package func learntIdentifiers(limit: Int) throws(LedgerError) -> [(receipt: [UInt8], keys: LookupKeys)] {
+    package func learntIdentifiers(limit: Int) throws(StorageError) -> [(receipt: [UInt8], keys: CustomerIdentifiers)] {
         try readWaiting { db in
             let rows = try Row.fetchAll(
                 db, sql: "SELECT receipt, originals, others FROM learntIdentifiers ORDER BY learntAt DESC LIMIT ?",
                 arguments: [limit])
             return rows.reversed().map { row in
-                let keys = LookupKeys(
+                let keys = CustomerIdentifiers(
                     originalTransactionIds: Self.identifiers(row[1]), transactionIds: Self.identifiers(row[2]))
                 return ([UInt8](row[0] as Data), keys)
             }

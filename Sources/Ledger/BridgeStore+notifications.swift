@@ -2,7 +2,7 @@ import GRDB
 package import StoreTypes
 
 /// What a notification tells of one customer.
-package struct NotificationNews: Sendable {
+package struct NotificationUpdate: Sendable {
     package var transaction: TransactionRow?
     package var renewal: RenewalRow?
     package var status: StatusRow?
@@ -28,7 +28,7 @@ package enum NotificationOutcome: Sendable, Hashable {
     case repeated
 }
 
-extension BridgeStore {
+extension Store {
     /// Keeps a notification, and what it tells where that is newer than what is known: all of it or nothing.
     ///
     /// A record is replaced as a whole by one that was signed later; what was replaced, and what came too late, is kept
@@ -36,9 +36,9 @@ extension BridgeStore {
     ///
     /// - Parameter addressees: whom it is to be forwarded to, where it is new.
     package func keep(
-        _ notification: NotificationRow, _ news: NotificationNews, of scope: LedgerScope,
-        for addressees: [Addressee] = []
-    ) async throws(LedgerError) -> NotificationOutcome {
+        _ notification: NotificationRow, _ news: NotificationUpdate, of scope: AppScope,
+        for addressees: [ForwardingTargetKey] = []
+    ) async throws(StorageError) -> NotificationOutcome {
         let texts = await stored(notification, news)
         return try await write { db in
             let app = try Self.number(of: scope, in: db)
@@ -66,7 +66,7 @@ extension BridgeStore {
     /// Those of the identifiers that some record of the app is about, and where.
     package func known(
         _ identifiers: [TransactionIdentifier], of bundleId: BundleIdentifier
-    ) async throws(LedgerError) -> [(identifier: TransactionIdentifier, environment: AppStoreEnvironment)] {
+    ) async throws(StorageError) -> [(identifier: TransactionIdentifier, environment: AppStoreEnvironment)] {
         try await read { db in
             var found: [(TransactionIdentifier, AppStoreEnvironment)] = []
             for identifier in identifiers {
@@ -85,7 +85,7 @@ extension BridgeStore {
     }
 
     /// How many there are.
-    package func notificationCount() async throws(LedgerError) -> Int {
+    package func notificationCount() async throws(StorageError) -> Int {
         try await read { try Int.fetchOne($0, sql: "SELECT count(*) FROM notification") ?? 0 }
     }
 
@@ -93,7 +93,7 @@ extension BridgeStore {
 
     /// Its number; nil where it was there already.
     static func insert(
-        _ notification: NotificationRow, as texts: NotificationTexts, about original: String?, app: Int64,
+        _ notification: NotificationRow, as texts: EncodedNotification, about original: String?, app: Int64,
         in db: Database
     ) throws -> Int64? {
         try db.cachedStatement(
@@ -111,7 +111,7 @@ extension BridgeStore {
 
     /// Whether it is the newest word on its purchase.
     static func keepTold(
-        _ row: TransactionRow, as text: StoredText, app: Int64, since clock: Timestamp, in db: Database
+        _ row: TransactionRow, as text: EncodedJWS, app: Int64, since clock: Timestamp, in db: Database
     ) throws -> Bool {
         let find = try db.cachedStatement(
             sql: "SELECT id, signedDate, customer, text FROM transactionRecord WHERE transactionId = ? AND app = ?")
@@ -157,7 +157,7 @@ extension BridgeStore {
     }
 }
 
-extension NotificationNews {
+extension NotificationUpdate {
     /// Which purchase it is about.
     package var originalTransactionId: String? {
         transaction?.originalTransactionId ?? renewal?.originalTransactionId ?? status?.originalTransactionId

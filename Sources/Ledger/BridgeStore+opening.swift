@@ -3,7 +3,7 @@ import GRDB
 import Synchronization
 
 /// A store that cannot be opened at the start: the disk is full, the folder is not there, somebody holds the file.
-extension BridgeStore {
+extension Store {
     /// Between two attempts; the last one again and again.
     private static let pauses: [Duration] = [.seconds(1), .seconds(2), .seconds(5), .seconds(10), .seconds(30)]
 
@@ -14,11 +14,11 @@ extension BridgeStore {
     ///   - pauses: between two attempts; not empty.
     ///   - told: of a failure, of another one, and with nil when it is open after one.
     package convenience init(
-        opening path: String, pauses: [Duration]? = nil, _ told: @escaping @Sendable (LedgerError?) -> Void
+        opening path: String, pauses: [Duration]? = nil, _ told: @escaping @Sendable (StorageError?) -> Void
     ) {
         self.init(unopened: path)
         state.withLock { $0.whenLost = told }
-        do throws(LedgerError) {
+        do throws(StorageError) {
             try open()
         } catch {
             told(error)
@@ -42,7 +42,7 @@ extension BridgeStore {
     }
 
     /// Blocks for as long as the disk and other processes take.
-    func open() throws(LedgerError) {
+    func open() throws(StorageError) {
         let opened = try openFile()
         let waiting = state.withLock { state -> [@Sendable () -> Void]? in
             guard !state.isClosed else { return nil }
@@ -59,11 +59,11 @@ extension BridgeStore {
 
     /// The end of it until the next start: what is in memory of the old file is not to get into another one, and what
     /// SQLite left beside the one not into the other.
-    func lost(_ opened: Opened) -> LedgerError {
-        let error = LedgerError(
+    func lost(_ opened: OpenedDatabase) -> StorageError {
+        let error = StorageError(
             .changed, at: path,
             "the file was taken away, or replaced, while it was open. Stop, put it back as a whole, and start again")
-        let whenLost = state.withLock { state -> (@Sendable (LedgerError) -> Void)? in
+        let whenLost = state.withLock { state -> (@Sendable (StorageError) -> Void)? in
             guard state.opened?.pool === opened.pool else { return nil }
             (state.opened, state.lost) = (nil, opened)
             return state.whenLost
@@ -73,7 +73,7 @@ extension BridgeStore {
     }
 
     private func keepTrying(
-        _ pauses: [Duration], after failure: LedgerError, _ told: @escaping @Sendable (LedgerError?) -> Void
+        _ pauses: [Duration], after failure: StorageError, _ told: @escaping @Sendable (StorageError?) -> Void
     ) {
         Task { [weak self] in
             var last = failure
@@ -90,10 +90,10 @@ extension BridgeStore {
     }
 
     /// On a thread that may wait; nil where it is open.
-    private func attempt() async -> LedgerError? {
+    private func attempt() async -> StorageError? {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
-                do throws(LedgerError) {
+                do throws(StorageError) {
                     try self.open()
                     continuation.resume(returning: nil)
                 } catch {

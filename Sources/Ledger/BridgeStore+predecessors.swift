@@ -1,9 +1,9 @@
 import GRDB
 package import StoreTypes
 
-extension BridgeStore {
+extension Store {
     /// A notification that came before another one.
-    package struct Predecessor: Sendable, Hashable {
+    package struct PreviousNotification: Sendable, Hashable {
         package let type: String?
         package let signedDate: Timestamp?
         /// The compact JWS.
@@ -17,7 +17,7 @@ extension BridgeStore {
     ///   - type: only those of this type; nil for all.
     package func predecessors(
         of number: Int64, type: String? = nil, limit: Int
-    ) async throws(LedgerError) -> [Predecessor] {
+    ) async throws(StorageError) -> [PreviousNotification] {
         try await read { db in
             let find = try db.cachedStatement(
                 sql: """
@@ -28,7 +28,7 @@ extension BridgeStore {
                     ORDER BY coalesce(old.signedDate, old.receivedAt) DESC, old.id DESC LIMIT ?3
                     """)
             return try Row.fetchAll(find, arguments: [number, type, limit]).map {
-                Predecessor(
+                PreviousNotification(
                     type: $0[0], signedDate: ($0[1] as Int64?).map(Timestamp.init(milliseconds:)),
                     text: try self.text($0[2], in: db))
             }

@@ -2,9 +2,9 @@ import GRDB
 package import StoreTypes
 
 /// Single questions about what is held.
-extension BridgeStore {
+extension Store {
     /// Whether a notification of that name came in.
-    package func holdsNotification(_ uuid: String) async throws(LedgerError) -> Bool {
+    package func holdsNotification(_ uuid: String) async throws(StorageError) -> Bool {
         try await read { db in
             try Int.fetchOne(db, sql: "SELECT 1 FROM notification WHERE uuid = ?", arguments: [uuid]) != nil
         }
@@ -12,10 +12,10 @@ extension BridgeStore {
 
     /// The latest word on a transaction, a compact JWS; nil where none is held.
     package func transaction(
-        _ id: TransactionIdentifier, in scope: LedgerScope
-    ) async throws(LedgerError) -> String? {
+        _ id: TransactionIdentifier, in scope: AppScope
+    ) async throws(StorageError) -> String? {
         try await read { db in
-            try StoredText.fetchOne(
+            try EncodedJWS.fetchOne(
                 db,
                 sql: """
                     SELECT text FROM transactionRecord JOIN app ON app.id = transactionRecord.app
@@ -29,8 +29,8 @@ extension BridgeStore {
     ///
     /// - Parameter originalTransactionId: the purchase's first transaction.
     package func notifications(
-        _ type: String, about originalTransactionId: String, in scope: LedgerScope
-    ) async throws(LedgerError) -> [(text: String, receivedAt: Timestamp)] {
+        _ type: String, about originalTransactionId: String, in scope: AppScope
+    ) async throws(StorageError) -> [(text: String, receivedAt: Timestamp)] {
         try await read { db in
             let rows = try Row.fetchAll(
                 db,

@@ -2,9 +2,9 @@ import GRDB
 import StoreTypes
 
 /// Single records: the newest signature counts.
-extension BridgeStore {
+extension Store {
     static func insert(
-        _ row: TransactionRow, as text: StoredText, customer: Int64?, place: Int64? = nil, app: Int64,
+        _ row: TransactionRow, as text: EncodedJWS, customer: Int64?, place: Int64? = nil, app: Int64,
         in db: Database
     ) throws {
         try db.cachedStatement(
@@ -20,7 +20,7 @@ extension BridgeStore {
     }
 
     static func update(
-        _ row: TransactionRow, as text: StoredText, id: Int64, customer: Int64?, place: Int64, in db: Database
+        _ row: TransactionRow, as text: EncodedJWS, id: Int64, customer: Int64?, place: Int64, in db: Database
     ) throws {
         try db.cachedStatement(
             sql: """
@@ -66,7 +66,7 @@ extension BridgeStore {
     }
 
     /// The subscription stays where it is among the customer's, or comes behind the others.
-    static func keep(_ renewal: RenewalRow, as text: StoredText, app: Int64, in db: Database) throws {
+    static func keep(_ renewal: RenewalRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: """
                 INSERT INTO subscription

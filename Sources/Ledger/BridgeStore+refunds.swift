@@ -3,13 +3,13 @@ package import StoreTypes
 
 /// A customer whose refunds are to be asked for.
 package struct RefundTarget: Sendable, Hashable {
-    package let scope: LedgerScope
+    package let scope: AppScope
     /// Any transaction of the customer's.
     package let identifier: TransactionIdentifier
     /// Of the last refund history; nil where none was read yet.
     package let revision: String?
 
-    package init(scope: LedgerScope, identifier: TransactionIdentifier, revision: String?) {
+    package init(scope: AppScope, identifier: TransactionIdentifier, revision: String?) {
         self.scope = scope
         self.identifier = identifier
         self.revision = revision
@@ -29,15 +29,15 @@ package struct RefundRow: Sendable, Hashable {
 }
 
 /// A refund that nobody was told of yet.
-package struct UntoldRefund: Sendable, Hashable {
+package struct UnreportedRefund: Sendable, Hashable {
     package let id: Int64
-    package let scope: LedgerScope
+    package let scope: AppScope
     package let date: Timestamp
     /// The compact JWS.
     package let text: String
 }
 
-extension BridgeStore {
+extension Store {
     static func addRefunds(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -55,7 +55,7 @@ extension BridgeStore {
 
     /// Every customer by one transaction, without those who were swept at that time or later. Who is known by
     /// notifications alone counts by the download of the app, or by subscription.
-    package func refundTargets(notSweptSince begin: Timestamp) async throws(LedgerError) -> [RefundTarget] {
+    package func refundTargets(notSweptSince begin: Timestamp) async throws(StorageError) -> [RefundTarget] {
         try await read { db in
             let rows = try Row.fetchAll(
                 db,
@@ -79,8 +79,8 @@ extension BridgeStore {
 
     /// The one customer; nil when swept at that time or later.
     package func refundTarget(
-        _ identifier: TransactionIdentifier, in scope: LedgerScope, notSweptSince begin: Timestamp
-    ) async throws(LedgerError) -> RefundTarget? {
+        _ identifier: TransactionIdentifier, in scope: AppScope, notSweptSince begin: Timestamp
+    ) async throws(StorageError) -> RefundTarget? {
         try await read { db in
             let row = try Row.fetchOne(
                 db.cachedStatement(
@@ -101,7 +101,7 @@ extension BridgeStore {
     /// - Parameter revision: asks for later ones; nil where there is no such history.
     package func keep(
         _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
-    ) async throws(LedgerError) {
+    ) async throws(StorageError) {
         let texts = await stored(refunds.map(\.transaction.text))
         try await write { db in
             let app = try Self.number(of: target.scope, in: db)
@@ -111,7 +111,7 @@ extension BridgeStore {
         }
     }
 
-    private static func keep(_ refund: RefundRow, as text: StoredText, app: Int64, in db: Database) throws {
+    private static func keep(_ refund: RefundRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
         let row = refund.transaction
         let known = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT date FROM revocation WHERE transactionId = ? AND app = ?"),
@@ -126,7 +126,7 @@ extension BridgeStore {
     }
 
     /// In the order in which they were found.
-    package func untoldRefunds(limit: Int) async throws(LedgerError) -> [UntoldRefund] {
+    package func untoldRefunds(limit: Int) async throws(StorageError) -> [UnreportedRefund] {
         try await read { db in
             let rows = try Row.fetchAll(
                 db.cachedStatement(
@@ -136,7 +136,7 @@ extension BridgeStore {
                         """), arguments: [limit])
             return try rows.compactMap { row in
                 try Self.scope(row[1], row[2]).map {
-                    UntoldRefund(
+                    UnreportedRefund(
                         id: row[0], scope: $0, date: Timestamp(milliseconds: row[3]),
                         text: try self.text(row[4], in: db))
                 }
@@ -145,7 +145,7 @@ extension BridgeStore {
     }
 
     /// These were told; where they were written to a file, that is so long now.
-    package func markTold(_ refunds: [UntoldRefund], in output: (path: String, size: Int64)?) async throws(LedgerError)
+    package func markTold(_ refunds: [UnreportedRefund], in output: (path: String, size: Int64)?) async throws(StorageError)
     {
         let ids = refunds.map(\.id)
         try await write { db in
@@ -160,30 +160,30 @@ extension BridgeStore {
     }
 
     /// Before anything is written to a new file of refunds: whoever is killed then finds it to be theirs.
-    package func beginRefundOutput(_ path: String) async throws(LedgerError) {
+    package func beginRefundOutput(_ path: String) async throws(StorageError) {
         try await write { db in
             try db.execute(sql: "INSERT OR REPLACE INTO refundOutput VALUES (?, 0)", arguments: [path])
         }
     }
 
     /// After a sweep that came to its end and wrote nothing: what is in a file of that name later is somebody else's.
-    package func endRefundOutput(_ path: String) async throws(LedgerError) {
+    package func endRefundOutput(_ path: String) async throws(StorageError) {
         try await write { db in
             try db.execute(sql: "DELETE FROM refundOutput WHERE path = ? AND size = 0", arguments: [path])
         }
     }
 
     /// How long a file of refunds is; nil where none was begun.
-    package func sizeOfRefundOutput(_ path: String) async throws(LedgerError) -> Int64? {
+    package func sizeOfRefundOutput(_ path: String) async throws(StorageError) -> Int64? {
         try await read { db in
             try Int64.fetchOne(db, sql: "SELECT size FROM refundOutput WHERE path = ?", arguments: [path])
         }
     }
 
-    private static func scope(_ bundleId: String, _ environment: String) -> LedgerScope? {
+    private static func scope(_ bundleId: String, _ environment: String) -> AppScope? {
         guard let bundleId = BundleIdentifier(rawValue: bundleId),
             let environment = AppStoreEnvironment(rawValue: environment)
         else { return nil }
-        return LedgerScope(bundleId: bundleId, environment: environment)
+        return AppScope(bundleId: bundleId, environment: environment)
     }
 }

@@ -1,7 +1,7 @@
 import GRDB
 package import StoreTypes
 
-extension BridgeStore {
+extension Store {
     /// Rows that are looked at in one go, by readers.
     private static let window: Int64 = 1_000
 
@@ -13,7 +13,7 @@ extension BridgeStore {
     /// - Returns: what was deleted or reduced, by kind; none with a count of 0.
     package func expire(
         _ retention: Retention, isDryRun: Bool = false, at now: Timestamp, pause: (Duration) async -> Bool
-    ) async throws(LedgerError) -> [Erasure.Kind] {
+    ) async throws(StorageError) -> [Erasure.Kind] {
         var counts: [(name: String, count: Int)] = []
         for rule in RetentionRule.all {
             guard let days = rule.days(retention) else { continue }
@@ -32,7 +32,7 @@ extension BridgeStore {
         return counts.filter { $0.count > 0 }.map { Erasure.Kind(name: $0.name, count: $0.count) }
     }
 
-    private func count(_ rule: RetentionRule, before: Timestamp) async throws(LedgerError) -> Int {
+    private func count(_ rule: RetentionRule, before: Timestamp) async throws(StorageError) -> Int {
         try await read { db in
             try Int.fetchOne(db, sql: "SELECT count(*) \(rule.source)", arguments: rule.arguments(before)) ?? 0
         }
@@ -40,7 +40,7 @@ extension BridgeStore {
 
     private func expire(
         _ rule: RetentionRule, before: Timestamp, pause: (Duration) async -> Bool
-    ) async throws(LedgerError) -> Int {
+    ) async throws(StorageError) -> Int {
         var batch = Batch()
         if rule.primaryKey != nil {
             while true {
@@ -79,8 +79,8 @@ extension BridgeStore {
         init(size: Int = 64) { self.size = size }
 
         mutating func run(
-            in store: BridgeStore, _ body: @escaping @Sendable (Database) throws -> Int
-        ) async throws(LedgerError) -> Int {
+            in store: Store, _ body: @escaping @Sendable (Database) throws -> Int
+        ) async throws(StorageError) -> Int {
             let begin = ContinuousClock.now
             let count = try await store.write(body)
             time = begin.duration(to: .now)
@@ -92,7 +92,7 @@ extension BridgeStore {
 
     private func look(
         _ rule: RetentionRule, after key: Int64, before: Timestamp
-    ) async throws(LedgerError) -> [(key: Int64, isPast: Bool, mayGo: Bool)] {
+    ) async throws(StorageError) -> [(key: Int64, isPast: Bool, mayGo: Bool)] {
         try await read { db in
             try Row.fetchAll(
                 db,

@@ -7,35 +7,35 @@ import Telemetry
 ///
 /// What ``write(_:)`` returns from is on disk. Writes of many tasks share one commit: each waits for the disk, and none
 /// waits for the others' turn. Readers never wait for writers.
-package final class BridgeStore: Sendable {
+package final class Store: Sendable {
     /// The file.
     package let path: String
     private let maximumPages: Int?
     /// Version 1 notifications of one day (UTC), app and environment that are stored; beyond that the oldest are deleted.
     let hintsPerDay: Int
     let state = Mutex(State())
-    let headers = SignedHeaders()
+    let headers = JWSHeaderTable()
     /// Since it was opened.
-    package let counts = StoreCounts()
+    package let counts = StoreMetrics()
     /// Changes that wait for the disk.
     package var writesWaiting: Int { state.withLock { $0.opened?.queue.waiting ?? 0 } }
 
     /// The file, open.
-    struct Opened: Sendable {
+    struct OpenedDatabase: Sendable {
         let pool: DatabasePool
         let queue: WriteQueue
         let identity: FileIdentity?
     }
 
     struct State {
-        var opened: Opened?
+        var opened: OpenedDatabase?
         /// Open, and of no use: the file was taken away.
-        var lost: Opened?
+        var lost: OpenedDatabase?
         var isClosed = false
         /// What waits for it to be open.
         var waiting: [@Sendable () -> Void] = []
         /// Told when the file was taken away.
-        var whenLost: (@Sendable (LedgerError) -> Void)?
+        var whenLost: (@Sendable (StorageError) -> Void)?
     }
 
     /// Seconds to wait for another process.
@@ -46,10 +46,10 @@ package final class BridgeStore: Sendable {
     /// - Parameters:
     ///   - maximumPages: of 4,096 bytes each, after which it is full; nil where the disk is the limit.
     ///   - hintsPerDay: of version 1 notifications, for each app and environment.
-    /// - Throws: ``LedgerError``; `notADatabase` for a file that is something else, `changed` for one of a newer version.
+    /// - Throws: ``StorageError``; `notADatabase` for a file that is something else, `changed` for one of a newer version.
     package convenience init(
         path: String, maximumPages: Int? = nil, hintsPerDay: Int = 10_000
-    ) throws(LedgerError) {
+    ) throws(StorageError) {
         self.init(unopened: path, maximumPages: maximumPages, hintsPerDay: hintsPerDay)
         try open()
     }
@@ -62,14 +62,14 @@ package final class BridgeStore: Sendable {
     }
 
     /// The file, made where there is none.
-    func openFile() throws(LedgerError) -> Opened {
+    func openFile() throws(StorageError) -> OpenedDatabase {
         let maximumPages = maximumPages
         StoreFiles.makePrivate(path)
         // SQLite would make it readable by others.
         if !FileManager.default.fileExists(atPath: path) {
             let file = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard file >= 0 || errno == EEXIST else {
-                throw LedgerError(.notPermitted, at: path, "the file cannot be made")
+                throw StorageError(.notPermitted, at: path, "the file cannot be made")
             }
             if file >= 0 { Foundation.close(file) }
         }
@@ -91,13 +91,13 @@ package final class BridgeStore: Sendable {
             try pool.writeWithoutTransaction { try $0.requireDurableCommits(at: path) }
             let layout = Self.layout
             guard try !pool.read(layout.hasBeenSuperseded) else {
-                throw LedgerError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
+                throw StorageError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
             }
             try layout.migrate(pool)
             try Self.checkWriting(to: pool)
             return pool
         }
-        return Opened(
+        return OpenedDatabase(
             pool: pool, queue: WriteQueue(pool: pool, path: path), identity: FileIdentity(path: path))
     }
 
@@ -110,8 +110,8 @@ package final class BridgeStore: Sendable {
 
     /// - Throws: `notOpen` before it was opened, and after it was closed; `changed` where the file is not the one that has
     ///   its name now: what is written to it would be gone with it.
-    private func opened() throws(LedgerError) -> Opened {
-        guard let opened = state.withLock(\.opened) else { throw LedgerError(.notOpen, at: path, "not open") }
+    private func opened() throws(StorageError) -> OpenedDatabase {
+        guard let opened = state.withLock(\.opened) else { throw StorageError(.notOpen, at: path, "not open") }
         guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
         return opened
     }
@@ -138,8 +138,8 @@ package final class BridgeStore: Sendable {
     /// - Parameter body: runs inside a transaction that it shares with others, and is undone alone where it throws.
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
-    ) async throws(LedgerError) -> Result {
-        do throws(LedgerError) {
+    ) async throws(StorageError) -> Result {
+        do throws(StorageError) {
             let result = try await opened().queue.run(body)
             counts.wrote()
             return result
@@ -152,14 +152,14 @@ package final class BridgeStore: Sendable {
     /// What is kept, as of one moment.
     func read<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
-    ) async throws(LedgerError) -> Result {
+    ) async throws(StorageError) -> Result {
         let pool = try opened().pool
         do {
             let result = try await pool.read(body)
             counts.wasRead()
             return result
         } catch {
-            let error = LedgerError(error, at: path)
+            let error = StorageError(error, at: path)
             // A reader that ended meanwhile says nothing about the store.
             if !Task.isCancelled { counts.readFailed(error) }
             throw error
@@ -167,20 +167,20 @@ package final class BridgeStore: Sendable {
     }
 
     /// The same on the caller's own thread, which must be one that may wait.
-    func readWaiting<Result>(_ body: (Database) throws -> Result) throws(LedgerError) -> Result {
+    func readWaiting<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
         let pool = try opened().pool
         return try asLedgerError(at: path) { try pool.read(body) }
     }
 
     /// Writes the whole file anew, so that nothing is left in it of what was deleted, and empties the log beside it. Takes
     /// as much room again for the time; other processes cannot write meanwhile.
-    package func rewrite() async throws(LedgerError) {
+    package func rewrite() async throws(StorageError) {
         let pool = try opened().pool
         do {
             try await pool.vacuum()
             try await Self.emptyLog(of: pool)
         } catch {
-            throw LedgerError(error, at: path)
+            throw StorageError(error, at: path)
         }
     }
 

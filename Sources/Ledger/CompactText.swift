@@ -6,7 +6,7 @@ import StoreTypes
 ///     header "." BASE64URL(payload) "." BASE64URL(signature)
 ///
 /// RFC 7515, 3.1.
-struct CompactText: Sendable, Hashable {
+struct JWSParts: Sendable, Hashable {
     /// As it is spelled: one of a few in years, since it holds the signer's certificates.
     let header: [UInt8]
     let payload: [UInt8]

@@ -10,9 +10,9 @@ package struct DeliveryBacklog: Sendable, Hashable {
     package let dead: Int64
 }
 
-extension BridgeStore {
+extension Store {
     /// Of each app that has any; goes by the indices of both.
-    package func deliveryBacklog() async throws(LedgerError) -> [DeliveryBacklog] {
+    package func deliveryBacklog() async throws(StorageError) -> [DeliveryBacklog] {
         try await read { db in
             // A state is spelled out, so that its index is used.
             try Row.fetchAll(

@@ -9,12 +9,12 @@ extension Database {
     /// GRDB sets `NORMAL` when it turns on WAL, after `prepareDatabase` ran, and in WAL mode that waits for nothing. So call
     /// this on a connection that is open, outside a transaction.
     ///
-    /// - Throws: ``LedgerError`` `notDurable` if SQLite does not take the setting.
+    /// - Throws: ``StorageError`` `notDurable` if SQLite does not take the setting.
     func requireDurableCommits(at path: String) throws {
         try execute(sql: "PRAGMA synchronous = FULL")
         let level = try synchronousLevel()
         guard level == Self.durable else {
-            throw LedgerError(
+            throw StorageError(
                 .notDurable, at: path,
                 "SQLite keeps PRAGMA synchronous at \(level); commits would not wait for the disk")
         }

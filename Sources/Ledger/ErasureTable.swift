@@ -1,7 +1,7 @@
 /// What erasing a customer means to one table of the store.
 ///
 /// Every table is either in ``erased`` or in ``spared``; a test compares both with the file.
-package struct ErasureTable: Sendable {
+package struct ErasurePolicy: Sendable {
     package let name: String
     /// What its rows are to people.
     let kind: String
@@ -10,7 +10,7 @@ package struct ErasureTable: Sendable {
     let condition: String
 
     /// In the order in which they can go.
-    package static let erased: [ErasureTable] = [
+    package static let erased: [ErasurePolicy] = [
         .init(deliveries, "deliveries", "notification IN (\(theirNotifications))"),
         .init("unusualBody", "bodies", "notification IN (\(theirNotifications))"),
         .init("notification", "notifications", "id IN (\(theirNotifications))"),

@@ -4,9 +4,9 @@ import GRDB
 import StoreTypes
 
 /// Where one customer of one app is found in the store.
-struct Footprint: Sendable {
+struct CustomerDataLocator: Sendable {
     let app: Int64
-    let scope: LedgerScope
+    let scope: AppScope
     /// Of transactions and first transactions.
     var identifiers: Set<String>
     /// Of downloads of the app.
@@ -22,7 +22,7 @@ struct Footprint: Sendable {
     /// Digests of receipts, in hexadecimal.
     private(set) var learnt: Set<String> = []
 
-    init(app: Int64, scope: LedgerScope, identifiers: Set<String>) {
+    init(app: Int64, scope: AppScope, identifiers: Set<String>) {
         self.app = app
         self.scope = scope
         self.identifiers = identifiers
@@ -41,7 +41,7 @@ struct Footprint: Sendable {
         try findExamples(in: db)
     }
 
-    /// What the conditions of ``ErasureTable`` speak of.
+    /// What the conditions of ``ErasurePolicy`` speak of.
     var arguments: StatementArguments {
         [
             "app": app, "ids": Self.list(identifiers), "customers": Self.list(customers),
@@ -112,7 +112,7 @@ struct Footprint: Sendable {
             db, sql: "SELECT id, originals, body FROM lastGood WHERE app = ?", arguments: [app])
         while let row = try rows.next() {
             guard !answers.contains(row[0]) else { continue }
-            let words = IdentifyingWords.all(in: row[2] as DatabaseValue)
+            let words = PersonalIdentifierScanner.all(in: row[2] as DatabaseValue)
             guard !words.isDisjoint(with: identifiers) else { continue }
             answers.insert(row[0])
             // A known customer's tokens are in the records; here may be somebody else's, too.
@@ -151,7 +151,7 @@ struct Footprint: Sendable {
                 WHERE transactionId IN (SELECT value FROM json_each(?1)) AND app = ?2
                 """, arguments: [Self.list(identifiers), app])
         {
-            tokens.formUnion(IdentifyingWords.all(in: text).filter { UUID(uuidString: $0) != nil })
+            tokens.formUnion(PersonalIdentifierScanner.all(in: text).filter { UUID(uuidString: $0) != nil })
         }
     }
 
@@ -164,7 +164,7 @@ struct Footprint: Sendable {
             sql: "SELECT id, text FROM notification WHERE app = ? AND (originalTransactionId IS NULL OR version = 1)",
             arguments: [app])
         while let row = try rows.next() {
-            let said = IdentifyingWords.all(in: row[1] as DatabaseValue)
+            let said = PersonalIdentifierScanner.all(in: row[1] as DatabaseValue)
             if !said.isDisjoint(with: wanted) { notifications.insert(row[0]) }
         }
     }
@@ -178,7 +178,7 @@ struct Footprint: Sendable {
                 JOIN difference ON key = difference WHERE bundleId = ?
                 """, arguments: [scope.bundleId.rawValue])
         while let row = try rows.next() {
-            let said = IdentifyingWords.all(in: row[1] as DatabaseValue)
+            let said = PersonalIdentifierScanner.all(in: row[1] as DatabaseValue)
             if !said.isDisjoint(with: wanted) { examples.insert(row[0]) }
         }
     }
@@ -189,5 +189,5 @@ struct Footprint: Sendable {
         "[" + numbers.map(String.init).joined(separator: ",") + "]"
     }
 
-    private static func list(_ texts: Set<String>) -> String { BridgeStore.list(Array(texts)) }
+    private static func list(_ texts: Set<String>) -> String { Store.list(Array(texts)) }
 }

@@ -7,11 +7,11 @@ import GRDBSQLite
 /// Kept are fingerprints of 64 bits, so that memory is enough for most. So a new text can be taken for a known one, once
 /// in a million sets of five million texts; never the other way round. Which one that is depends on the texts alone and is
 /// the same in every process.
-package final class IdentifierSet {
+package final class FingerprintSet {
     /// Asked first: a tenth of a microsecond where the database takes three.
     private var inMemory: Set<UInt64> = []
     private let memoryLimit: Int
-    private var onDisk: FingerprintTable?
+    private var onDisk: FingerprintFile?
 
     /// - Parameter memoryLimit: how many to keep in memory; a set of Swift's doubles at three quarters of 2²².
     package init(memoryLimit: Int = 3 << 20) {
@@ -19,22 +19,22 @@ package final class IdentifierSet {
     }
 
     /// False where it was in the set already.
-    package func insert(_ text: String) throws(LedgerError) -> Bool {
+    package func insert(_ text: String) throws(StorageError) -> Bool {
         var text = text
         let fingerprint = text.withUTF8 { Self.fingerprint(of: UnsafeRawBufferPointer($0)) }
         return try insert(fingerprint)
     }
 
     /// The same for text as it stands in a database.
-    func insert(_ text: UnsafeRawBufferPointer) throws(LedgerError) -> Bool {
+    func insert(_ text: UnsafeRawBufferPointer) throws(StorageError) -> Bool {
         try insert(Self.fingerprint(of: text))
     }
 
-    private func insert(_ fingerprint: UInt64) throws(LedgerError) -> Bool {
+    private func insert(_ fingerprint: UInt64) throws(StorageError) -> Bool {
         guard inMemory.count >= memoryLimit else { return inMemory.insert(fingerprint).inserted }
         guard !inMemory.contains(fingerprint) else { return false }
-        let table: FingerprintTable
-        if let onDisk { table = onDisk } else { table = try FingerprintTable() }
+        let table: FingerprintFile
+        if let onDisk { table = onDisk } else { table = try FingerprintFile() }
         onDisk = table
         return try table.insert(fingerprint)
     }
@@ -50,11 +50,11 @@ package final class IdentifierSet {
 }
 
 /// The part of a set that is on disk.
-private final class FingerprintTable {
+private final class FingerprintFile {
     private let queue: DatabaseQueue
     private var insertion: Statement?
 
-    init() throws(LedgerError) {
+    init() throws(StorageError) {
         var configuration = Configuration()
         // One transaction for good: nothing is to survive, so nothing is to be journalled.
         configuration.allowsUnsafeTransactions = true
@@ -80,7 +80,7 @@ private final class FingerprintTable {
         try? queue.close()
     }
 
-    func insert(_ fingerprint: UInt64) throws(LedgerError) -> Bool {
+    func insert(_ fingerprint: UInt64) throws(StorageError) -> Bool {
         try asLedgerError(at: Self.place) {
             try queue.inDatabase { _ in
                 guard let statement = insertion?.sqliteStatement else { return false }

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 /// What in a text can name a person: numbers, and UUIDs in lower case. Signed texts are opened, those inside them, too.
-enum IdentifyingWords {
+enum PersonalIdentifierScanner {
     /// Signed texts within one another: a notification, and the transaction in it.
     private static let maximumDepth = 3
     /// Identifiers are shorter.

@@ -1,7 +1,7 @@
 import GRDB
 
 /// Why a database was not read or written: match on `code`, print the rest.
-package struct LedgerError: Error, Sendable, Hashable, CustomStringConvertible {
+package struct StorageError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What went wrong.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// There is no such file.
@@ -44,10 +44,10 @@ package struct LedgerError: Error, Sendable, Hashable, CustomStringConvertible {
     package var description: String { "\(code.rawValue): \(place): \(reason)" }
 }
 
-extension LedgerError {
+extension StorageError {
     /// What a call of GRDB threw; SQLite's message names tables and columns, never values.
     init(_ error: any Error, at place: String) {
-        if let known = error as? LedgerError {
+        if let known = error as? StorageError {
             self = known
         } else if let failure = error as? DatabaseError {
             self.init(Self.code(for: failure.resultCode), at: place, failure.message ?? "\(failure.resultCode)")
@@ -68,10 +68,10 @@ extension LedgerError {
 }
 
 /// Calls of GRDB, with its errors as ours.
-func asLedgerError<Result>(at place: String, _ body: () throws -> Result) throws(LedgerError) -> Result {
+func asLedgerError<Result>(at place: String, _ body: () throws -> Result) throws(StorageError) -> Result {
     do {
         return try body()
     } catch {
-        throw LedgerError(error, at: place)
+        throw StorageError(error, at: place)
     }
 }

@@ -1,7 +1,7 @@
 package import StoreTypes
 
 /// Which app's, in which part of the App Store: identifiers mean something only there.
-package struct LedgerScope: Sendable, Hashable {
+package struct AppScope: Sendable, Hashable {
     /// The app.
     package let bundleId: BundleIdentifier
     /// Ids of the sandbox and of production can be the same.

@@ -3,7 +3,7 @@ import GRDB
 
 /// A customer of one app as the rows of a migration tell of one: all identifiers that were ever seen together in authentic
 /// rows, or those of one that is not.
-package struct MigratingCustomer: Sendable {
+package struct MigrationCustomer: Sendable {
     package let key: Int64
     package let bundleId: String
     /// As the receipts say; where the customer was found, once that is known.
@@ -17,7 +17,7 @@ package struct MigratingCustomer: Sendable {
 }
 
 /// What looking a customer up came to.
-package enum CustomerFinding: Sendable, Hashable {
+package enum CustomerLookupResult: Sendable, Hashable {
     case known(CustomerColumns)
     /// In neither environment.
     case notFound(reason: String)
@@ -62,26 +62,26 @@ package struct CustomerTally: Sendable, Hashable, Codable {
     package var all: Int64 { waiting + known + notFound + failed }
 }
 
-extension MigrationLedger {
+extension MigrationStore {
     private enum State: Int64 {
         case waiting = 0
         case known, notFound, failed
     }
 
     /// Apps with an environment each, by numbers: every one of them has hourly limits of its own.
-    package func scopes() throws(LedgerError) -> [Int64] {
+    package func scopes() throws(StorageError) -> [Int64] {
         try read { try Int64.fetchAll($0, sql: "SELECT key FROM scope ORDER BY key") }
     }
 
     /// Who is still to be asked about, in the order of keys.
     package func waitingCustomers(
         in scope: Int64, after key: Int64, limit: Int
-    ) throws(LedgerError) -> [MigratingCustomer] {
+    ) throws(StorageError) -> [MigrationCustomer] {
         try customers("customer.state = 0 AND customer.scope = \(scope) AND", after: key, limit: limit)
     }
 
     /// False where the customer was found to be another one, or was asked about.
-    package func isWaiting(_ key: Int64) throws(LedgerError) -> Bool {
+    package func isWaiting(_ key: Int64) throws(StorageError) -> Bool {
         try read { db in
             try Int64.fetchOne(db.cachedStatement(sql: "SELECT state FROM customer WHERE key = ?"), arguments: [key])
                 == 0
@@ -89,11 +89,11 @@ extension MigrationLedger {
     }
 
     /// Whose account is to be tied to their purchases, and is not yet.
-    package func customersWithToken(after key: Int64, limit: Int) throws(LedgerError) -> [MigratingCustomer] {
+    package func customersWithToken(after key: Int64, limit: Int) throws(StorageError) -> [MigrationCustomer] {
         try customers("state = 1 AND tokens = 1 AND tokenState IS NULL AND", after: key, limit: limit)
     }
 
-    package func countOfCustomersWithToken() throws(LedgerError) -> Int64 {
+    package func countOfCustomersWithToken() throws(StorageError) -> Int64 {
         try read { db in
             try Int64.fetchOne(
                 db, sql: "SELECT count(*) FROM customer WHERE state = 1 AND tokens = 1 AND tokenState IS NULL") ?? 0
@@ -102,7 +102,7 @@ extension MigrationLedger {
 
     private func customers(
         _ condition: String, after key: Int64, limit: Int
-    ) throws(LedgerError) -> [MigratingCustomer] {
+    ) throws(StorageError) -> [MigrationCustomer] {
         try read { db in
             let select = try db.cachedStatement(
                 sql: """
@@ -118,7 +118,7 @@ extension MigrationLedger {
                         WHERE \(condition) customer.key > ? ORDER BY customer.key LIMIT ?
                         """), arguments: [key, limit]
             ).map { row in
-                MigratingCustomer(
+                MigrationCustomer(
                     key: row[0], bundleId: row[1], environment: row[2],
                     identifiers: try self.identifiers(of: row, select),
                     accountToken: (row[4] as Int64) == 1 ? row[3] : nil, known: try self.known(of: row))
@@ -133,14 +133,14 @@ extension MigrationLedger {
     }
 
     /// The sixth and seventh column; nil where there was no look-up.
-    private func known(of row: Row) throws(LedgerError) -> (revision: String, signedTransactions: [UInt8])? {
+    private func known(of row: Row) throws(StorageError) -> (revision: String, signedTransactions: [UInt8])? {
         guard let revision = row[5] as String?, let data = row[6] as Data? else { return nil }
         return (revision, try written([UInt8](data), "what is known of customer \(row[0] as Int64)"))
     }
 
     /// What became of a customer. Whoever waits and has an identifier of this one's history is the same customer. Where
     /// asking failed, what was told before stays.
-    package func note(_ finding: CustomerFinding, of key: Int64) throws(LedgerError) {
+    package func note(_ finding: CustomerLookupResult, of key: Int64) throws(StorageError) {
         try write { db in
             switch finding {
             case .known(let columns):
@@ -173,19 +173,19 @@ extension MigrationLedger {
     }
 
     /// Where asking failed for a while it is tried again.
-    package func retryFailedCustomers() throws(LedgerError) {
+    package func retryFailedCustomers() throws(StorageError) {
         try write { try $0.execute(sql: "UPDATE customer SET state = 0, reason = NULL WHERE state = 3") }
     }
 
     /// Everybody is to be asked about again, for what is new; what was told before stays until then.
-    package func refreshCustomers() throws(LedgerError) {
+    package func refreshCustomers() throws(StorageError) {
         try write {
             try $0.execute(sql: "UPDATE customer SET state = 0, reason = CASE state WHEN 2 THEN reason END")
         }
     }
 
     /// How many customers were known before, and could not be asked about again.
-    package func staleCustomers() throws(LedgerError) -> Int64 {
+    package func staleCustomers() throws(StorageError) -> Int64 {
         try read { db in
             try Int64.fetchOne(db, sql: "SELECT count(*) FROM customer WHERE state = 3 AND transactions IS NOT NULL")
                 ?? 0
@@ -193,7 +193,7 @@ extension MigrationLedger {
     }
 
     /// What became of tying an account to a customer's purchases.
-    package func note(tokenState: String, of key: Int64) throws(LedgerError) {
+    package func note(tokenState: String, of key: Int64) throws(StorageError) {
         try write { db in
             try db.cachedStatement(sql: "UPDATE customer SET tokenState = ? WHERE key = ?").execute(
                 arguments: [tokenState, key])
@@ -201,16 +201,16 @@ extension MigrationLedger {
     }
 
     /// Whose account could not be tied is tried again.
-    package func retryFailedTokens() throws(LedgerError) {
+    package func retryFailedTokens() throws(StorageError) {
         try write { try $0.execute(sql: "UPDATE customer SET tokenState = NULL WHERE tokenState <> 'set'") }
     }
 
     /// How many customers have rows with different account tokens: nobody can tell which one is meant.
-    package func customersWithSeveralTokens() throws(LedgerError) -> Int64 {
+    package func customersWithSeveralTokens() throws(StorageError) -> Int64 {
         try read { try Int64.fetchOne($0, sql: "SELECT count(*) FROM customer WHERE tokens > 1") ?? 0 }
     }
 
-    package func tally() throws(LedgerError) -> CustomerTally {
+    package func tally() throws(StorageError) -> CustomerTally {
         try read { db in
             var tally = CustomerTally()
             for row in try Row.fetchAll(db, sql: "SELECT state, count(*) FROM customer GROUP BY state") {

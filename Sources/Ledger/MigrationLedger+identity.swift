@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 /// Who is who: rows that name the same identifiers tell of the same customer, if they are to be believed.
-extension MigrationLedger {
+extension MigrationStore {
     /// So many identifiers of a customer are told to whoever asks about them.
     static let toldIdentifiers = 200
 
@@ -11,7 +11,7 @@ extension MigrationLedger {
     /// - Parameter identifiers: of a row that is authentic; not empty.
     package func customer(
         of identifiers: [String], bundleId: String, environment: String, accountToken: String?
-    ) throws(LedgerError) -> Int64 {
+    ) throws(StorageError) -> Int64 {
         try write { db in
             let scope = try self.scope(bundleId, environment, in: db)
             let select = try db.cachedStatement(
@@ -52,7 +52,7 @@ extension MigrationLedger {
     /// - Parameter identifiers: not empty, and without blanks.
     package func claimedCustomer(
         of identifiers: [String], bundleId: String, environment: String
-    ) throws(LedgerError) -> Int64 {
+    ) throws(StorageError) -> Int64 {
         let claims = Set(identifiers).sorted().prefix(Self.toldIdentifiers).joined(separator: " ")
         return try write { db in
             let scope = try self.scope(bundleId, environment, in: db)

@@ -26,7 +26,7 @@ extension String {
     init(bytes: Data) { self.init(decoding: bytes, as: UTF8.self) }
 }
 
-extension MigrationLedger {
+extension MigrationStore {
     /// Many rows are refused for few reasons. Each reason is stored once: a refused row then takes 25 bytes instead of 100.
     static let refusalTables = """
         CREATE TABLE refusalReason (
@@ -50,7 +50,7 @@ extension MigrationLedger {
                 """)
     }
 
-    package func add(_ refusals: [Refusal]) throws(LedgerError) {
+    package func add(_ refusals: [Refusal]) throws(StorageError) {
         guard !refusals.isEmpty else { return }
         try write { db in
             let statement = try db.cachedStatement(sql: "INSERT OR REPLACE INTO refusal VALUES (?, ?, ?)")
@@ -71,7 +71,7 @@ extension MigrationLedger {
     }
 
     /// The next ones behind a row, in the order of rows.
-    package func refusals(after row: Int64, limit: Int) throws(LedgerError) -> [Refusal] {
+    package func refusals(after row: Int64, limit: Int) throws(StorageError) -> [Refusal] {
         try read { db in
             try Row.fetchAll(
                 db,
@@ -89,7 +89,7 @@ extension MigrationLedger {
     }
 
     /// Takes back what was noted of rows behind this one.
-    package func forgetRows(after row: Int64) throws(LedgerError) {
+    package func forgetRows(after row: Int64) throws(StorageError) {
         try write { db in
             try db.execute(sql: "DELETE FROM refusal WHERE row > ?", arguments: [row])
             try db.execute(sql: "DELETE FROM staged WHERE row > ?", arguments: [row])

@@ -19,9 +19,9 @@ package struct StagedRow: Sendable, Hashable {
     }
 }
 
-extension MigrationLedger {
+extension MigrationStore {
     /// - Returns: false where the id is another row's; nothing is written then.
-    package func stage(_ staged: StagedRow) throws(LedgerError) -> Bool {
+    package func stage(_ staged: StagedRow) throws(StorageError) -> Bool {
         try write { db in
             try db.cachedStatement(sql: "INSERT INTO staged VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING").execute(
                 arguments: [staged.row, staged.id.asBytes, staged.customer, Data(staged.result)])
@@ -33,7 +33,7 @@ extension MigrationLedger {
     /// customer, or nobody has asked yet. Records stay until another answer takes their place.
     package func stagedRows(
         after row: Int64, limit: Int
-    ) throws(LedgerError) -> [(staged: StagedRow, finding: CustomerFinding?)] {
+    ) throws(StorageError) -> [(staged: StagedRow, finding: CustomerLookupResult?)] {
         try read { db in
             let statement = try db.cachedStatement(
                 sql: """
@@ -52,8 +52,8 @@ extension MigrationLedger {
         }
     }
 
-    private func finding(in row: Row) throws(LedgerError) -> CustomerFinding? {
-        func bytes(_ column: Int) throws(LedgerError) -> [UInt8] {
+    private func finding(in row: Row) throws(StorageError) -> CustomerLookupResult? {
+        func bytes(_ column: Int) throws(StorageError) -> [UInt8] {
             try written(
                 (row[column] as Data?).map { [UInt8]($0) } ?? [], "what is known of row \(row[0] as Int64)")
         }
@@ -66,7 +66,7 @@ extension MigrationLedger {
         }
         let reason = row[5] as String?
         switch row[4] as Int64? {
-        case 0: return reason.map { CustomerFinding.notFound(reason: $0) }
+        case 0: return reason.map { CustomerLookupResult.notFound(reason: $0) }
         case 2: return .notFound(reason: reason ?? "")
         case 3: return .failed(reason: reason ?? "")
         default: return nil

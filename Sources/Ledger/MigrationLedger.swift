@@ -6,7 +6,7 @@ import GRDB
 ///
 /// The process that opens it is the only one until it ends, however it ends. What is written between two calls of
 /// ``commit()`` is there as a whole after a crash, or not at all.
-package final class MigrationLedger {
+package final class MigrationStore {
     let path: String
     let queue: DatabaseQueue
     private var isInTransaction = false
@@ -19,17 +19,17 @@ package final class MigrationLedger {
     ///
     /// - Throws: `locked` where another process has it, `notADatabase` for a file that is damaged or something else,
     ///   `changed` for one of another version.
-    package init(path: String) throws(LedgerError) {
+    package init(path: String) throws(StorageError) {
         self.path = path
         if !FileManager.default.fileExists(atPath: path) {
             guard
                 FileManager.default.createFile(
                     atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-            else { throw LedgerError(.notPermitted, at: path, "the file cannot be made") }
+            else { throw StorageError(.notPermitted, at: path, "the file cannot be made") }
         }
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
-        do throws(LedgerError) {
+        do throws(StorageError) {
             queue = try asLedgerError(at: path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
                 try queue.inDatabase { db in
@@ -47,11 +47,11 @@ package final class MigrationLedger {
     }
 
     /// What a person can do about it.
-    private static func explained(_ error: LedgerError) -> LedgerError {
+    private static func explained(_ error: StorageError) -> StorageError {
         switch error.code {
-        case .locked: LedgerError(.locked, at: error.place, "another process works on this destination")
+        case .locked: StorageError(.locked, at: error.place, "another process works on this destination")
         case .notADatabase:
-            LedgerError(
+            StorageError(
                 .notADatabase, at: error.place,
                 "\(error.reason). It says how far the work is, and cannot be read; nothing was changed. Put a copy of it "
                     + "back, or move it and what was written with it elsewhere, and the same command begins anew")
@@ -64,18 +64,18 @@ package final class MigrationLedger {
         try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
         let found = try Int64.fetchOne(db, sql: "PRAGMA user_version") ?? 0
         guard found <= version else {
-            throw LedgerError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
+            throw StorageError(.changed, at: path, "a newer version of receipt-bridge wrote this file")
         }
         let isNew = try Int64.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
         guard isNew || found >= versionBeforeReasons else {
-            throw LedgerError(
+            throw StorageError(
                 .changed, at: path,
                 "an older version of receipt-bridge wrote this file, or something else did. Move it and what was "
                     + "written with it elsewhere, and the same command begins anew")
         }
         let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? ""
         guard verdict == "ok" else {
-            throw LedgerError(.notADatabase, at: path, verdict.replacing("\n", with: " "))
+            throw StorageError(.notADatabase, at: path, verdict.replacing("\n", with: " "))
         }
         if isNew || found < version {
             if isNew { try prepare(db) } else { try separateReasons(db) }
@@ -114,7 +114,7 @@ package final class MigrationLedger {
     }
 
     /// Everything is forgotten, the lock is kept.
-    package func removeAll() throws(LedgerError) {
+    package func removeAll() throws(StorageError) {
         try write { db in
             for table in ["state", "refusal", "refusalReason", "scope", "customer", "identifier", "staged"] {
                 try db.execute(sql: "DELETE FROM \(table)")
@@ -124,7 +124,7 @@ package final class MigrationLedger {
     }
 
     /// What was kept under a name; nil where there is nothing.
-    package func state(_ key: String) throws(LedgerError) -> [UInt8]? {
+    package func state(_ key: String) throws(StorageError) -> [UInt8]? {
         try read { db in
             try Data.fetchOne(db, sql: "SELECT value FROM state WHERE key = ?", arguments: [key]).map { [UInt8]($0) }
         }
@@ -133,7 +133,7 @@ package final class MigrationLedger {
     /// The same, of a value that ``keep(encoding:as:)`` kept.
     ///
     /// - Throws: `notADatabase` where it is not such a value.
-    package func state<Value: Decodable>(_ key: String, as type: Value.Type) throws(LedgerError) -> Value? {
+    package func state<Value: Decodable>(_ key: String, as type: Value.Type) throws(StorageError) -> Value? {
         guard let bytes = try state(key) else { return nil }
         do { return try JSONDecoder().decode(type, from: Data(bytes)) } catch {
             throw damaged("the \(key)")
@@ -141,14 +141,14 @@ package final class MigrationLedger {
     }
 
     /// JSON as it was written: a page of zeros in the middle of it would go into the result.
-    func written(_ json: [UInt8], _ what: String) throws(LedgerError) -> [UInt8] {
+    func written(_ json: [UInt8], _ what: String) throws(StorageError) -> [UInt8] {
         guard !json.contains(0) else { throw damaged(what) }
         return json
     }
 
     /// Something in it is not what was written: SQLite has checksums of nothing.
-    package func damaged(_ what: String) -> LedgerError {
-        Self.explained(LedgerError(.notADatabase, at: path, "\(what) is damaged"))
+    package func damaged(_ what: String) -> StorageError {
+        Self.explained(StorageError(.notADatabase, at: path, "\(what) is damaged"))
     }
 
     /// Keeps a value under a name, as JSON.
@@ -157,7 +157,7 @@ package final class MigrationLedger {
     }
 
     /// Keeps a value under a name.
-    package func keep(_ value: [UInt8], as key: String) throws(LedgerError) {
+    package func keep(_ value: [UInt8], as key: String) throws(StorageError) {
         try write { db in
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO state VALUES (?, ?)").execute(
                 arguments: [key, Data(value)])
@@ -165,13 +165,13 @@ package final class MigrationLedger {
     }
 
     /// Everything written until now is on disk when this returns.
-    package func commit() throws(LedgerError) {
+    package func commit() throws(StorageError) {
         guard isInTransaction else { return }
         try read { try $0.execute(sql: "COMMIT") }
         isInTransaction = false
     }
 
-    func write<Result>(_ body: (Database) throws -> Result) throws(LedgerError) -> Result {
+    func write<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
         if !isInTransaction {
             try read { try $0.execute(sql: "BEGIN IMMEDIATE") }
             isInTransaction = true
@@ -179,7 +179,7 @@ package final class MigrationLedger {
         return try read(body)
     }
 
-    func read<Result>(_ body: (Database) throws -> Result) throws(LedgerError) -> Result {
+    func read<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
         try asLedgerError(at: path) { try queue.inDatabase(body) }
     }
 }

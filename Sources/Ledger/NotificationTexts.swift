@@ -1,13 +1,13 @@
 import Foundation
 
 /// What the texts of a notification are stored as.
-struct NotificationTexts: Sendable {
+struct EncodedNotification: Sendable {
     /// The text of a record, and what it is stored as.
-    typealias Record = (text: String, stored: StoredText)
+    typealias Record = (text: String, stored: EncodedJWS)
 
-    let own: StoredText
+    let own: EncodedJWS
     /// Those of its records; nil where there is none.
-    let transaction, renewal: StoredText?
+    let transaction, renewal: EncodedJWS?
 
     /// A notification that is stored as it came.
     init(raw text: String, transaction: Record? = nil, renewal: Record? = nil) {
@@ -17,8 +17,8 @@ struct NotificationTexts: Sendable {
     }
 
     /// One that is packed, and its records in it.
-    init(_ text: CompactText, header: UInt16, transaction: Record?, renewal: Record?) {
-        var inner: [(range: Range<Int>, text: PackedText)] = []
+    init(_ text: JWSParts, header: UInt16, transaction: Record?, renewal: Record?) {
+        var inner: [(range: Range<Int>, text: PackedJWS)] = []
         for case let record? in [transaction, renewal] {
             if case .packed(let packed) = record.stored, let range = Self.range(of: record.text, in: text.payload),
                 !inner.contains(where: { $0.range.overlaps(range) })
@@ -26,7 +26,7 @@ struct NotificationTexts: Sendable {
                 inner.append((range, packed))
             }
         }
-        own = .packed(PackedText(text, header: header, without: inner))
+        own = .packed(PackedJWS(text, header: header, without: inner))
         self.transaction = transaction?.stored
         self.renewal = renewal?.stored
     }

@@ -4,7 +4,7 @@ import GRDBSQLite
 /// The values of one row in the order of its columns, as they go into SQLite: all text in one buffer.
 ///
 /// Made to be filled again and again: a value that is text of its own would be copied once more for each column.
-package struct PackedRow: Sendable {
+package struct RowBuffer: Sendable {
     private enum Cell {
         case null
         case integer(Int64)
@@ -44,12 +44,12 @@ package struct PackedRow: Sendable {
     var count: Int { cells.count }
 
     /// The text of the first column; empty where it is none.
-    func withFirstText<Result>(_ body: (UnsafeRawBufferPointer) throws(LedgerError) -> Result) throws(LedgerError)
+    func withFirstText<Result>(_ body: (UnsafeRawBufferPointer) throws(StorageError) -> Result) throws(StorageError)
         -> Result
     {
         guard case .text(let end) = cells.first else { return try body(UnsafeRawBufferPointer(start: nil, count: 0)) }
         let outcome = text.withUnsafeBytes { buffer in
-            Swift.Result { () throws(LedgerError) in try body(UnsafeRawBufferPointer(rebasing: buffer[..<end])) }
+            Swift.Result { () throws(StorageError) in try body(UnsafeRawBufferPointer(rebasing: buffer[..<end])) }
         }
         return try outcome.get()
     }

@@ -8,12 +8,12 @@ import StoreTypes
 ///     for each where it was (4), how long it is packed (4), and itself packed; then the payload without these
 ///
 /// Numbers have their highest byte first.
-struct PackedText: Sendable, Hashable {
+struct PackedJWS: Sendable, Hashable {
     /// A signed text inside a payload.
     struct Part: Sendable, Hashable {
         /// Where it goes in the payload that is without it.
         let place: Int
-        let text: PackedText
+        let text: PackedJWS
     }
 
     let header: UInt16
@@ -27,7 +27,7 @@ struct PackedText: Sendable, Hashable {
     private static let mark: UInt8 = 1
 
     /// - Parameter inner: what is taken out of the payload; apart from one another.
-    init(_ text: CompactText, header: UInt16, without inner: [(range: Range<Int>, text: PackedText)] = []) {
+    init(_ text: JWSParts, header: UInt16, without inner: [(range: Range<Int>, text: PackedJWS)] = []) {
         self.header = header
         signature = text.signature
         var payload: [UInt8] = []
@@ -68,17 +68,17 @@ struct PackedText: Sendable, Hashable {
 
     private init?(_ bytes: Data.SubSequence, mayHaveParts: Bool) {
         var rest = bytes
-        guard rest.count >= 4 + CompactText.signatureBytes, rest.popFirst() == Self.mark, let high = rest.popFirst(),
+        guard rest.count >= 4 + JWSParts.signatureBytes, rest.popFirst() == Self.mark, let high = rest.popFirst(),
             let low = rest.popFirst()
         else { return nil }
         header = UInt16(high) << 8 | UInt16(low)
-        signature = Array(rest.prefix(CompactText.signatureBytes))
-        rest = rest.dropFirst(CompactText.signatureBytes)
+        signature = Array(rest.prefix(JWSParts.signatureBytes))
+        rest = rest.dropFirst(JWSParts.signatureBytes)
         guard let count = rest.popFirst(), count == 0 || mayHaveParts else { return nil }
         var parts: [Part] = []
         for _ in 0..<count {
             guard let place = Self.number(&rest), let size = Self.number(&rest), size <= rest.count,
-                place >= parts.last?.place ?? 0, let text = PackedText(rest.prefix(size), mayHaveParts: false)
+                place >= parts.last?.place ?? 0, let text = PackedJWS(rest.prefix(size), mayHaveParts: false)
             else { return nil }
             parts.append(Part(place: place, text: text))
             rest = rest.dropFirst(size)

@@ -32,9 +32,9 @@ package final class ResultsTable {
     private var queue: DatabaseQueue?
     private var insertion: Statement?
     /// The first column's texts; nil before the first row, they are many to read again.
-    private var ids: IdentifierSet?
+    private var ids: FingerprintSet?
     private var isInTransaction = false
-    private var failure: LedgerError?
+    private var failure: StorageError?
 
     /// Seconds to wait for somebody who reads or writes.
     private static let patience: TimeInterval = 5
@@ -44,7 +44,7 @@ package final class ResultsTable {
     /// - Parameters:
     ///   - path: of a database that ``commit()`` left, or of an empty file.
     ///   - rowsToKeep: those behind are deleted; it is an error if there are not as many.
-    package init(path: String, columns: [Column], keeping rowsToKeep: Int64) throws(LedgerError) {
+    package init(path: String, columns: [Column], keeping rowsToKeep: Int64) throws(StorageError) {
         self.path = path
         self.columns = columns
         var configuration = Configuration()
@@ -59,7 +59,7 @@ package final class ResultsTable {
     }
 
     /// Looks whether there are as many rows as were written; changes nothing.
-    package static func check(path: String, holds rows: Int64) throws(LedgerError) {
+    package static func check(path: String, holds rows: Int64) throws(StorageError) {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(patience)
@@ -71,9 +71,9 @@ package final class ResultsTable {
         try check(path, has: last ?? 0, of: rows)
     }
 
-    private static func check(_ path: String, has found: Int64, of rows: Int64) throws(LedgerError) {
+    private static func check(_ path: String, has found: Int64, of rows: Int64) throws(StorageError) {
         guard found >= rows else {
-            throw LedgerError(.changed, at: path, "the table results has \(found) rows where \(rows) were written")
+            throw StorageError(.changed, at: path, "the table results has \(found) rows where \(rows) were written")
         }
     }
 
@@ -84,9 +84,9 @@ package final class ResultsTable {
     }
 
     /// - Returns: false where the first column's text is taken; nothing is written then.
-    package func insert(_ row: borrowing PackedRow) throws(LedgerError) -> Bool {
+    package func insert(_ row: borrowing RowBuffer) throws(StorageError) -> Bool {
         let ids = try knownIds()
-        guard try row.withFirstText({ (id) throws(LedgerError) in try ids.insert(id) }) else { return false }
+        guard try row.withFirstText({ (id) throws(StorageError) in try ids.insert(id) }) else { return false }
         try onDatabase { db in
             let statement = try begin(db).sqliteStatement
             _ = try row.withBindings(to: statement) { try statement.run() }
@@ -95,9 +95,9 @@ package final class ResultsTable {
         return true
     }
 
-    private func knownIds() throws(LedgerError) -> IdentifierSet {
+    private func knownIds() throws(StorageError) -> FingerprintSet {
         if let ids { return ids }
-        let known = IdentifierSet()
+        let known = FingerprintSet()
         if rows > 0 {
             try onDatabase { db in
                 let statement = try db.makeStatement(sql: "SELECT \(SQLName(columns[0].name)) FROM results")
@@ -113,14 +113,14 @@ package final class ResultsTable {
     }
 
     /// Everything written until now is on disk when this returns.
-    package func commit() throws(LedgerError) {
+    package func commit() throws(StorageError) {
         guard isInTransaction else { return }
         try onDatabase { try $0.execute(sql: "COMMIT") }
         isInTransaction = false
     }
 
     /// Commits, and leaves one plain file without companions. A second call does nothing.
-    package func close() throws(LedgerError) {
+    package func close() throws(StorageError) {
         guard queue != nil else { return }
         try onDatabase { db in
             guard try insertion != nil || !isFinished(db) else { return }
@@ -140,13 +140,13 @@ package final class ResultsTable {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master WHERE name = ?", arguments: [Self.index]) == 1
     }
 
-    private func onDatabase<Result>(_ body: (Database) throws -> Result) throws(LedgerError) -> Result {
+    private func onDatabase<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
         if let failure { throw failure }
-        guard let queue else { throw LedgerError(.failed, at: path, "the database was closed") }
+        guard let queue else { throw StorageError(.failed, at: path, "the database was closed") }
         do {
             return try queue.inDatabase(body)
         } catch {
-            let failure = LedgerError(error, at: path)
+            let failure = StorageError(error, at: path)
             self.failure = failure
             throw failure
         }
@@ -189,12 +189,12 @@ package final class ResultsTable {
         guard !names.isEmpty else {
             let others = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
             guard wanted == 0, others == 0 else {
-                throw LedgerError(.changed, at: path, "there is no table results with \(wanted) rows")
+                throw StorageError(.changed, at: path, "there is no table results with \(wanted) rows")
             }
             return
         }
         guard names == columns.map(\.name) else {
-            throw LedgerError(
+            throw StorageError(
                 .changed, at: path, "the table results has other columns: \(names.joined(separator: ", "))")
         }
         let last = try Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") ?? 0

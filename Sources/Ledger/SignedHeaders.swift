@@ -4,7 +4,7 @@ import Synchronization
 /// Headers of signed texts and their numbers, as far as they are on disk.
 ///
 /// Of 4 KB each, the same for years. There are never more than ``capacity``: texts with any other are stored as they came.
-final class SignedHeaders: Sendable {
+final class JWSHeaderTable: Sendable {
     /// Headers that are kept in a store; the App Store has used about five in five years.
     static let capacity = 64
     /// Longer ones are not kept.

@@ -1,10 +1,10 @@
 import Foundation
 
-extension SourceTable {
+extension SQLiteTableReader {
     /// SQLite says of a database in WAL mode that it is unable to open the file if it may not write beside it.
-    package static func explained(_ error: LedgerError, path: String) -> LedgerError {
+    package static func explained(_ error: StorageError, path: String) -> StorageError {
         guard error.code == .notPermitted, isInWriteAheadMode(path) else { return error }
-        return LedgerError(
+        return StorageError(
             .notPermitted, at: path,
             "the database is in WAL mode, and to read it this user must be able to write \(path)-shm in the same folder "
                 + "(\(error.reason)). Copy the file together with its -wal to a folder that can be written, or have its "

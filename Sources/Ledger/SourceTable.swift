@@ -6,7 +6,7 @@ import GRDBSQLite
 ///
 /// The connection is read-only. Each batch is a transaction of its own and as short as its reading, so that others can
 /// write in between; a row they put behind the last one read is delivered in its turn, one put before it is not.
-package struct SourceTable: Sendable {
+package struct SQLiteTableReader: Sendable {
     /// One row.
     package struct Row: Sendable {
         /// Ascending; where to go on after.
@@ -30,7 +30,7 @@ package struct SourceTable: Sendable {
     }
 
     /// What tells whether this is still the table that a run began with.
-    package struct Landmarks: Sendable, Hashable {
+    package struct TableFingerprint: Sendable, Hashable {
         /// Its name and the statement that made it.
         package let table: String
         package let schema: String
@@ -41,7 +41,7 @@ package struct SourceTable: Sendable {
     }
 
     private let queue: DatabaseQueue
-    private let layout: TableLayout
+    private let layout: TableSchema
     private let place: String
 
     /// - Parameters:
@@ -49,19 +49,19 @@ package struct SourceTable: Sendable {
     ///   - idColumn: nil for `id`, where there is such a column.
     package init(
         path: String, table: String?, receiptColumn: String, idColumn: String?, accountTokenColumn: String?
-    ) throws(LedgerError) {
+    ) throws(StorageError) {
         guard FileManager.default.fileExists(atPath: path) else {
-            throw LedgerError(.notFound, at: path, "there is no such file")
+            throw StorageError(.notFound, at: path, "there is no such file")
         }
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(Self.patience)
-        let wish = TableLayout.Wish(
+        let wish = TableSchema.TableSelection(
             table: table, receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn)
-        do throws(LedgerError) {
+        do throws(StorageError) {
             (queue, layout) = try asLedgerError(at: path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
-                return (queue, try queue.inDatabase { try TableLayout(wish, in: $0, at: path) })
+                return (queue, try queue.inDatabase { try TableSchema(wish, in: $0, at: path) })
             }
         } catch {
             throw Self.explained(error, path: path)
@@ -80,7 +80,7 @@ package struct SourceTable: Sendable {
     ///   - largestValue: what is longer is ``Value/tooLarge``.
     package func rows(
         after key: Int64?, maximumRows: Int, maximumBytes: Int, largestValue: Int
-    ) throws(LedgerError) -> [Row] {
+    ) throws(StorageError) -> [Row] {
         let columns =
             [layout.key, layout.receipt.description]
             + [layout.id, layout.accountToken].map { name in
@@ -107,7 +107,7 @@ package struct SourceTable: Sendable {
     }
 
     /// Looked up anew with every call: a table can grow.
-    package func landmarks() throws(LedgerError) -> Landmarks {
+    package func landmarks() throws(StorageError) -> TableFingerprint {
         let id = layout.id?.description ?? "NULL"
         return try asLedgerError(at: place) {
             try queue.inDatabase { db in
@@ -118,16 +118,16 @@ package struct SourceTable: Sendable {
                         ORDER BY \(layout.key) LIMIT 1
                         """)
                 let last = try Int64.fetchOne(db, sql: "SELECT max(\(layout.key)) FROM \(layout.table)")
-                return Landmarks(
+                return TableFingerprint(
                     table: layout.table.text, schema: layout.schema, first: first?[0], lastKey: last)
             }
         }
     }
 
-    private func row(of statement: SQLiteStatement, largestValue: Int) throws(LedgerError) -> Row {
+    private func row(of statement: SQLiteStatement, largestValue: Int) throws(StorageError) -> Row {
         // Without rowids the primary key can hold text; it would come behind every number.
         guard sqlite3_column_type(statement, 0) == SQLITE_INTEGER else {
-            throw LedgerError(.unusableTable, at: place, "a primary key is no integer")
+            throw StorageError(.unusableTable, at: place, "a primary key is no integer")
         }
         return Row(
             key: sqlite3_column_int64(statement, 0), id: statement.text(at: 2),
@@ -145,7 +145,7 @@ extension SQLiteStatement {
         return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
     }
 
-    fileprivate func value(at column: CInt, largest: Int) -> SourceTable.Value {
+    fileprivate func value(at column: CInt, largest: Int) -> SQLiteTableReader.Value {
         let bytes: UnsafeRawBufferPointer?
         switch sqlite3_column_type(self, column) {
         case SQLITE_TEXT: bytes = utf8(at: column)

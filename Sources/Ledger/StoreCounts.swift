@@ -2,11 +2,11 @@ import Synchronization
 package import Telemetry
 
 /// What the store did since it was opened.
-package final class StoreCounts: Sendable {
+package final class StoreMetrics: Sendable {
     /// Changes that are on disk.
     package let writes = Counter()
-    /// What failed, reading and writing, by ``LedgerError/Code``.
-    package let errors = CounterTable("code", LedgerError.Code.allCases.map(\.rawValue))
+    /// What failed, reading and writing, by ``StorageError/Code``.
+    package let errors = CounterTable("code", StorageError.Code.allCases.map(\.rawValue))
 
     private let lastWriteFailed = Atomic<Bool>(false)
     private let lastReadFailed = Atomic<Bool>(false)
@@ -23,17 +23,17 @@ package final class StoreCounts: Sendable {
 
     func wasRead() { lastReadFailed.store(false, ordering: .relaxed) }
 
-    func writeFailed(_ error: LedgerError) {
+    func writeFailed(_ error: StorageError) {
         lastWriteFailed.store(true, ordering: .relaxed)
         count(error)
     }
 
-    func readFailed(_ error: LedgerError) {
+    func readFailed(_ error: StorageError) {
         lastReadFailed.store(true, ordering: .relaxed)
         count(error)
     }
 
-    private func count(_ error: LedgerError) {
-        if let place = LedgerError.Code.allCases.firstIndex(of: error.code) { errors.add(place) }
+    private func count(_ error: StorageError) {
+        if let place = StorageError.Code.allCases.firstIndex(of: error.code) { errors.add(place) }
     }
 }

@@ -1,9 +1,9 @@
 import GRDB
 
 /// How one table of a foreign database is read: which one, by which integer, and the names of its columns.
-struct TableLayout: Sendable, Hashable {
+struct TableSchema: Sendable, Hashable {
     /// What the caller asked for; nil where a default does.
-    struct Wish: Sendable, Hashable {
+    struct TableSelection: Sendable, Hashable {
         var table: String?
         var receiptColumn: String
         var idColumn: String?
@@ -20,7 +20,7 @@ struct TableLayout: Sendable, Hashable {
     let schema: String
 
     /// Looks around in the database; every error names what there is instead.
-    init(_ wish: Wish, in db: Database, at place: String) throws {
+    init(_ wish: TableSelection, in db: Database, at place: String) throws {
         let (name, schema) = try Self.table(wish.table, in: db, at: place)
         self.schema = schema
         table = SQLName(name)
@@ -52,20 +52,20 @@ struct TableLayout: Sendable, Hashable {
         guard let found = wanted == nil && tables.count == 1 ? tables.first : named.first else {
             let names = tables.isEmpty ? "there is none" : "there are: \(tables.map(\.name).joined(separator: ", "))"
             let what = wanted.map { "no table \($0)" } ?? "no table receipts, and not exactly one table"
-            throw LedgerError(.missingTable, at: place, "\(what); \(names)")
+            throw StorageError(.missingTable, at: place, "\(what); \(names)")
         }
         guard !found.isView else {
             let reason = "\(found.name) is a view: its rows have no number to go on from; name a table"
-            throw LedgerError(.unusableTable, at: place, reason)
+            throw StorageError(.unusableTable, at: place, reason)
         }
         return (found.name, found.schema)
     }
 
-    private static func column(_ wanted: String, of columns: [Column], at place: String) throws(LedgerError) -> SQLName
+    private static func column(_ wanted: String, of columns: [Column], at place: String) throws(StorageError) -> SQLName
     {
         guard let column = columns.first(where: { SQLName.areSame($0.name, wanted) }) else {
             let names = columns.map(\.name).joined(separator: ", ")
-            throw LedgerError(.missingColumn, at: place, "no column \(wanted); there are: \(names)")
+            throw StorageError(.missingColumn, at: place, "no column \(wanted); there are: \(names)")
         }
         return SQLName(column.name)
     }
@@ -79,7 +79,7 @@ struct TableLayout: Sendable, Hashable {
         let primary = columns.filter { $0.placeInPrimaryKey > 0 }
         if primary.count == 1, primary[0].type.uppercased().contains("INT") { return "\(SQLName(primary[0].name))" }
         let reason = "the rows have neither a rowid nor an integer primary key to go on from"
-        throw LedgerError(.unusableTable, at: place, reason)
+        throw StorageError(.unusableTable, at: place, reason)
     }
 
     /// A column as SQLite describes it, generated ones included.

@@ -9,9 +9,9 @@ final class WriteQueue: Sendable {
         /// Inside a transaction; keeps its result for later. Where that transaction is undone, it runs once more.
         let run: @Sendable (Database) throws -> Void
         /// Keeps why it did not work.
-        let fail: @Sendable (LedgerError) -> Void
+        let fail: @Sendable (StorageError) -> Void
         /// Tells the task, once the transaction is on disk, or why it is not.
-        let finish: @Sendable (LedgerError?) -> Void
+        let finish: @Sendable (StorageError?) -> Void
     }
 
     /// Some job of a transaction cannot be done.
@@ -43,9 +43,9 @@ final class WriteQueue: Sendable {
 
     func run<Result: Sendable>(
         _ body: @escaping @Sendable (Database) throws -> Result
-    ) async throws(LedgerError) -> Result {
-        let outcome: Swift.Result<Result, LedgerError> = await withCheckedContinuation { continuation in
-            let kept = Mutex(Swift.Result<Result, LedgerError>.failure(LedgerError(.failed, at: path, "not written")))
+    ) async throws(StorageError) -> Result {
+        let outcome: Swift.Result<Result, StorageError> = await withCheckedContinuation { continuation in
+            let kept = Mutex(Swift.Result<Result, StorageError>.failure(StorageError(.failed, at: path, "not written")))
             let job = Job(
                 run: { db in
                     let value = try body(db)
@@ -67,11 +67,11 @@ final class WriteQueue: Sendable {
         await withCheckedContinuation { continuation in thread.async { continuation.resume() } }
     }
 
-    private func add(_ job: Job) -> LedgerError? {
+    private func add(_ job: Job) -> StorageError? {
         state.withLock { state in
-            guard !state.isFinished else { return LedgerError(.failed, at: path, "the store was closed") }
+            guard !state.isFinished else { return StorageError(.failed, at: path, "the store was closed") }
             guard state.jobs.count < Self.capacity else {
-                return LedgerError(.locked, at: path, "\(Self.capacity) writes are waiting for the disk")
+                return StorageError(.locked, at: path, "\(Self.capacity) writes are waiting for the disk")
             }
             state.jobs.append(job)
             if !state.isWriting {
@@ -92,11 +92,11 @@ final class WriteQueue: Sendable {
                 return jobs
             }
             guard !jobs.isEmpty else { return }
-            var failure: LedgerError?
+            var failure: StorageError?
             do {
                 try commit(jobs)
             } catch {
-                failure = LedgerError(error, at: path)
+                failure = StorageError(error, at: path)
             }
             for job in jobs { job.finish(failure) }
         }
@@ -123,7 +123,7 @@ final class WriteQueue: Sendable {
                 return .commit
             }
         } catch {
-            job.fail(LedgerError(error, at: path))
+            job.fail(StorageError(error, at: path))
         }
     }
 }

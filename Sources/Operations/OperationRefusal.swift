@@ -1,5 +1,5 @@
 /// Why something was not done, found out here: nobody was asked.
-package struct OperationRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+package struct InvalidOperation: Error, Sendable, Hashable, CustomStringConvertible {
     /// A sentence for people.
     package let reason: String
     /// What to do about it; nil where there is nothing to say.

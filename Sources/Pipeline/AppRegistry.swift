@@ -3,19 +3,19 @@ package import StoreTypes
 /// The configured apps by bundle id, and what happens to the others.
 package struct AppRegistry: Sendable {
     /// How a receipt of some app is treated.
-    package enum Treatment: Sendable {
-        case app(AppSettings)
+    package enum AppResolution: Sendable {
+        case app(AppConfiguration)
         /// `unknownApps: refuse`.
         case refused
     }
 
-    private let apps: [BundleIdentifier: AppSettings]
-    private let unknownApps: Settings.UnknownApps
+    private let apps: [BundleIdentifier: AppConfiguration]
+    private let unknownApps: ProxyConfiguration.UnknownApps
     /// Whether some app has a rule that Apple's answers are judged by, besides replays.
     let judgesAnswers: Bool
 
-    package init(settings: Settings) {
-        var apps: [BundleIdentifier: AppSettings] = [:]
+    package init(settings: ProxyConfiguration) {
+        var apps: [BundleIdentifier: AppConfiguration] = [:]
         for var app in settings.apps {
             app.sharedSecret = app.sharedSecret ?? settings.sharedSecret
             if let bundleId = app.bundleId { apps[bundleId] = app }
@@ -28,16 +28,16 @@ package struct AppRegistry: Sendable {
 
     /// Unknown apps, where they pass, have no secret: they are forwarded as they come, and their own receipt may answer.
     /// - Parameter bundleId: nil where the text names none.
-    package func treatment(of bundleId: BundleIdentifier?) -> Treatment {
+    package func treatment(of bundleId: BundleIdentifier?) -> AppResolution {
         if let app = bundleId.flatMap({ apps[$0] }) { return .app(app) }
-        return unknownApps == .pass ? .app(AppSettings(bundleId: bundleId)) : .refused
+        return unknownApps == .pass ? .app(AppConfiguration(bundleId: bundleId)) : .refused
     }
 
     /// The app that an answer of Apple's is judged by if neither the answer nor an authentic receipt names one: it has the
     /// strictest rules of all, for it may be any of them.
-    var strictest: Treatment {
+    var strictest: AppResolution {
         guard unknownApps == .pass else { return .refused }
-        var app = AppSettings(bundleId: nil)
+        var app = AppConfiguration(bundleId: nil)
         if contains(where: { $0.sandbox == .deny || $0.testers != nil }) { app.sandbox = .deny }
         if contains(where: { $0.replay == .refuse }) { app.replay = .refuse }
         return .app(app)
@@ -49,16 +49,16 @@ package struct AppRegistry: Sendable {
     }
 
     /// The app of that name; nil where none is configured.
-    package func configured(_ bundleId: BundleIdentifier) -> AppSettings? { apps[bundleId] }
+    package func configured(_ bundleId: BundleIdentifier) -> AppConfiguration? { apps[bundleId] }
 
     /// Whether one of the configured apps is like that.
-    func contains(where isLike: (AppSettings) -> Bool) -> Bool { apps.values.contains(where: isLike) }
+    func contains(where isLike: (AppConfiguration) -> Bool) -> Bool { apps.values.contains(where: isLike) }
 
     /// Whether no app is configured at all.
     package var isEmpty: Bool { apps.isEmpty }
 
     /// The one configured app; nil where there is none, or more than one.
-    package var only: (bundleId: BundleIdentifier, app: AppSettings)? {
+    package var only: (bundleId: BundleIdentifier, app: AppConfiguration)? {
         guard apps.count == 1, let (bundleId, app) = apps.first else { return nil }
         return (bundleId, app)
     }

@@ -4,16 +4,16 @@ package import StoreTypes
 package import Transport
 
 /// The Server API for what people ask of it by hand: a client for each app that has a key.
-package struct AppStoreClients: Sendable {
+package struct UpstreamClients: Sendable {
     private let source: ServerAPISource
 
     /// - Parameters:
     ///   - trust: whom to believe.
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1; a server of the same app uses the same
     ///     limits, and does not know of this.
-    /// - Throws: ``SettingsError`` where the settings name what cannot be used.
+    /// - Throws: ``ConfigurationError`` where the settings name what cannot be used.
     package init(
-        settings: Settings, transport: any HTTPTransport, trust: TrustStore, share: Double = 1,
+        settings: ProxyConfiguration, transport: any HTTPTransport, trust: TrustStore, share: Double = 1,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) throws {
         source = try ServerAPISource(

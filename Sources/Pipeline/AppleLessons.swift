@@ -8,11 +8,11 @@ import StoreTypes
 /// What Apple's own verifyReceipt answers teach for the time when Apple has none: who was refunded, and whom a receipt
 /// without a purchase belongs to. Only answers to authentic receipts count. In memory, and bounded; with a store there
 /// again after a restart.
-struct AppleLessons: Sendable {
-    let revocations: RevocationMemory
+struct UpstreamObservations: Sendable {
+    let revocations: RevocationCache
     /// By SHA-256 of what is signed in the receipt.
-    private let identifiers = BoundedMemory<[UInt8], LookupKeys>(limit: capacity)
-    let keeper: RecordKeeper?
+    private let identifiers = GenerationalCache<[UInt8], CustomerIdentifiers>(limit: capacity)
+    let keeper: BackgroundStoreWriter?
 
     /// Identifiers in memory.
     private static let capacity = 200_000
@@ -20,19 +20,19 @@ struct AppleLessons: Sendable {
     private static let loaded = 50_000
 
     /// - Parameter keeper: nil where nothing is remembered over a restart.
-    init(revocations: RevocationMemory, keeper: RecordKeeper? = nil) {
+    init(revocations: RevocationCache, keeper: BackgroundStoreWriter? = nil) {
         self.revocations = revocations
         self.keeper = keeper
     }
 
     /// Takes in what was known before the start.
-    func load(from store: BridgeStore) throws(LedgerError) {
+    func load(from store: Store) throws(StorageError) {
         try revocations.load(from: store)
         for (receipt, keys) in try store.learntIdentifiers(limit: Self.loaded) { keep(keys, of: receipt) }
     }
 
     /// Knows what the store holds, and nothing else; where it cannot be read, what it knew before.
-    func reload(from store: BridgeStore) throws(LedgerError) {
+    func reload(from store: Store) throws(StorageError) {
         let learnt = try store.learntIdentifiers(limit: Self.loaded)
         try revocations.reload(from: store)
         identifiers.forgetAll()
@@ -41,7 +41,7 @@ struct AppleLessons: Sendable {
 
     /// - Returns: purchases that are taken back now and were not, or the other way round: what was told of them before counts
     ///   no more.
-    func learn(from answer: AppleAnswer, to receipt: Receipt) -> [String] {
+    func learn(from answer: UpstreamResponse, to receipt: Receipt) -> [String] {
         guard answer.status == .valid || answer.status == .subscriptionExpired else { return [] }
         let keys = receipt.contents.lookupKeys
         // Most answers teach nothing, and reading all their rows is dear.
@@ -49,25 +49,25 @@ struct AppleLessons: Sendable {
             keys.isEmpty || Self.mentionsCancellation(answer.body)
                 || revocations.knows(keys, of: receipt.bundleId, in: receipt.environment)
         else { return [] }
-        let rows = AnsweredPurchase.all(in: answer.body)
-        if keys.isEmpty { keep(LookupKeys(rows), of: receipt) }
+        let rows = VerifyReceiptRow.all(in: answer.body)
+        if keys.isEmpty { keep(CustomerIdentifiers(rows), of: receipt) }
         return revocations.remember(rows, of: receipt.bundleId, in: receipt.environment)
     }
 
-    private func keep(_ learnt: LookupKeys, of receipt: Receipt) {
+    private func keep(_ learnt: CustomerIdentifiers, of receipt: Receipt) {
         let digest = Self.digest(of: receipt)
         guard !learnt.isEmpty, identifiers[digest] != learnt else { return }
         keep(learnt, of: digest)
         keeper?.keep(learnt: learnt, of: digest)
     }
 
-    private func keep(_ keys: LookupKeys, of digest: [UInt8]) {
+    private func keep(_ keys: CustomerIdentifiers, of digest: [UInt8]) {
         identifiers.keep(keys, for: digest, cost: keys.originalTransactionIds.count + keys.transactionIds.count)
     }
 
     /// The receipt's own identifiers, or where it has none those that Apple once named for it: a purchase can be in
     /// `latest_receipt_info` before it is in any receipt file.
-    func lookupKeys(of receipt: Receipt) -> LookupKeys {
+    func lookupKeys(of receipt: Receipt) -> CustomerIdentifiers {
         let keys = receipt.contents.orderedLookupKeys
         return keys.isEmpty ? identifiers[Self.digest(of: receipt)] ?? keys : keys
     }
@@ -76,7 +76,7 @@ struct AppleLessons: Sendable {
         SHA.digest(receipt.signedBytes.reveal(), with: .sha256)
     }
 
-    private static let cancellation = BytePattern("\"cancellation_date")
+    private static let cancellation = ByteSearch("\"cancellation_date")
 
     private static func mentionsCancellation(_ body: [UInt8]) -> Bool { cancellation.occurs(in: body.span) }
 }

@@ -2,8 +2,8 @@ package import AppStore
 import StoreTypes
 import Transport
 
-/// Apple's verifyReceipt as a source: performs what ``AppleWalk`` decides, within a deadline.
-package struct AppleSource: Sendable {
+/// Apple's verifyReceipt as a source: performs what ``UpstreamRouter`` decides, within a deadline.
+package struct VerifyReceiptSource: Sendable {
     private let client: VerifyReceiptClient
     private let sleep: @Sendable (Duration) async -> Void
 
@@ -15,25 +15,25 @@ package struct AppleSource: Sendable {
     }
 
     enum Outcome: Sendable {
-        case pass(AppleAnswer, from: AppStoreEnvironment)
+        case pass(UpstreamResponse, from: AppStoreEnvironment)
         /// Apple calls it a receipt of the sandbox, which was not asked about it.
         case sandboxDenied
         /// - Parameters:
         ///   - wasAsked: false where the transport spares Apple.
         ///   - isUnreachable: the last attempt made no connection.
         case unavailable(
-            last: AppleAnswer?, from: AppStoreEnvironment, reason: String, wasAsked: Bool, isUnreachable: Bool)
+            last: UpstreamResponse?, from: AppStoreEnvironment, reason: String, wasAsked: Bool, isUnreachable: Bool)
     }
 
     /// - Parameters:
     ///   - followsToSandbox: false if the app takes no sandbox receipts.
     ///   - limit: for all questions and pauses together.
     func answer(
-        body: [UInt8], route: AppleWalk.Route, isVerifiedHere: Bool, followsToSandbox: Bool = true,
+        body: [UInt8], route: UpstreamRouter.Route, isVerifiedHere: Bool, followsToSandbox: Bool = true,
         within limit: Duration
     ) async -> Outcome {
         let end = ContinuousClock.now + limit
-        var walk = AppleWalk(route: route, isVerifiedHere: isVerifiedHere, followsToSandbox: followsToSandbox)
+        var walk = UpstreamRouter(route: route, isVerifiedHere: isVerifiedHere, followsToSandbox: followsToSandbox)
         var instruction = walk.first
         var (wasAsked, isUnreachable) = (false, false)
         while true {

@@ -5,7 +5,7 @@ package import StoreTypes
 ///
 /// Production first, sandbox on 21007, the second answer's status checked too. What Apple calls temporary is asked
 /// again, a bounded number of times; what Apple calls final goes back.
-package struct AppleWalk: Sendable {
+package struct UpstreamRouter: Sendable {
     /// The endpoint that the client meant.
     package enum Route: Sendable, Hashable {
         /// Production, then sandbox on 21007; the client never sees 21007 or 21008.
@@ -18,11 +18,11 @@ package struct AppleWalk: Sendable {
         /// Ask this endpoint, after so many milliseconds.
         case ask(AppStoreEnvironment, afterMilliseconds: Int64)
         /// Apple's answer, to go back as it is.
-        case pass(AppleAnswer, from: AppStoreEnvironment)
+        case pass(UpstreamResponse, from: AppStoreEnvironment)
         /// Apple calls it a receipt of the sandbox, which is not asked about it.
         case sandboxDenied
         /// Apple has no answer now. `last` is what it said instead, to go back where nothing else answers either.
-        case unavailable(last: AppleAnswer?, from: AppStoreEnvironment, reason: String)
+        case unavailable(last: UpstreamResponse?, from: AppStoreEnvironment, reason: String)
     }
 
     /// Milliseconds before the first and the second repetition.
@@ -37,7 +37,7 @@ package struct AppleWalk: Sendable {
     /// Why there was no answer the last time.
     private var failure: String?
     /// What Apple said last that was no verdict; a later outage does not take it back.
-    private var last: AppleAnswer?
+    private var last: UpstreamResponse?
 
     /// - Parameters:
     ///   - isVerifiedHere: the receipt is authentic by our own check, so that Apple's 21002 cannot be meant.
@@ -64,7 +64,7 @@ package struct AppleWalk: Sendable {
         }
     }
 
-    private mutating func received(_ answer: AppleAnswer) -> Instruction {
+    private mutating func received(_ answer: UpstreamResponse) -> Instruction {
         switch answer.status {
         case .sandboxReceipt: elsewhere(.sandbox, answer)
         case .productionReceipt: elsewhere(.production, answer)
@@ -75,7 +75,7 @@ package struct AppleWalk: Sendable {
     }
 
     /// 21007 and 21008: the other endpoint's receipt.
-    private mutating func elsewhere(_ other: AppStoreEnvironment, _ answer: AppleAnswer) -> Instruction {
+    private mutating func elsewhere(_ other: AppStoreEnvironment, _ answer: UpstreamResponse) -> Instruction {
         if other == environment {
             return .unavailable(
                 last: nil, from: environment, reason: "Apple sends \(environment) receipts away from \(environment)")
@@ -91,13 +91,13 @@ package struct AppleWalk: Sendable {
         return .ask(other, afterMilliseconds: 0)
     }
 
-    private mutating func temporary(_ answer: AppleAnswer) -> Instruction {
+    private mutating func temporary(_ answer: UpstreamResponse) -> Instruction {
         last = answer
         return again(unless: false, reason: "Apple says \(answer.status.rawValue)")
     }
 
     /// One repetition, then it is a fault of Apple's.
-    private mutating func malformed(_ answer: AppleAnswer) -> Instruction {
+    private mutating func malformed(_ answer: UpstreamResponse) -> Instruction {
         malformedAnswers += 1
         let reason = "Apple calls malformed what is authentic here"
         guard malformedAnswers == 1 else { return .unavailable(last: nil, from: environment, reason: reason) }

@@ -7,14 +7,14 @@ import Rendering
 package import StoreTypes
 
 /// What the source `api` would answer to a stored receipt, from records that are at hand.
-package struct BatchAnswers: Sendable {
+package struct BatchResponseRenderer: Sendable {
     private let decoder: ReceiptDecoder
-    private let renderer: AnswerRenderer
+    private let renderer: VerifyReceiptRenderer
     private let apps: AppRegistry
 
-    package init(settings: Settings, trust: TrustStore) {
+    package init(settings: ProxyConfiguration, trust: TrustStore) {
         decoder = ReceiptDecoder(trust: trust, profile: .tolerant)
-        renderer = AnswerRenderer(tables: settings.tables)
+        renderer = VerifyReceiptRenderer(tables: settings.tables)
         apps = AppRegistry(settings: settings)
     }
 
@@ -26,7 +26,7 @@ package struct BatchAnswers: Sendable {
     ///   - time: the answer's `request_date`.
     ///   - excludesOldTransactions: as the request said.
     package func answer(
-        to stored: StoredReceipt, records: CustomerRecords?, at time: Timestamp, excludesOldTransactions: Bool = false
+        to stored: DecodedReceipt, records: CustomerRecords?, at time: Timestamp, excludesOldTransactions: Bool = false
     ) -> [UInt8]? {
         guard records != nil || stored.lookupKeys.isEmpty, let bytes = stored.bytes?.reveal(),
             let receipt = try? decoder.decode([UInt8](Data(bytes).base64EncodedData()).span)

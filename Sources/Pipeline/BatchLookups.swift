@@ -5,7 +5,7 @@ package import Transport
 
 /// The Server API for those who have time: migrations and comparisons. They use a share of the hourly limits, wait where it
 /// is spent, and are patient with failures.
-package struct BatchLookups: Sendable {
+package struct BatchServerAPIClient: Sendable {
     private let source: ServerAPISource
     private let share: Double
     /// Apple's hour does not begin when ours does: so much less than the share keeps us from asking a moment too early.
@@ -16,9 +16,9 @@ package struct BatchLookups: Sendable {
     ///   - trust: whom to believe.
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1; a server of the same app uses the same
     ///     limits, and does not know of this.
-    /// - Throws: ``SettingsError`` where the settings name what cannot be used.
+    /// - Throws: ``ConfigurationError`` where the settings name what cannot be used.
     package init(
-        settings: Settings, transport: any HTTPTransport, trust: TrustStore, share: Double,
+        settings: ProxyConfiguration, transport: any HTTPTransport, trust: TrustStore, share: Double,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) throws {
         try settings.checkKeys()
@@ -41,7 +41,7 @@ package struct BatchLookups: Sendable {
     /// - Parameter known: the signed transactions of an earlier look-up in that environment, and its revision: only what
     ///   changed since is asked for.
     package func records(
-        for keys: LookupKeys, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
+        for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
         since known: (signedTransactions: [String], revision: String)? = nil
     ) async throws(ServerAPIError) -> CustomerRecords {
         guard let client = source.client(for: bundleId) else {

@@ -6,7 +6,7 @@ package import Transport
 
 /// Apple's verifyReceipt for those who have time: comparisons. Production first, sandbox on 21007, as for a client. No app's
 /// rules are judged: an operator compares receipts of their own, and no client gets these answers.
-package struct BatchVerifyReceipt: Sendable {
+package struct BatchVerifyReceiptClient: Sendable {
     /// Why Apple has no answer now.
     package struct Unavailable: Error, Sendable {
         package let reason: String
@@ -14,17 +14,17 @@ package struct BatchVerifyReceipt: Sendable {
         package let isUnreachable: Bool
     }
 
-    private let source: AppleSource
+    private let source: VerifyReceiptSource
     private let apps: AppRegistry
 
-    /// - Throws: ``SettingsError`` where the settings name what cannot be used.
-    package init(settings: Settings, transport: any HTTPTransport) throws {
-        source = try AppleSource(settings: settings, transport: transport) { try? await Task.sleep(for: $0) }
+    /// - Throws: ``ConfigurationError`` where the settings name what cannot be used.
+    package init(settings: ProxyConfiguration, transport: any HTTPTransport) throws {
+        source = try VerifyReceiptSource(settings: settings, transport: transport) { try? await Task.sleep(for: $0) }
         apps = AppRegistry(settings: settings)
     }
 
     /// Apple's answer to a receipt, asked with the app's shared secret.
-    package func answer(to receipt: StoredReceipt) async throws(Unavailable) -> AppleAnswer {
+    package func answer(to receipt: DecodedReceipt) async throws(Unavailable) -> UpstreamResponse {
         guard let bytes = receipt.bytes?.reveal() else {
             throw Unavailable(reason: "there is nothing to ask about", isUnreachable: false)
         }

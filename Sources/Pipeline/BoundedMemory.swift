@@ -2,7 +2,7 @@ import Synchronization
 
 /// Keeps what was put in last, up to a limit: two generations, of which the older goes as a whole when the younger is
 /// full. What is asked for moves to the younger one.
-final class BoundedMemory<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry {
         let value: Value
         let cost: Int

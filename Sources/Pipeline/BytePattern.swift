@@ -1,6 +1,6 @@
 /// A text to look for in bytes, without looking at each of them (Horspool: what stands at the pattern's end says how far
 /// to go on).
-struct BytePattern: Sendable {
+struct ByteSearch: Sendable {
     private let pattern: [UInt8]
     private let steps: [Int]
 

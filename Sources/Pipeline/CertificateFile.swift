@@ -2,7 +2,7 @@ import Cryptography
 package import Foundation
 
 /// Certificates as they lie on disk.
-package enum CertificateFile {
+package enum CertificateLoader {
     /// The DER of a file that holds DER or one PEM block.
     package static func der(of data: Data) -> [UInt8] {
         guard let text = String(data: data, encoding: .utf8), text.contains("-----BEGIN CERTIFICATE-----") else {
@@ -30,11 +30,11 @@ package enum CertificateFile {
     /// The certificates of a folder, or the one of a file.
     ///
     /// - Parameter name: what the place is called where it is named; nil for its path.
-    /// - Throws: ``SettingsError`` with every file that cannot be used, and for a folder that holds none.
-    package static func read(_ url: URL, named name: String? = nil) throws(SettingsError) -> [[UInt8]] {
+    /// - Throws: ``ConfigurationError`` with every file that cannot be used, and for a folder that holds none.
+    package static func read(_ url: URL, named name: String? = nil) throws(ConfigurationError) -> [[UInt8]] {
         let name = name ?? url.path
-        guard let files = files(at: url) else { throw SettingsError(["cannot read \(name)"]) }
-        guard !files.isEmpty else { throw SettingsError(["no certificate in \(name)"]) }
+        guard let files = files(at: url) else { throw ConfigurationError(["cannot read \(name)"]) }
+        guard !files.isEmpty else { throw ConfigurationError(["no certificate in \(name)"]) }
         var certificates: [[UInt8]] = []
         var findings: [String] = []
         for file in files {
@@ -51,12 +51,12 @@ package enum CertificateFile {
                 findings.append("\(place) cannot be used: \(error.reason)")
             }
         }
-        guard findings.isEmpty else { throw SettingsError(findings) }
+        guard findings.isEmpty else { throw ConfigurationError(findings) }
         return certificates
     }
 }
 
-extension Settings {
+extension ProxyConfiguration {
     /// Tells the certificates that are named beside Apple's from others, in whatever order they are.
     package var trustDigest: String {
         let all = [trustedRoots, intermediates].map {
@@ -68,9 +68,9 @@ extension Settings {
     /// Trusts the certificates of a folder, or the one of a file: those that vouch for themselves as roots, the others
     /// only as links to a root.
     ///
-    /// - Throws: as ``CertificateFile/read(_:named:)`` does; then none of them is trusted.
-    package mutating func trust(certificatesIn url: URL, named name: String? = nil) throws(SettingsError) {
-        for encoding in try CertificateFile.read(url, named: name) {
+    /// - Throws: as ``CertificateLoader/read(_:named:)`` does; then none of them is trusted.
+    package mutating func trust(certificatesIn url: URL, named name: String? = nil) throws(ConfigurationError) {
+        for encoding in try CertificateLoader.read(url, named: name) {
             if (try? Certificate(der: encoding.span))?.isSelfIssued == true {
                 trustedRoots.append(encoding)
             } else {

@@ -6,17 +6,17 @@ import Rendering
 import StoreTypes
 
 /// The walk of new clients: a receipt, a signed transaction or an id in, the one view of its customer out.
-package struct CustomerViewPipeline: Sendable {
+package struct CustomerViewService: Sendable {
     private let decoder: ReceiptDecoder
     private let verifier: SignedPayloadVerifier
     private let apps: AppRegistry
     private let serverAPI: ServerAPISource?
-    private let revocations: RevocationMemory
+    private let revocations: RevocationCache
     private let renderer: CustomerViewRenderer
     private let deadline: Duration
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
-    private let complaints = OncePerMinute<[String]>()
+    private let complaints = LogThrottle<[String]>()
 
     /// - Parameters:
     ///   - serverAPI: nil where nobody may be asked.
@@ -24,7 +24,7 @@ package struct CustomerViewPipeline: Sendable {
     ///   - deadline: for one request.
     init(
         decoder: ReceiptDecoder, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
-        revocations: RevocationMemory, renderer: CustomerViewRenderer, deadline: Duration,
+        revocations: RevocationCache, renderer: CustomerViewRenderer, deadline: Duration,
         now: @escaping @Sendable () -> Timestamp, logger: Logger
     ) {
         self.decoder = decoder
@@ -63,7 +63,7 @@ package struct CustomerViewPipeline: Sendable {
             }
             app = ConfiguredApp(bundleId: only.bundleId, settings: only.app)
         }
-        let keys = LookupKeys(originalTransactionIds: [], transactionIds: [id.rawValue])
+        let keys = CustomerIdentifiers(originalTransactionIds: [], transactionIds: [id.rawValue])
         let records = try await records(for: keys, of: app, in: app.settings.sandbox == .deny ? .production : nil)
         return render(records, of: app)
     }
@@ -97,7 +97,7 @@ package struct CustomerViewPipeline: Sendable {
     }
 
     /// What the receipt alone tells, with the revocations that are known.
-    private func view(_ receipt: Receipt, _ settings: AppSettings) -> [UInt8] {
+    private func view(_ receipt: Receipt, _ settings: AppConfiguration) -> [UInt8] {
         renderer.render(
             CustomerView(
                 history: known(of: receipt), bundleId: receipt.bundleId, configuredAppAppleId: settings.appAppleId,
@@ -118,7 +118,7 @@ package struct CustomerViewPipeline: Sendable {
         } catch {
             throw CustomerViewError(error)
         }
-        let keys = LookupKeys(
+        let keys = CustomerIdentifiers(
             originalTransactionIds: [transaction.originalTransactionId ?? transaction.transactionId],
             transactionIds: [])
         guard let bundleId = transaction.bundleId, !keys.isEmpty else {
@@ -137,7 +137,7 @@ package struct CustomerViewPipeline: Sendable {
 
     private struct ConfiguredApp {
         let bundleId: BundleIdentifier
-        let settings: AppSettings
+        let settings: AppConfiguration
     }
 
     private static let unknownApp = CustomerViewError(.unknownApp, "no such app is configured")
@@ -149,13 +149,13 @@ package struct CustomerViewPipeline: Sendable {
         return ConfiguredApp(bundleId: bundleId, settings: app)
     }
 
-    private func check(_ environment: AppStoreEnvironment, for app: AppSettings) throws(CustomerViewError) {
+    private func check(_ environment: AppStoreEnvironment, for app: AppConfiguration) throws(CustomerViewError) {
         guard environment == .sandbox, app.sandbox == .deny else { return }
         throw CustomerViewError(.sandboxDenied, "the app takes no purchases of the sandbox")
     }
 
     private func records(
-        for keys: LookupKeys, of app: ConfiguredApp, in environment: AppStoreEnvironment?
+        for keys: CustomerIdentifiers, of app: ConfiguredApp, in environment: AppStoreEnvironment?
     ) async throws(CustomerViewError) -> CustomerRecords {
         do throws(ServerAPIError) {
             if let records = try await serverAPI?.records(

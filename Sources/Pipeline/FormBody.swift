@@ -6,7 +6,7 @@ import StoreTypes
 ///
 ///     %7B%22receipt-data%22%3A%22MII…%22%7D
 ///     receipt-data=MII…&password=…&exclude-old-transactions=true
-enum FormBody {
+enum FormRequestParser {
     private static let keys: Set<String> = ["receipt-data", "password", "exclude-old-transactions"]
 
     /// Nil for what is neither, and where one of the three cannot be undone.

@@ -2,7 +2,7 @@ import Cryptography
 import StoreTypes
 
 /// What a request's `password` means for an app.
-enum PasswordVerdict: Sendable {
+enum SharedSecretCheck: Sendable {
     /// Goes on; `replacement` takes its place upstream.
     case fine(replacement: SharedSecret?)
     /// Present, and not one of the app's. Apple judges for itself; every other source answers 21004 to a receipt with an
@@ -14,7 +14,7 @@ enum PasswordVerdict: Sendable {
     case absent
 
     /// - Parameter hasAutoRenewable: of an authenticated receipt; only such receipts need a password.
-    init(_ password: VerifyReceiptRequest.Password, for app: AppSettings, hasAutoRenewable: Bool) {
+    init(_ password: VerifyReceiptRequest.Password, for app: AppConfiguration, hasAutoRenewable: Bool) {
         switch password {
         case .absent:
             guard app.clientPassword == .required else {
@@ -39,7 +39,7 @@ enum PasswordVerdict: Sendable {
     }
 
     /// Compares with every secret, so that the time does not tell which one was right.
-    private static func judge(_ text: SharedSecret, for app: AppSettings) -> PasswordVerdict {
+    private static func judge(_ text: SharedSecret, for app: AppConfiguration) -> SharedSecretCheck {
         let isCurrent = app.sharedSecret.map { ConstantTime.equal($0.reveal(), text.reveal()) } ?? false
         let isFormer = app.acceptedSecrets.reduce(false) { found, secret in
             ConstantTime.equal(secret.reveal(), text.reveal()) || found

@@ -2,7 +2,7 @@ package import Rendering
 package import StoreTypes
 
 /// A verdict and where it comes from: what the door turns into a response.
-package struct PipelineReply: Sendable {
+package struct VerifyReceiptResult: Sendable {
     package let answer: VerifyReceiptAnswer
     /// `Receipt-Bridge-Source`
     package let source: AnswerSource

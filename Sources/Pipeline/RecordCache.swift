@@ -10,12 +10,12 @@ import StoreTypes
 /// five seconds. A sandbox subscription renews every few minutes and costs nothing; without this limit one of them could
 /// use up the hour's calls. The key holds all identifiers of the receipt: one with a newer purchase is another
 /// key. About 6 KB a transaction, most of it the signed text.
-final class RecordCache: Sendable {
+final class CustomerRecordsCache: Sendable {
     struct Key: Hashable, Sendable {
         let bundleId: BundleIdentifier
         /// Nil where it was not known.
         let environment: AppStoreEnvironment?
-        let identifiers: LookupKeys
+        let identifiers: CustomerIdentifiers
     }
 
     private struct Entry: Sendable {
@@ -36,14 +36,14 @@ final class RecordCache: Sendable {
     /// How long records are kept within the margin, in milliseconds.
     private static let shortLifetime: Int64 = 5_000
 
-    private let memory = BoundedMemory<Key, Entry>(limit: capacity)
-    private let changes = RecentChanges()
+    private let memory = GenerationalCache<Key, Entry>(limit: capacity)
+    private let changes = CacheInvalidationLog()
 
     /// To be taken before asking.
     var mark: UInt64 { changes.mark }
 
     /// Something became known of the customer of one of these.
-    func forget(_ identifiers: [String], in scope: LedgerScope) { changes.note(identifiers, in: scope) }
+    func forget(_ identifiers: [String], in scope: AppScope) { changes.note(identifiers, in: scope) }
 
     /// What is being asked at the moment is not kept either.
     func forgetAll() {
@@ -57,7 +57,7 @@ final class RecordCache: Sendable {
     func records(for key: Key, at now: Timestamp, lifetime: Int64, confirmed: Bool = false) -> CustomerRecords? {
         guard let entry = memory[key] else { return nil }
         // A clock that was set back must not make them last longer.
-        let scope = LedgerScope(bundleId: key.bundleId, environment: entry.records.environment)
+        let scope = AppScope(bundleId: key.bundleId, environment: entry.records.environment)
         guard entry.storedAt <= now, now < entry.staleAt, now < entry.storedAt.advanced(byMilliseconds: lifetime),
             changes.isUnchanged(entry.watched, in: scope, since: entry.mark)
         else {

@@ -7,13 +7,13 @@ import Synchronization
 /// What Apple told of revocations, by either way, so that an answer from the receipt alone does not forget them. In
 /// memory, and bounded: an app's are dropped as a whole when they become too many. With a store they are there after a
 /// restart: look-ups and notifications are kept as a whole, what verifyReceipt told is handed to the keeper here.
-final class RevocationMemory: Sendable {
+final class RevocationCache: Sendable {
     private struct Key: Hashable {
         let bundleId: BundleIdentifier
         let environment: AppStoreEnvironment
     }
 
-    private struct Heard: Hashable {
+    private struct RevocationKey: Hashable {
         let environment: AppStoreEnvironment
         let transactionId: String
     }
@@ -21,29 +21,29 @@ final class RevocationMemory: Sendable {
     /// Ids of one app and environment; with their payload about 200 bytes each.
     private static let capacity = 100_000
 
-    private let known = Mutex<[Key: KnownRevocations]>([:])
+    private let known = Mutex<[Key: RevocationIndex]>([:])
     /// When what was heard of last of a transaction was signed.
-    private let heard = BoundedMemory<Heard, Timestamp>(limit: 200_000)
+    private let heard = GenerationalCache<RevocationKey, Timestamp>(limit: 200_000)
     /// Taken back by records, and by verifyReceipt's word no more; until a newer record comes.
-    private let reversed = BoundedMemory<Heard, Bool>(limit: 10_000)
-    private let keeper: RecordKeeper?
-    private let counts: BridgeCounts?
+    private let reversed = GenerationalCache<RevocationKey, Bool>(limit: 10_000)
+    private let keeper: BackgroundStoreWriter?
+    private let counts: ProxyMetrics?
 
     /// - Parameters:
     ///   - keeper: of what verifyReceipt tells; nil where nothing is remembered over a restart.
     ///   - counts: told of what is new; nil counts nothing.
-    init(keeper: RecordKeeper? = nil, counts: BridgeCounts? = nil) {
+    init(keeper: BackgroundStoreWriter? = nil, counts: ProxyMetrics? = nil) {
         self.keeper = keeper
         self.counts = counts
     }
 
     /// Takes in what was known before the start.
-    func load(from store: BridgeStore) throws(LedgerError) {
+    func load(from store: Store) throws(StorageError) {
         for (scope, rows) in try stored(in: store) {
             change(scope.bundleId, scope.environment, isNews: false) { revocations in
                 for row in rows {
                     // Where the store was opened late, more may be known by now.
-                    let last = heard[Heard(environment: scope.environment, transactionId: row.transactionId)]
+                    let last = heard[RevocationKey(environment: scope.environment, transactionId: row.transactionId)]
                     if let last, row.signedDate.map({ $0 < last }) ?? true { continue }
                     revocations.learn(row)
                     if let date = row.signedDate { hear(row.transactionId, in: scope.environment, signed: date) }
@@ -54,8 +54,8 @@ final class RevocationMemory: Sendable {
 
     /// Knows what the store holds in place of what it knew. At no time in between it knows less, and where the store cannot
     /// be read it stays as it was.
-    func reload(from store: BridgeStore) throws(LedgerError) {
-        var fresh: [Key: KnownRevocations] = [:]
+    func reload(from store: Store) throws(StorageError) {
+        var fresh: [Key: RevocationIndex] = [:]
         for (scope, rows) in try stored(in: store) {
             for row in rows {
                 fresh[Key(bundleId: scope.bundleId, environment: scope.environment), default: .init()].learn(row)
@@ -68,7 +68,7 @@ final class RevocationMemory: Sendable {
         try load(from: store)
     }
 
-    private func stored(in store: BridgeStore) throws(LedgerError) -> [LedgerScope: [RevocationRow]] {
+    private func stored(in store: Store) throws(StorageError) -> [AppScope: [RevocationRow]] {
         // By two ids each.
         try store.revocations(limit: Self.capacity / 2)
     }
@@ -79,14 +79,14 @@ final class RevocationMemory: Sendable {
         guard let id = transaction.transactionId, let date = transaction.signedDate else { return }
         change(bundleId, environment) { revocations in
             guard isNews(transaction, in: environment) else { return }
-            reversed.forget(Heard(environment: environment, transactionId: id))
+            reversed.forget(RevocationKey(environment: environment, transactionId: id))
             hear(id, in: environment, signed: date)
             revocations.learn(transaction)
         }
     }
 
     private func hear(_ transactionId: String, in environment: AppStoreEnvironment, signed date: Timestamp) {
-        heard.keep(date, for: Heard(environment: environment, transactionId: transactionId), cost: 1)
+        heard.keep(date, for: RevocationKey(environment: environment, transactionId: transactionId), cost: 1)
     }
 
     /// Takes in what the store holds of a customer. Another process may have put it there: a purchase whose newer record
@@ -95,10 +95,10 @@ final class RevocationMemory: Sendable {
         change(bundleId, records.environment) { revocations in
             for transaction in records.transactions {
                 guard let id = transaction.payload.transactionId, let date = transaction.payload.signedDate,
-                    let last = heard[Heard(environment: records.environment, transactionId: id)], date > last
+                    let last = heard[RevocationKey(environment: records.environment, transactionId: id)], date > last
                 else { continue }
                 hear(id, in: records.environment, signed: date)
-                reversed.forget(Heard(environment: records.environment, transactionId: id))
+                reversed.forget(RevocationKey(environment: records.environment, transactionId: id))
                 revocations.learn(transaction.payload)
             }
         }
@@ -107,7 +107,7 @@ final class RevocationMemory: Sendable {
     /// False where something that was signed later was heard: a look-up may have been under way for a while.
     private func isNews(_ transaction: TransactionPayload, in environment: AppStoreEnvironment) -> Bool {
         guard let id = transaction.transactionId, let date = transaction.signedDate,
-            let last = heard[Heard(environment: environment, transactionId: id)]
+            let last = heard[RevocationKey(environment: environment, transactionId: id)]
         else { return true }
         return date >= last
     }
@@ -117,7 +117,7 @@ final class RevocationMemory: Sendable {
             for transaction in records.transactions where isNews(transaction.payload, in: records.environment) {
                 revocations.learn(transaction.payload)
                 if let id = transaction.payload.transactionId {
-                    reversed.forget(Heard(environment: records.environment, transactionId: id))
+                    reversed.forget(RevocationKey(environment: records.environment, transactionId: id))
                 }
                 if transaction.payload.revocationDate != nil, let id = transaction.payload.transactionId,
                     let date = transaction.payload.signedDate
@@ -130,7 +130,7 @@ final class RevocationMemory: Sendable {
 
     /// - Returns: ids, first transactions' too, of which something else was known.
     func remember(
-        _ rows: [AnsweredPurchase], of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
+        _ rows: [VerifyReceiptRow], of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
     ) -> [String] {
         // in_app is as old as the receipt; what an answer says last of a purchase is what holds.
         var last: [String: Int] = [:]
@@ -138,7 +138,7 @@ final class RevocationMemory: Sendable {
         let rows = rows.enumerated().filter { place, row in
             row.transactionId.flatMap { last[$0] } ?? place == place
         }.map(\.element)
-        var news: [AnsweredPurchase] = []
+        var news: [VerifyReceiptRow] = []
         change(bundleId, environment) { revocations in
             for row in rows {
                 if let id = row.transactionId,
@@ -153,41 +153,41 @@ final class RevocationMemory: Sendable {
         guard !news.isEmpty else { return [] }
         for row in news {
             guard let id = row.transactionId else { continue }
-            let name = Heard(environment: environment, transactionId: id)
+            let name = RevocationKey(environment: environment, transactionId: id)
             if row.revocation == nil { reversed.keep(true, for: name, cost: 1) } else { reversed.forget(name) }
         }
         keeper?.keep(
             revoked: news.compactMap(RevocationRow.init),
             valid: news.compactMap { $0.revocation == nil ? $0.transactionId : nil },
-            of: LedgerScope(bundleId: bundleId, environment: environment))
+            of: AppScope(bundleId: bundleId, environment: environment))
         return news.flatMap { [$0.originalTransactionId, $0.transactionId].compactMap(\.self) }
     }
 
     private func change(
         _ bundleId: BundleIdentifier, _ environment: AppStoreEnvironment, isNews: Bool = true,
-        _ body: (inout KnownRevocations) -> Void
+        _ body: (inout RevocationIndex) -> Void
     ) {
         let key = Key(bundleId: bundleId, environment: environment)
         let learnt = known.withLock { known in
             let before = known[key]?.learnt ?? 0
             // In place: a copy of a hundred thousand entries for each answer would be dear.
-            body(&known[key, default: KnownRevocations()])
+            body(&known[key, default: RevocationIndex()])
             let after = known[key]?.learnt ?? 0
-            if known[key].map({ $0.count > Self.capacity }) == true { known[key] = KnownRevocations() }
+            if known[key].map({ $0.count > Self.capacity }) == true { known[key] = RevocationIndex() }
             return after - before
         }
         if isNews, learnt > 0 { counts?[bundleId].revoked(in: environment, count: learnt) }
     }
 
-    func revocations(of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> KnownRevocations {
-        known.withLock { $0[Key(bundleId: bundleId, environment: environment)] } ?? KnownRevocations()
+    func revocations(of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> RevocationIndex {
+        known.withLock { $0[Key(bundleId: bundleId, environment: environment)] } ?? RevocationIndex()
     }
 
     /// Whether one of these purchases, which were taken back, is known to be so no more.
-    func knowsNoMore(of transactionIds: [String], since: Timestamp, in scope: LedgerScope) -> Bool {
+    func knowsNoMore(of transactionIds: [String], since: Timestamp, in scope: AppScope) -> Bool {
         let known = revocations(of: scope.bundleId, in: scope.environment)
         return transactionIds.contains { id in
-            guard let date = heard[Heard(environment: scope.environment, transactionId: id)], date > since else {
+            guard let date = heard[RevocationKey(environment: scope.environment, transactionId: id)], date > since else {
                 return false
             }
             return !known.mentions(id)
@@ -200,12 +200,12 @@ final class RevocationMemory: Sendable {
             guard transaction.payload.revocationDate != nil, let id = transaction.payload.transactionId else {
                 return false
             }
-            return reversed[Heard(environment: records.environment, transactionId: id)] != nil
+            return reversed[RevocationKey(environment: records.environment, transactionId: id)] != nil
         }
     }
 
     /// Whether one of these purchases is known to be taken back.
-    func knows(_ keys: LookupKeys, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> Bool {
+    func knows(_ keys: CustomerIdentifiers, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> Bool {
         known.withLock { known in
             guard let revocations = known[Key(bundleId: bundleId, environment: environment)], !revocations.isEmpty
             else {
@@ -218,7 +218,7 @@ final class RevocationMemory: Sendable {
     }
 }
 
-extension KnownRevocations {
+extension RevocationIndex {
     fileprivate mutating func learn(_ row: RevocationRow) {
         learn(
             Revocation(date: row.date, reason: row.reason), transactionId: row.transactionId,
@@ -228,7 +228,7 @@ extension KnownRevocations {
 
 extension RevocationRow {
     /// Nil where the row was not taken back, or has no id.
-    fileprivate init?(_ purchase: AnsweredPurchase) {
+    fileprivate init?(_ purchase: VerifyReceiptRow) {
         guard let id = purchase.transactionId, let revocation = purchase.revocation else { return nil }
         self.init(
             transactionId: id, webOrderLineItemId: purchase.webOrderLineItemId, date: revocation.date,

@@ -14,34 +14,34 @@ package struct ServerAPISource: Sendable {
     }
 
     private let apps: [BundleIdentifier: App]
-    private let cache: RecordCache
+    private let cache: CustomerRecordsCache
     /// Of apps that were there before, too: what was called is paid, however often the configuration is read.
     private let allBudgets: [BundleIdentifier: ServerAPIBudget]
     private let now: @Sendable () -> Timestamp
     /// Nil where nothing is kept for longer.
-    private let keeper: RecordKeeper?
+    private let keeper: BackgroundStoreWriter?
     /// Nil counts nothing.
-    private let counts: BridgeCounts?
+    private let counts: ProxyMetrics?
 
     /// - Parameters:
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
     ///   - reserve: the part of that which live traffic has for itself.
     ///   - former: whose budgets and memory this one goes on with.
     init(
-        settings: Settings, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
+        settings: ProxyConfiguration, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
         now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
-        retry: RetryPolicy = RetryPolicy(), keeper: RecordKeeper? = nil,
-        counts: BridgeCounts? = nil, former: ServerAPISource? = nil
+        retry: RetryPolicy = RetryPolicy(), keeper: BackgroundStoreWriter? = nil,
+        counts: ProxyMetrics? = nil, former: ServerAPISource? = nil
     ) throws {
         let hosts: ServerAPIHosts
         do throws(TransportError) {
             hosts = try ServerAPIHosts(
                 production: settings.serverAPI.production, sandbox: settings.serverAPI.sandbox)
         } catch {
-            throw SettingsError(["upstream.serverAPI: \(error)"])
+            throw ConfigurationError(["upstream.serverAPI: \(error)"])
         }
         let clock = AppStoreClock(now: now, uptime: AppStoreClock.system.uptime, sleep: AppStoreClock.system.sleep)
-        let parts = ServerAPIClient.Parts(
+        let parts = ServerAPIClient.Dependencies(
             transport: transport, hosts: hosts, verifier: verifier, retry: retry, clock: clock, counts: counts?.upstream
         )
         var apps: [BundleIdentifier: App] = [:]
@@ -58,7 +58,7 @@ package struct ServerAPISource: Sendable {
         }
         self.apps = apps
         self.allBudgets = allBudgets
-        cache = former?.cache ?? RecordCache()
+        cache = former?.cache ?? CustomerRecordsCache()
         self.now = now
         self.keeper = keeper
         self.counts = counts
@@ -73,11 +73,11 @@ package struct ServerAPISource: Sendable {
     ///   - priority: who asks.
     ///   - limit: for all calls, pauses and waiting together.
     func records(
-        for keys: LookupKeys, bundleId: BundleIdentifier, environment: AppStoreEnvironment?, isFresh: Bool = false,
+        for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?, isFresh: Bool = false,
         priority: HourlyBudget.Priority = .live, within limit: Duration
     ) async throws(ServerAPIError) -> CustomerRecords? {
         guard let app = apps[bundleId] else { return nil }
-        let key = RecordCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
+        let key = CustomerRecordsCache.Key(bundleId: bundleId, environment: environment, identifiers: keys)
         let records = cache.records(for: key, at: now(), lifetime: app.lifetime, confirmed: isFresh)
         if !isFresh { counts?.recordCache.add((records == nil ? HitLabel.miss : .hit).rawValue) }
         if let records { return records }
@@ -87,14 +87,14 @@ package struct ServerAPISource: Sendable {
 
     /// Asks in any case, when the budget of those who have time allows it: what comes back is kept.
     @discardableResult
-    func refresh(_ keys: LookupKeys, in scope: LedgerScope) async throws(ServerAPIError) -> CustomerRecords? {
+    func refresh(_ keys: CustomerIdentifiers, in scope: AppScope) async throws(ServerAPIError) -> CustomerRecords? {
         guard let app = apps[scope.bundleId] else { return nil }
-        let key = RecordCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
+        let key = CustomerRecordsCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
         return try await ask(app, key, CallOptions(priority: .batch, timeLimit: .seconds(60)))
     }
 
     private func ask(
-        _ app: App, _ key: RecordCache.Key, _ options: CallOptions, isConfirming: Bool = false
+        _ app: App, _ key: CustomerRecordsCache.Key, _ options: CallOptions, isConfirming: Bool = false
     ) async throws(ServerAPIError) -> CustomerRecords {
         let (mark, askedAt) = (cache.mark, now())
         let records = try await app.client.records(
@@ -106,7 +106,7 @@ package struct ServerAPISource: Sendable {
     }
 
     /// Something became known of the customer of one of these: what was told moments ago counts no more.
-    func forget(_ identifiers: [String], in scope: LedgerScope) { cache.forget(identifiers, in: scope) }
+    func forget(_ identifiers: [String], in scope: AppScope) { cache.forget(identifiers, in: scope) }
 
     func forgetAll() { cache.forgetAll() }
 

@@ -5,7 +5,7 @@ package import StoreTypes
 
 /// What a signed text (JWS) of the App Store is found to be: a transaction, a renewal, an app transaction or a
 /// notification with what is signed inside it.
-package struct SignedTextInspection: Sendable {
+package struct JWSInspection: Sendable {
     /// The payload as it was signed, JSON; also where it is not believed, as far as it can be read.
     package let claims: [UInt8]?
     /// By the name of the claim that held it: payloads of texts inside a notification.
@@ -17,7 +17,7 @@ package struct SignedTextInspection: Sendable {
     /// As the payload says.
     package let bundleId: String?
     /// Of a transaction or a renewal; of a notification those of what it holds.
-    package let lookupKeys: LookupKeys
+    package let lookupKeys: CustomerIdentifiers
     /// When it was signed, as the payload says.
     package let signedDate: Timestamp?
 
@@ -46,7 +46,7 @@ package struct SignedTextInspection: Sendable {
             failure = ReceiptDecodingError(error)
         }
         let sources = [object] + nested.map { try? JSONObject($0.claims) }
-        lookupKeys = LookupKeys(
+        lookupKeys = CustomerIdentifiers(
             originalTransactionIds: sources.map { Self.text("originalTransactionId", $0) },
             transactionIds: sources.map { Self.text("transactionId", $0) })
         signedDate = (try? object?.date("signedDate")) ?? nil

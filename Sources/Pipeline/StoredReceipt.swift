@@ -5,7 +5,7 @@ package import ReceiptDecoding
 package import StoreTypes
 
 /// What a stored text turned out to be: a receipt in either style, a signed text of the App Store, or nothing.
-package struct StoredReceipt: Sendable {
+package struct DecodedReceipt: Sendable {
     package let kind: ReceiptKind
     /// Nil exactly when it is authentic.
     package let failure: ReceiptDecodingError?
@@ -16,7 +16,7 @@ package struct StoredReceipt: Sendable {
     /// The same.
     package let bundleId: String?
     /// The same: whom to look up.
-    package let lookupKeys: LookupKeys
+    package let lookupKeys: CustomerIdentifiers
     /// Identifiers that stand only in the JSON around the receipt, where a whole verifyReceipt answer was stored.
     package let unverifiedIds: [TransactionIdentifier]
     /// SHA-256 of the decoded bytes, in hexadecimal; nil where nothing was decoded.
@@ -30,7 +30,7 @@ package struct StoredReceipt: Sendable {
 }
 
 /// Reads stored texts, with every repair; the signature is the gate.
-package struct StoredReceiptReader: Sendable {
+package struct ReceiptReader: Sendable {
     private let decoder: ReceiptDecoder
     private let verifier: SignedPayloadVerifier
     private let now: @Sendable () -> Timestamp
@@ -45,19 +45,19 @@ package struct StoredReceiptReader: Sendable {
     }
 
     /// Never fails: what is no receipt is told so.
-    package func read(_ stored: [UInt8]) -> StoredReceipt {
+    package func read(_ stored: [UInt8]) -> DecodedReceipt {
         let inspection = decoder.inspect(stored.span)
         let digest = inspection.bytes.map { SHA.hex($0.reveal(), with: .sha256) }
         if let text = inspection.signedText {
-            let signed = SignedTextInspection(text.reveal(), verifier: verifier, now: now())
-            return StoredReceipt(
+            let signed = JWSInspection(text.reveal(), verifier: verifier, now: now())
+            return DecodedReceipt(
                 kind: .jws, failure: signed.failure, repairs: inspection.repairs,
                 environment: signed.environment.flatMap(AppStoreEnvironment.init), bundleId: signed.bundleId,
                 lookupKeys: signed.lookupKeys, unverifiedIds: [], digest: digest,
                 bytes: inspection.bytes, date: signed.signedDate)
         }
-        let keys = inspection.contents?.orderedLookupKeys ?? LookupKeys(originalTransactionIds: [], transactionIds: [])
-        return StoredReceipt(
+        let keys = inspection.contents?.orderedLookupKeys ?? CustomerIdentifiers(originalTransactionIds: [], transactionIds: [])
+        return DecodedReceipt(
             kind: inspection.kind, failure: inspection.failure, repairs: inspection.repairs,
             environment: inspection.contents?.environment, bundleId: inspection.contents?.bundleId, lookupKeys: keys,
             unverifiedIds: Self.unverifiedIds(in: stored, beyond: keys), digest: digest,
@@ -72,9 +72,9 @@ package struct StoredReceiptReader: Sendable {
         }
     }
 
-    private static func unverifiedIds(in stored: [UInt8], beyond keys: LookupKeys) -> [TransactionIdentifier] {
+    private static func unverifiedIds(in stored: [UInt8], beyond keys: CustomerIdentifiers) -> [TransactionIdentifier] {
         guard stored.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return [] }
-        let found = LookupKeys(unverifiedAnswer: stored)
+        let found = CustomerIdentifiers(unverifiedAnswer: stored)
         let known = Set(keys.originalTransactionIds + keys.transactionIds)
         return Set(found.originalTransactionIds + found.transactionIds).subtracting(known).sorted {
             $0.rawValue < $1.rawValue

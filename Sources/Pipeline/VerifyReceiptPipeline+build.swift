@@ -9,19 +9,19 @@ package import StoreTypes
 package import Transport
 
 /// The walks of old and of new clients over the same parts.
-package struct Pipelines: Sendable {
+package struct ServiceGraph: Sendable {
     /// Of old clients: verifyReceipt.
-    package let verifyReceipt: VerifyReceiptPipeline
+    package let verifyReceipt: VerifyReceiptService
     /// Of new clients: the customer's one view. Shares clients, budgets and trust with the other.
-    package let customerView: CustomerViewPipeline
+    package let customerView: CustomerViewService
     /// Of the App Store: what it tells by itself. Shares trust with the others, and what they keep.
-    package let notifications: NotificationIntake
+    package let notifications: NotificationReceiver
     /// What is known around notifications that are forwarded; nil where nothing is remembered.
-    package let forwarding: ForwardingSource?
+    package let forwarding: ForwardingContext?
     /// What all of them count.
-    package let counts: BridgeCounts
+    package let counts: ProxyMetrics
     /// The counts of the configured apps.
-    package let countedApps: CountedApps
+    package let countedApps: AppMetricsRegistry
     private let serverAPI: ServerAPISource?
 
     /// What is left of Apple's hourly limits, of endpoints that were asked.
@@ -35,13 +35,13 @@ package struct Pipelines: Sendable {
     ///   - former: what answered before, by another configuration; whatever it has learnt, counted and paid for goes on.
     ///   - now: the clock.
     ///   - sleep: passes the time between two questions to Apple.
-    /// - Throws: `SettingsError` where the settings name what cannot be used.
+    /// - Throws: `ConfigurationError` where the settings name what cannot be used.
     package init(
-        settings: Settings, transport: (any HTTPTransport)?, store: BridgeStore? = nil, former: Pipelines? = nil,
+        settings: ProxyConfiguration, transport: (any HTTPTransport)?, store: Store? = nil, former: ServiceGraph? = nil,
         tables: FieldTables, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) throws {
-        let counts = former?.counts ?? BridgeCounts()
+        let counts = former?.counts ?? ProxyMetrics()
         let countedApps = counts.apps(of: settings)
         (self.counts, self.countedApps) = (counts, countedApps)
         let decoder = ReceiptDecoder(
@@ -49,7 +49,7 @@ package struct Pipelines: Sendable {
         let apps = AppRegistry(settings: settings)
         let verifier = SignedPayloadVerifier(trust: decoder.trust)
         // What is new in the store makes old what was read from it.
-        let changes = former?.notifications.changes ?? RecentChanges()
+        let changes = former?.notifications.changes ?? CacheInvalidationLog()
         let lessons =
             former?.verifyReceipt.lessons ?? Self.lessons(of: store, changes, counts, logger: logger, now: now)
         let revocations = lessons.revocations
@@ -59,43 +59,43 @@ package struct Pipelines: Sendable {
                 counts: counts, former: former?.verifyReceipt.serverAPI)
         }
         self.serverAPI = serverAPI
-        verifyReceipt = VerifyReceiptPipeline(
+        verifyReceipt = VerifyReceiptService(
             decoder: decoder, apps: apps,
             apple: try transport.map {
-                try AppleSource(settings: settings, transport: $0, counts: counts, sleep: sleep)
+                try VerifyReceiptSource(settings: settings, transport: $0, counts: counts, sleep: sleep)
             },
             serverAPI: serverAPI,
             stored: former?.verifyReceipt.stored
                 ?? store.map {
-                    StoredSource(store: $0, changes: changes, revocations: revocations, logger: logger)
+                    StoreSource(store: $0, changes: changes, revocations: revocations, logger: logger)
                 },
-            lastGood: store.flatMap { LastGoodAnswers(settings, store: $0, lessons, logger) },
-            lessons: lessons, replays: former?.verifyReceipt.replays ?? ReplayWatch(),
-            renderer: AnswerRenderer(tables: tables), counts: counts, countedApps: countedApps,
+            lastGood: store.flatMap { ResponseArchive(settings, store: $0, lessons, logger) },
+            lessons: lessons, replays: former?.verifyReceipt.replays ?? ReplayDetector(),
+            renderer: VerifyReceiptRenderer(tables: tables), counts: counts, countedApps: countedApps,
             deadline: settings.deadline, now: now, sleep: sleep, logger: logger)
-        customerView = CustomerViewPipeline(
+        customerView = CustomerViewService(
             decoder: decoder, verifier: verifier, apps: apps, serverAPI: serverAPI, revocations: revocations,
             renderer: CustomerViewRenderer(tables: tables), deadline: settings.deadline, now: now, logger: logger)
-        notifications = NotificationIntake(
+        notifications = NotificationReceiver(
             apps: apps, verifier: verifier, decoder: ReceiptDecoder(trust: decoder.trust, profile: .tolerant),
             store: store, serverAPI: serverAPI, revocations: revocations, changes: changes,
             counts: counts.notifications, now: now, logger: logger, former: former?.notifications)
         forwarding = store.map {
-            ForwardingSource(store: $0, verifier: verifier, apps: apps, serverAPI: serverAPI, now: now)
+            ForwardingContext(store: $0, verifier: verifier, apps: apps, serverAPI: serverAPI, now: now)
         }
     }
 
     /// What was known before the start, and is learnt from now on.
     private static func lessons(
-        of store: BridgeStore?, _ changes: RecentChanges, _ counts: BridgeCounts, logger: Logger,
+        of store: Store?, _ changes: CacheInvalidationLog, _ counts: ProxyMetrics, logger: Logger,
         now: @escaping @Sendable () -> Timestamp
-    ) -> AppleLessons {
+    ) -> UpstreamObservations {
         let keeper = store.map { store in
-            RecordKeeper(store: store, logger: logger, now: now) { changes.note($0, in: $1) }
+            BackgroundStoreWriter(store: store, logger: logger, now: now) { changes.note($0, in: $1) }
         }
-        let lessons = AppleLessons(revocations: RevocationMemory(keeper: keeper, counts: counts), keeper: keeper)
+        let lessons = UpstreamObservations(revocations: RevocationCache(keeper: keeper, counts: counts), keeper: keeper)
         store?.whenOpen { [weak store] in
-            do throws(LedgerError) {
+            do throws(StorageError) {
                 if let store { try lessons.load(from: store) }
             } catch {
                 logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
@@ -105,7 +105,7 @@ package struct Pipelines: Sendable {
     }
 }
 
-extension Pipelines {
+extension ServiceGraph {
     /// Returns once what was learnt behind the last answers is in the store, which may be closed then.
     package func finishKeeping() async {
         await verifyReceipt.lessons.keeper?.finish()
@@ -113,7 +113,7 @@ extension Pipelines {
 
     /// Empties what is in memory of customers, whoever they are; what the store holds is read from it again. Waits for the
     /// disk.
-    package func forgetCustomers(in store: BridgeStore) throws(LedgerError) {
+    package func forgetCustomers(in store: Store) throws(StorageError) {
         verifyReceipt.memory?.forgetAll()
         verifyReceipt.stored?.forgetAll()
         verifyReceipt.serverAPI?.forgetAll()
@@ -123,23 +123,23 @@ extension Pipelines {
     }
 }
 
-extension VerifyReceiptPipeline {
+extension VerifyReceiptService {
     /// The walk of old clients alone.
     package init(
-        settings: Settings, transport: (any HTTPTransport)?, tables: FieldTables, logger: Logger,
+        settings: ProxyConfiguration, transport: (any HTTPTransport)?, tables: FieldTables, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) throws {
-        self = try Pipelines(
+        self = try ServiceGraph(
             settings: settings, transport: transport, tables: tables, logger: logger, now: now, sleep: sleep
         ).verifyReceipt
     }
 }
 
-extension LastGoodAnswers {
+extension ResponseArchive {
     /// Nil where no app wants them.
     fileprivate convenience init?(
-        _ settings: Settings, store: BridgeStore, _ lessons: AppleLessons, _ logger: Logger
+        _ settings: ProxyConfiguration, store: Store, _ lessons: UpstreamObservations, _ logger: Logger
     ) {
         guard settings.lastGood.days > 0, settings.apps.contains(where: { $0.answer.contains(.apple) }),
             let keeper = lessons.keeper
@@ -151,13 +151,13 @@ extension LastGoodAnswers {
 
 extension TrustStore {
     /// Apple's anchors, and what the settings add.
-    package convenience init(settings: Settings) throws {
+    package convenience init(settings: ProxyConfiguration) throws {
         func certificates(_ encodings: [[UInt8]], key: String) throws -> [Certificate] {
             try encodings.map { encoding in
                 do throws(CryptographyError) {
                     return try Certificate(der: encoding.span)
                 } catch {
-                    throw SettingsError(["\(key): a certificate cannot be used: \(error.reason)"])
+                    throw ConfigurationError(["\(key): a certificate cannot be used: \(error.reason)"])
                 }
             }
         }
@@ -168,10 +168,10 @@ extension TrustStore {
     }
 }
 
-extension AppleSource {
+extension VerifyReceiptSource {
     /// Apple's endpoints, or those of a stand-in.
     init(
-        settings: Settings, transport: any HTTPTransport, counts: BridgeCounts = BridgeCounts(),
+        settings: ProxyConfiguration, transport: any HTTPTransport, counts: ProxyMetrics = ProxyMetrics(),
         sleep: @escaping @Sendable (Duration) async -> Void
     ) throws {
         let endpoints: VerifyReceiptEndpoints
@@ -179,7 +179,7 @@ extension AppleSource {
             endpoints = try VerifyReceiptEndpoints(
                 production: settings.verifyReceipt.production, sandbox: settings.verifyReceipt.sandbox)
         } catch {
-            throw SettingsError(["upstream.verifyReceipt: \(error)"])
+            throw ConfigurationError(["upstream.verifyReceipt: \(error)"])
         }
         self.init(
             client: VerifyReceiptClient(transport: transport, endpoints: endpoints, counts: counts.upstream),

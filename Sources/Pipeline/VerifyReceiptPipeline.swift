@@ -8,25 +8,25 @@ package import StoreTypes
 import Telemetry
 
 /// The walk: one request body in, one verdict out, whichever door it came through.
-package struct VerifyReceiptPipeline: Sendable {
+package struct VerifyReceiptService: Sendable {
     let decoder: ReceiptDecoder
     let apps: AppRegistry
-    let apple: AppleSource?
+    let apple: VerifyReceiptSource?
     let serverAPI: ServerAPISource?
-    let stored: StoredSource?
+    let stored: StoreSource?
     /// Nil where Apple's answers are not kept.
-    let lastGood: LastGoodAnswers?
-    let lessons: AppleLessons
-    let replays: ReplayWatch
+    let lastGood: ResponseArchive?
+    let lessons: UpstreamObservations
+    let replays: ReplayDetector
     /// Nil where no app is answered from the store first.
-    let memory: AnswerMemory?
-    package let counts: BridgeCounts
-    private let countedApps: CountedApps
+    let memory: ResponseCache?
+    package let counts: ProxyMetrics
+    private let countedApps: AppMetricsRegistry
     /// Nil where nothing is refused that could be mended.
-    private let probe: RepairProbe?
-    let renderer: AnswerRenderer
+    private let probe: RepairSampler?
+    let renderer: VerifyReceiptRenderer
     /// What is the same with every request is written down now and then; whoever reads the log is no faster than a disk.
-    let complaints: OncePerMinute<[String]>
+    let complaints: LogThrottle<[String]>
     /// From a request to its answer.
     let deadline: Duration
     let now: @Sendable () -> Timestamp
@@ -42,9 +42,9 @@ package struct VerifyReceiptPipeline: Sendable {
     ///   - deadline: from a request to its answer.
     ///   - sleep: passes the time before a renewal that is due is asked for once more.
     init(
-        decoder: ReceiptDecoder, apps: AppRegistry, apple: AppleSource?, serverAPI: ServerAPISource?,
-        stored: StoredSource?, lastGood: LastGoodAnswers?, lessons: AppleLessons, replays: ReplayWatch,
-        renderer: AnswerRenderer, counts: BridgeCounts, countedApps: CountedApps, deadline: Duration,
+        decoder: ReceiptDecoder, apps: AppRegistry, apple: VerifyReceiptSource?, serverAPI: ServerAPISource?,
+        stored: StoreSource?, lastGood: ResponseArchive?, lessons: UpstreamObservations, replays: ReplayDetector,
+        renderer: VerifyReceiptRenderer, counts: ProxyMetrics, countedApps: AppMetricsRegistry, deadline: Duration,
         now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async -> Void, logger: Logger
     ) {
         self.decoder = decoder
@@ -53,11 +53,11 @@ package struct VerifyReceiptPipeline: Sendable {
         self.serverAPI = serverAPI
         self.stored = stored
         self.lastGood = lastGood
-        memory = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? AnswerMemory() : nil
+        memory = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? ResponseCache() : nil
         self.counts = counts
         self.countedApps = countedApps
-        complaints = OncePerMinute()
-        probe = RepairProbe(decoder: decoder, counts: counts)
+        complaints = LogThrottle()
+        probe = RepairSampler(decoder: decoder, counts: counts)
         self.lessons = lessons
         self.replays = replays
         self.renderer = renderer
@@ -68,7 +68,7 @@ package struct VerifyReceiptPipeline: Sendable {
     }
 
     /// How a request is asked about, where it is not a client's.
-    package struct Manner: Sendable {
+    package struct RequestOptions: Sendable {
         /// In place of the app's `answer`.
         package var sources: [AnswerSource]?
         /// Whose calls to the App Store Server API these are.
@@ -89,14 +89,14 @@ package struct VerifyReceiptPipeline: Sendable {
 
     /// - Parameter sources: asked instead of the app's `answer`, where given.
     package func answer(
-        body: [UInt8], route: AppleWalk.Route, sources: [AnswerSource]?
-    ) async -> PipelineReply {
-        await answer(body: body, route: route, manner: Manner(sources: sources))
+        body: [UInt8], route: UpstreamRouter.Route, sources: [AnswerSource]?
+    ) async -> VerifyReceiptResult {
+        await answer(body: body, route: route, manner: RequestOptions(sources: sources))
     }
 
     package func answer(
-        body: [UInt8], route: AppleWalk.Route, manner: Manner = Manner()
-    ) async -> PipelineReply {
+        body: [UInt8], route: UpstreamRouter.Route, manner: RequestOptions = RequestOptions()
+    ) async -> VerifyReceiptResult {
         guard manner.priority == .live else { return await reply(to: body, on: route, manner) }
         let begin = ContinuousClock.now
         let reply = await reply(to: body, on: route, manner)
@@ -106,16 +106,16 @@ package struct VerifyReceiptPipeline: Sendable {
     }
 
     /// Counts a verdict that went out; the walk's own are counted already.
-    package func count(_ reply: PipelineReply) { countedApps[reply.claimedApp].answered(reply) }
+    package func count(_ reply: VerifyReceiptResult) { countedApps[reply.claimedApp].answered(reply) }
 
     /// The request as it is understood here.
     package func read(_ body: [UInt8]) throws(VerifyReceiptRequest.Failure) -> VerifyReceiptRequest {
         try VerifyReceiptRequest(body: body, profile: decoder.profile)
     }
 
-    private func reply(to body: [UInt8], on route: AppleWalk.Route, _ manner: Manner) async -> PipelineReply {
+    private func reply(to body: [UInt8], on route: UpstreamRouter.Route, _ manner: RequestOptions) async -> VerifyReceiptResult {
         let memoryKey =
-            manner.sources == nil && manner.user == nil && memory != nil ? AnswerMemory.key(body, route) : nil
+            manner.sources == nil && manner.user == nil && memory != nil ? ResponseCache.key(body, route) : nil
         if let memoryKey {
             let reply = await remembered(memoryKey)
             counts.answerMemory.add((reply == nil ? HitLabel.miss : .hit).rawValue)
@@ -126,28 +126,28 @@ package struct VerifyReceiptPipeline: Sendable {
             request = try read(body)
         } catch {
             logger.debug("request refused", metadata: ["reason": "\(error.rawValue)"])
-            return PipelineReply(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
+            return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
         let sighting = sighting(of: request, manner)
         if case .rejected = sighting, !request.hasBase64Text {
             logger.debug("request refused", metadata: ["reason": "receiptNotBase64"])
-            return PipelineReply(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
+            return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
         switch apps.treatment(of: sighting) {
         case .refused(let status):
-            return PipelineReply(.failure(status), source: .receipt, environment: sighting.environment(on: route))
+            return VerifyReceiptResult(.failure(status), source: .receipt, environment: sighting.environment(on: route))
         case .app(let app):
             let ruled = receiptForRules(of: app, sighting, in: request, manner)
             let isReplay = ruled.map {
-                self.isReplay($0.contents.lookupKeys, in: LedgerScope(of: $0), of: app, manner)
+                self.isReplay($0.contents.lookupKeys, in: AppScope(of: $0), of: app, manner)
             }
             if isReplay == true, app.replay == .refuse {
-                return PipelineReply(
+                return VerifyReceiptResult(
                     .failure(.notAuthentic), source: .receipt, environment: sighting.environment(on: route))
             }
             // While Apple is asked, a body is in memory once.
             request.dropText()
-            var reply = await Visit(
+            var reply = await RequestEvaluation(
                 request: request, route: route, sighting: sighting, receiptForRules: ruled,
                 isReplay: isReplay ?? false, app: app, manner: manner,
                 memoryKey: memoryKey, now: now(), deadline: RequestDeadline(deadline), pipeline: self
@@ -158,9 +158,9 @@ package struct VerifyReceiptPipeline: Sendable {
         }
     }
 
-    private func sighting(of request: VerifyReceiptRequest, _ manner: Manner) -> Sighting {
+    private func sighting(of request: VerifyReceiptRequest, _ manner: RequestOptions) -> ReceiptVerification {
         let text = request.receiptText.reveal()
-        let sighting = Sighting(of: text.span, by: decoder)
+        let sighting = ReceiptVerification(of: text.span, by: decoder)
         if case .rejected(let error, _) = sighting, manner.priority == .live {
             probe?.look(at: text, refusedFor: error, at: now())
         }
@@ -170,7 +170,7 @@ package struct VerifyReceiptPipeline: Sendable {
     /// What an app's rules are judged on before any source is asked: the receipt, also with bytes behind it that the
     /// profile refuses. Nil if nothing is authentic.
     private func receiptForRules(
-        of app: AppSettings, _ sighting: Sighting, in request: VerifyReceiptRequest, _ manner: Manner
+        of app: AppConfiguration, _ sighting: ReceiptVerification, in request: VerifyReceiptRequest, _ manner: RequestOptions
     ) -> Receipt? {
         switch sighting {
         case .authentic(let receipt): return receipt
@@ -184,7 +184,7 @@ package struct VerifyReceiptPipeline: Sendable {
     }
 
     /// Whether the caller's user presents another one's purchase.
-    func isReplay(_ keys: @autoclosure () -> LookupKeys, in scope: LedgerScope, of app: AppSettings, _ manner: Manner)
+    func isReplay(_ keys: @autoclosure () -> CustomerIdentifiers, in scope: AppScope, of app: AppConfiguration, _ manner: RequestOptions)
         -> Bool
     {
         guard let user = manner.user, app.replay != .off else { return false }
@@ -193,7 +193,7 @@ package struct VerifyReceiptPipeline: Sendable {
     }
 
     /// What the same request was answered with before, where the store still says the same.
-    private func remembered(_ key: [UInt8]) async -> PipelineReply? {
+    private func remembered(_ key: [UInt8]) async -> VerifyReceiptResult? {
         guard let entry = memory?[key] else { return nil }
         let now = now()
         guard
@@ -203,16 +203,16 @@ package struct VerifyReceiptPipeline: Sendable {
             word.isCurrent(at: now, maximumAge: entry.app.storedMaxAge * 1_000),
             let answer = entry.answer.answer(requestDate: now)
         else { return nil }
-        var reply = PipelineReply(answer, source: .stored, environment: entry.scope.environment)
+        var reply = VerifyReceiptResult(answer, source: .stored, environment: entry.scope.environment)
         (reply.authenticApp, reply.claimedApp) = (entry.scope.bundleId, entry.scope.bundleId)
         reply.consumables = entry.consumables
         return reply
     }
 
     /// What was seen in the text of a request.
-    enum Sighting: Sendable {
+    enum ReceiptVerification: Sendable {
         case authentic(Receipt)
-        case rejected(ReceiptDecodingError, ReceiptClaims)
+        case rejected(ReceiptDecodingError, UnverifiedReceiptFields)
 
         init(of text: borrowing Span<UInt8>, by decoder: ReceiptDecoder) {
             do throws(ReceiptDecodingError) {
@@ -222,7 +222,7 @@ package struct VerifyReceiptPipeline: Sendable {
             }
         }
 
-        func environment(on route: AppleWalk.Route) -> AppStoreEnvironment {
+        func environment(on route: UpstreamRouter.Route) -> AppStoreEnvironment {
             switch self {
             case .authentic(let receipt): receipt.environment
             case .rejected: route.environment
@@ -231,7 +231,7 @@ package struct VerifyReceiptPipeline: Sendable {
     }
 }
 
-extension LedgerScope {
+extension AppScope {
     fileprivate init(of receipt: Receipt) {
         self.init(bundleId: receipt.bundleId, environment: receipt.environment)
     }
@@ -239,13 +239,13 @@ extension LedgerScope {
 
 extension AppRegistry {
     fileprivate enum Decision {
-        case app(AppSettings)
+        case app(AppConfiguration)
         case refused(VerifyReceiptStatus)
     }
 
     /// The bundle id of a receipt that is not authentic chooses the app whose way it goes, and nothing else. What names
     /// no app at all goes the way of unknown ones.
-    fileprivate func treatment(of sighting: VerifyReceiptPipeline.Sighting) -> Decision {
+    fileprivate func treatment(of sighting: VerifyReceiptService.ReceiptVerification) -> Decision {
         let bundleId: BundleIdentifier?
         let verdict: VerifyReceiptStatus?
         switch sighting {
@@ -259,7 +259,7 @@ extension AppRegistry {
     }
 }
 
-extension AppleWalk.Route {
+extension UpstreamRouter.Route {
     /// What a verdict is about that names no environment itself.
     package var environment: AppStoreEnvironment {
         switch self {

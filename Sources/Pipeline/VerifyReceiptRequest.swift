@@ -49,7 +49,7 @@ package struct VerifyReceiptRequest: Sendable {
         do throws(Failure) {
             try self.init(json: body, profile: profile)
         } catch {
-            guard error == .notJSON, profile == .tolerant, let json = FormBody.json(of: body) else { throw error }
+            guard error == .notJSON, profile == .tolerant, let json = FormRequestParser.json(of: body) else { throw error }
             try self.init(json: json, profile: profile)
         }
     }

@@ -5,7 +5,7 @@ import StoreTypes
 
 /// What one request writes into the log: each line at most once a minute for each configured app, and for all other apps
 /// together.
-extension VerifyReceiptPipeline.Visit {
+extension VerifyReceiptService.RequestEvaluation {
     /// - Parameters:
     ///   - level: of a line that gets through; the others are debug lines, and counted in the next one as `suppressed`.
     ///   - topic: what is counted together, with the app and the environment.
@@ -39,7 +39,7 @@ extension VerifyReceiptPipeline.Visit {
     }
 
     /// Verdicts of Apple's that an operator wants to know of.
-    func note(_ answer: AppleAnswer, from environment: AppStoreEnvironment) {
+    func note(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) {
         guard answer.status == .notAuthentic || answer.status == .accountNotFound else { return }
         let isAuthenticHere = authenticReceipt != nil
         log(

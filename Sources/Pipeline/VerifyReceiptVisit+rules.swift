@@ -9,9 +9,9 @@ import StoreTypes
 ///
 /// Apple may read a receipt in bytes that are unreadable here, and another one than they claim to be. So its answer decides
 /// about them: which app it names, which environment it is from, and whose purchases are in it.
-extension VerifyReceiptPipeline.Visit {
+extension VerifyReceiptService.RequestEvaluation {
     /// The refusal before any source is asked.
-    func refusal() async -> PipelineReply? {
+    func refusal() async -> VerifyReceiptResult? {
         guard app.sandbox == .deny || app.testers != nil else { return nil }
         let claimed: AppStoreEnvironment?
         switch sighting {
@@ -38,17 +38,17 @@ extension VerifyReceiptPipeline.Visit {
     /// - Parameter endpoint: that Apple answered from.
     func refusal(
         of body: [UInt8], _ status: VerifyReceiptStatus, from endpoint: AppStoreEnvironment
-    ) async -> PipelineReply? {
+    ) async -> VerifyReceiptResult? {
         guard status == .valid || status == .subscriptionExpired,
             pipeline.apps.judgesAnswers || manner.user != nil
         else { return nil }
-        let answered = AnsweredReceipt(body)
+        let answered = ResponseReceipt(body)
         let isProduction =
             endpoint == .production
             && (answered.environment ?? AppStoreEnvironment.production.rawValue)
                 == AppStoreEnvironment.production.rawValue
         let environment: AppStoreEnvironment = isProduction ? .production : .sandbox
-        let refused = PipelineReply(.failure(.notAuthentic), source: .receipt, environment: environment)
+        let refused = VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: environment)
         let bundleId = answered.bundleId.map(BundleIdentifier.init(rawValue:)) ?? authenticReceipt?.bundleId
         guard case .app(let app) = treatment(of: answered, bundleId) else { return refused }
         if !isProduction {
@@ -65,7 +65,7 @@ extension VerifyReceiptPipeline.Visit {
         guard !isReplay else { return nil }
         guard let bundleId else { return manner.user != nil && app.replay == .refuse ? refused : nil }
         let isReplay = pipeline.isReplay(
-            answered.lookupKeys, in: LedgerScope(bundleId: bundleId, environment: environment), of: app, manner)
+            answered.lookupKeys, in: AppScope(bundleId: bundleId, environment: environment), of: app, manner)
         return isReplay && app.replay == .refuse ? refused : nil
     }
 
@@ -73,7 +73,7 @@ extension VerifyReceiptPipeline.Visit {
     ///
     /// - Parameter bundleId: that the answer or else an authentic receipt names; nil also for a text that is no bundle id,
     ///   which no configured app has.
-    private func treatment(of answered: AnsweredReceipt, _ bundleId: BundleIdentifier?) -> AppRegistry.Treatment {
+    private func treatment(of answered: ResponseReceipt, _ bundleId: BundleIdentifier?) -> AppRegistry.AppResolution {
         bundleId == nil && answered.bundleId == nil ? pipeline.apps.strictest : pipeline.apps.treatment(of: bundleId)
     }
 
@@ -83,7 +83,7 @@ extension VerifyReceiptPipeline.Visit {
 
     /// Nil if the Server API, which alone knows tokens, has no answer now.
     private func isTester(
-        _ keys: LookupKeys, of bundleId: BundleIdentifier, among testers: SandboxTesters
+        _ keys: CustomerIdentifiers, of bundleId: BundleIdentifier, among testers: SandboxAllowlist
     ) async -> Bool? {
         if testers.contains(keys) { return true }
         guard testers.hasTokens, !keys.isEmpty else { return false }

@@ -6,39 +6,39 @@ import ReceiptDecoding
 import Rendering
 import StoreTypes
 
-extension VerifyReceiptPipeline {
+extension VerifyReceiptService {
     /// One request on its way through the sources of its app.
-    struct Visit {
+    struct RequestEvaluation {
         let request: VerifyReceiptRequest
-        let route: AppleWalk.Route
-        let sighting: Sighting
+        let route: UpstreamRouter.Route
+        let sighting: ReceiptVerification
         /// What the app's rules are judged on; no answer is made of it.
         let receiptForRules: Receipt?
         /// One of its purchases was another user's before.
         let isReplay: Bool
-        let app: AppSettings
-        let manner: Manner
+        let app: AppConfiguration
+        let manner: RequestOptions
         /// Of the request, where its answer may be given again.
         let memoryKey: [UInt8]?
         let now: Timestamp
         let deadline: RequestDeadline
-        let pipeline: VerifyReceiptPipeline
+        let pipeline: VerifyReceiptService
 
         /// A source's word: a verdict, or why the next one is asked.
-        enum Word {
-            case verdict(PipelineReply)
+        enum SourceResult {
+            case verdict(VerifyReceiptResult)
             /// `spare` goes back if nothing else answers.
-            case pass(spare: PipelineReply)
+            case pass(spare: VerifyReceiptResult)
             /// Nothing is left behind: it was only looked whether the answer is at hand.
             case passSilently
             /// The same, and the receipt alone is not to answer.
-            case passToApple(spare: PipelineReply)
+            case passToApple(spare: VerifyReceiptResult)
         }
 
-        func answer() async -> PipelineReply {
+        func answer() async -> VerifyReceiptResult {
             noteUnjudged()
             if let refusal = await refusal() { return refusal }
-            let password = PasswordVerdict(
+            let password = SharedSecretCheck(
                 request.password, for: app, hasAutoRenewable: authenticReceipt?.contents.hasAutoRenewable ?? false)
             if case .missing = password {
                 // The other endpoint's receipt is sent there first, with a password or without.
@@ -48,7 +48,7 @@ extension VerifyReceiptPipeline {
                 return reply(.wrongSharedSecret(environment: environment), from: .receipt)
             }
             let sources = manner.sources ?? app.answer
-            var spare: PipelineReply?
+            var spare: VerifyReceiptResult?
             var receiptMayAnswer = true
             var appleIsSilent = false
             for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
@@ -58,7 +58,7 @@ extension VerifyReceiptPipeline {
                 {
                     return reply
                 }
-                let word: Word
+                let word: SourceResult
                 switch source {
                 case .apple: word = await askApple(password, within: share(before: sources[(index + 1)...]))
                 case .api: word = await askServerAPI(password, within: share(before: sources[(index + 1)...]))
@@ -87,7 +87,7 @@ extension VerifyReceiptPipeline {
 
         /// Nobody waits for the answer of a client that went away; and who only seems gone is not to get another one than
         /// all get who stay.
-        private func unheard(_ sources: ArraySlice<AnswerSource>) -> PipelineReply? {
+        private func unheard(_ sources: ArraySlice<AnswerSource>) -> VerifyReceiptResult? {
             guard Task.isCancelled, let asked = sources.first(where: \.asks) else { return nil }
             return unavailable(from: asked)
         }
@@ -99,7 +99,7 @@ extension VerifyReceiptPipeline {
 
         // MARK: - Sources
 
-        private func askApple(_ password: PasswordVerdict, within limit: Duration) async -> Word {
+        private func askApple(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
             guard let apple = pipeline.apple else { return .pass(spare: unavailable(from: .apple)) }
             var replacement: SharedSecret?
             if case .fine(let secret) = password { replacement = secret }
@@ -119,7 +119,7 @@ extension VerifyReceiptPipeline {
                 }
                 return .verdict(passed(answer, from: environment))
             case .sandboxDenied:
-                return .verdict(PipelineReply(.failure(.notAuthentic), source: .receipt, environment: .sandbox))
+                return .verdict(VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: .sandbox))
             case .unavailable(let last, let environment, let reason, let wasAsked, _):
                 // Of a host that is left alone its breaker tells, once.
                 log(
@@ -130,15 +130,15 @@ extension VerifyReceiptPipeline {
         }
 
         /// What the Server API told before Apple's other endpoint told something else is asked for anew.
-        private func learn(from answer: AppleAnswer, to receipt: Receipt) {
+        private func learn(from answer: UpstreamResponse, to receipt: Receipt) {
             let news = pipeline.lessons.learn(from: answer, to: receipt)
             guard !news.isEmpty else { return }
             pipeline.serverAPI?.forget(
-                news, in: LedgerScope(bundleId: receipt.bundleId, environment: receipt.environment))
+                news, in: AppScope(bundleId: receipt.bundleId, environment: receipt.environment))
         }
 
         /// What Apple said of the receipt the last time, where that still stands.
-        private func lastGood(_ password: PasswordVerdict) async -> PipelineReply? {
+        private func lastGood(_ password: SharedSecretCheck) async -> VerifyReceiptResult? {
             guard let (kept, question) = lastGoodQuestion(password) else { return nil }
             let found = await kept.answer(
                 to: question, on: route, mayBeStale: app.staleSubscription == .answer, at: now,
@@ -146,23 +146,23 @@ extension VerifyReceiptPipeline {
             guard let (answer, environment) = found else { return nil }
             // It may be from the time before a rule.
             return await refusal(of: answer.body, answer.status, from: environment)
-                ?? PipelineReply(answer, source: .stored, environment: environment)
+                ?? VerifyReceiptResult(answer, source: .stored, environment: environment)
         }
 
         /// Nil where the answer depends on more than can be told, or nothing is kept of the app's.
-        private func lastGoodQuestion(_ password: PasswordVerdict) -> (LastGoodAnswers, LastGoodQuestion)? {
+        private func lastGoodQuestion(_ password: SharedSecretCheck) -> (ResponseArchive, ArchiveKey)? {
             guard let kept = pipeline.lastGood, manner.sources == nil, let receipt = authenticReceipt,
                 app.answer.contains(.apple), pipeline.apps.configured(receipt.bundleId) != nil,
-                let password = LastGoodQuestion.Password(request.password, judged: password, for: app)
+                let password = ArchiveKey.Password(request.password, judged: password, for: app)
             else { return nil }
             return (
                 kept,
-                LastGoodQuestion(
+                ArchiveKey(
                     receipt: receipt, excludesOldTransactions: request.excludesOldTransactions, password: password)
             )
         }
 
-        private func readReceipt(_ password: PasswordVerdict, isFallback: Bool) -> Word {
+        private func readReceipt(_ password: SharedSecretCheck, isFallback: Bool) -> SourceResult {
             let receipt: Receipt
             switch trusted(password, by: .receipt) {
             case .success(let authentic): receipt = authentic
@@ -171,7 +171,7 @@ extension VerifyReceiptPipeline {
             return read(receipt, isFallback: isFallback)
         }
 
-        private func read(_ receipt: Receipt, isFallback: Bool) -> Word {
+        private func read(_ receipt: Receipt, isFallback: Bool) -> SourceResult {
             let revocations = pipeline.lessons.revocations
             let history = PurchaseHistory(
                 receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
@@ -184,8 +184,8 @@ extension VerifyReceiptPipeline {
         /// What is kept, written as if the Server API had told it just now. Named before the sources that ask Apple it
         /// answers what is as good as asking; named after them also what is older, where it cannot be stale.
         private func readStore(
-            _ password: PasswordVerdict, isFallback: Bool, within limit: Duration
-        ) async -> Word {
+            _ password: SharedSecretCheck, isFallback: Bool, within limit: Duration
+        ) async -> SourceResult {
             let receipt: Receipt
             switch trusted(password, by: .stored) {
             case .success(let authentic): receipt = authentic
@@ -193,7 +193,7 @@ extension VerifyReceiptPipeline {
             }
             let keys = pipeline.lessons.lookupKeys(of: receipt)
             guard !keys.isEmpty else { return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
-            let scope = LedgerScope(bundleId: receipt.bundleId, environment: receipt.environment)
+            let scope = AppScope(bundleId: receipt.bundleId, environment: receipt.environment)
             guard let word = await pipeline.stored?.word(on: keys, in: scope, at: now, within: limit) else {
                 return .passSilently
             }
@@ -210,11 +210,11 @@ extension VerifyReceiptPipeline {
         }
 
         /// Only what does not change with time alone: an iOS 6 answer may, and what Apple once named for a receipt.
-        private func remember(_ reply: PipelineReply, to receipt: Receipt, made word: StoredWord, in scope: LedgerScope)
+        private func remember(_ reply: VerifyReceiptResult, to receipt: Receipt, made word: StoredCustomerSnapshot, in scope: AppScope)
         {
             let keys = receipt.contents.lookupKeys
             guard let memoryKey, let serial = word.serial, app.answer.first == .stored, !keys.isEmpty,
-                let answer = DatedAnswer(reply.answer, requestDate: now)
+                let answer = ResponseTemplate(reply.answer, requestDate: now)
             else { return }
             pipeline.memory?.keep(
                 .init(
@@ -222,7 +222,7 @@ extension VerifyReceiptPipeline {
                     consumables: reply.consumables), for: memoryKey)
         }
 
-        private func askServerAPI(_ password: PasswordVerdict, within limit: Duration) async -> Word {
+        private func askServerAPI(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
             let receipt: Receipt
             switch trusted(password, by: .api) {
             case .success(let authentic): receipt = authentic
@@ -253,9 +253,9 @@ extension VerifyReceiptPipeline {
 
         /// Nil where the app has no key.
         private func reply(
-            to receipt: Receipt, keys: LookupKeys, _ password: PasswordVerdict, isFresh: Bool,
+            to receipt: Receipt, keys: CustomerIdentifiers, _ password: SharedSecretCheck, isFresh: Bool,
             until end: ContinuousClock.Instant
-        ) async throws(ServerAPIError) -> PipelineReply? {
+        ) async throws(ServerAPIError) -> VerifyReceiptResult? {
             guard
                 let records = try await pipeline.serverAPI?.records(
                     for: keys, bundleId: receipt.bundleId, environment: receipt.environment, isFresh: isFresh,
@@ -276,7 +276,7 @@ extension VerifyReceiptPipeline {
         }
 
         /// Authentic, but the Server API does not know it.
-        private func unknown(_ receipt: Receipt) -> Word {
+        private func unknown(_ receipt: Receipt) -> SourceResult {
             switch app.unknownTransaction {
             case .accountNotFound: .passToApple(spare: reply(.accountNotFound(environment: environment), from: .api))
             case .receipt:
@@ -287,18 +287,18 @@ extension VerifyReceiptPipeline {
             }
         }
 
-        private func refusal(_ error: ServerAPIError, of receipt: Receipt) -> PipelineReply {
+        private func refusal(_ error: ServerAPIError, of receipt: Receipt) -> VerifyReceiptResult {
             reply(error.answer(in: receipt.environment), from: .api)
         }
 
         /// What keeps a source of ours from answering.
         private struct Refusal: Error {
-            let word: Word
+            let word: SourceResult
         }
 
         /// The receipt, if it is authentic, came to its own endpoint, and without a wrong password that it needs right: what
         /// every source but Apple's own endpoint needs.
-        private func trusted(_ password: PasswordVerdict, by source: AnswerSource) -> Result<Receipt, Refusal> {
+        private func trusted(_ password: SharedSecretCheck, by source: AnswerSource) -> Result<Receipt, Refusal> {
             let receipt: Receipt
             switch sighting {
             case .authentic(let authentic): receipt = authentic
@@ -321,8 +321,8 @@ extension VerifyReceiptPipeline {
         /// - Parameter password: nil for an answer of the receipt alone, which holds nothing that a password protects, or
         ///   needed the right one.
         private func answer(
-            _ history: PurchaseHistory, from source: AnswerSource, _ password: PasswordVerdict? = nil
-        ) -> PipelineReply {
+            _ history: PurchaseHistory, from source: AnswerSource, _ password: SharedSecretCheck? = nil
+        ) -> VerifyReceiptResult {
             let options = AnswerOptions(
                 excludesOldTransactions: request.excludesOldTransactions,
                 latestReceiptInfoOrder: app.latestReceiptInfoOrder, omitsLatest: password?.omitsLatest ?? false)
@@ -348,16 +348,16 @@ extension VerifyReceiptPipeline {
 
         // MARK: - Replies
 
-        func reply(_ answer: VerifyReceiptAnswer, from source: AnswerSource) -> PipelineReply {
-            PipelineReply(answer, source: source, environment: environment)
+        func reply(_ answer: VerifyReceiptAnswer, from source: AnswerSource) -> VerifyReceiptResult {
+            VerifyReceiptResult(answer, source: source, environment: environment)
         }
 
-        private func passed(_ answer: AppleAnswer, from environment: AppStoreEnvironment) -> PipelineReply {
-            PipelineReply(
+        private func passed(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) -> VerifyReceiptResult {
+            VerifyReceiptResult(
                 VerifyReceiptAnswer(status: answer.status, body: answer.body), source: .apple, environment: environment)
         }
 
-        func unavailable(from source: AnswerSource) -> PipelineReply {
+        func unavailable(from source: AnswerSource) -> VerifyReceiptResult {
             reply(.temporarilyUnavailable(isRetryable: true), from: source)
         }
     }

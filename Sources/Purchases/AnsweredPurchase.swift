@@ -3,29 +3,29 @@ package import StoreTypes
 
 /// A purchase as a row of Apple's verifyReceipt answer tells it: only what outlives the answer, identifiers and whether
 /// it was taken back.
-package struct AnsweredPurchase: Sendable, Hashable {
+package struct VerifyReceiptRow: Sendable, Hashable {
     package let transactionId: String?
     package let originalTransactionId: String?
     package let webOrderLineItemId: String?
     /// Nil where it was not taken back; a purchase that an upgrade replaced was not.
-    package let revocation: KnownRevocations.Revocation?
+    package let revocation: RevocationIndex.Revocation?
 
     /// All rows of an answer: `receipt.in_app`, then `latest_receipt_info`; of the flat answers of iOS 6 `receipt` and the
     /// latest object. Empty for what is no JSON object; what cannot be read in a row is left out.
     ///
     /// `in_app` is as old as the receipt: only its cancelled rows are among them. That a purchase is not cancelled is the
     /// latest rows' to say.
-    package static func all(in body: [UInt8]) -> [AnsweredPurchase] {
+    package static func all(in body: [UInt8]) -> [VerifyReceiptRow] {
         guard let answer = try? JSONObject(body) else { return [] }
-        var rows: [AnsweredPurchase] = []
+        var rows: [VerifyReceiptRow] = []
         if let receipt = objects("receipt", in: answer).first {
             let inApp = objects("in_app", in: receipt)
-            rows += (receipt.has("in_app") ? inApp : [receipt]).compactMap(AnsweredPurchase.init).filter {
+            rows += (receipt.has("in_app") ? inApp : [receipt]).compactMap(VerifyReceiptRow.init).filter {
                 $0.revocation != nil
             }
         }
         for name in ["latest_receipt_info", "latest_expired_receipt_info"] as [StaticString] {
-            rows += objects(name, in: answer).compactMap(AnsweredPurchase.init)
+            rows += objects(name, in: answer).compactMap(VerifyReceiptRow.init)
         }
         return rows
     }
@@ -39,7 +39,7 @@ package struct AnsweredPurchase: Sendable, Hashable {
         let isUpgraded = text("is_upgraded") == "true"
         if row.has("cancellation_date") || row.has("cancellation_date_ms"), !isUpgraded {
             guard let milliseconds = text("cancellation_date_ms").flatMap({ Int64($0) }) else { return nil }
-            revocation = KnownRevocations.Revocation(
+            revocation = RevocationIndex.Revocation(
                 date: Timestamp(milliseconds: milliseconds), reason: text("cancellation_reason").flatMap { Int64($0) })
         } else {
             revocation = nil
@@ -53,18 +53,18 @@ package struct AnsweredPurchase: Sendable, Hashable {
     }
 }
 
-extension LookupKeys {
+extension CustomerIdentifiers {
     /// The identifiers of a whole verifyReceipt answer, as they stand there: of its receipt, its latest rows and its
     /// pending renewals. Nothing of that is signed. Empty for what is no JSON object.
     package init(unverifiedAnswer body: [UInt8]) {
-        self = (try? JSONObject(body)).map { LookupKeys(unverified: $0) } ?? LookupKeys([])
+        self = (try? JSONObject(body)).map { CustomerIdentifiers(unverified: $0) } ?? CustomerIdentifiers([])
     }
 
     init(unverified answer: JSONObject) {
-        let receipts = AnsweredPurchase.objects("receipt", in: answer)
-        var rows = receipts + receipts.flatMap { AnsweredPurchase.objects("in_app", in: $0) }
+        let receipts = VerifyReceiptRow.objects("receipt", in: answer)
+        var rows = receipts + receipts.flatMap { VerifyReceiptRow.objects("in_app", in: $0) }
         for name in ["latest_receipt_info", "latest_expired_receipt_info", "pending_renewal_info"] as [StaticString] {
-            rows += AnsweredPurchase.objects(name, in: answer)
+            rows += VerifyReceiptRow.objects(name, in: answer)
         }
         self.init(
             originalTransactionIds: rows.map { (try? $0.text("original_transaction_id")) ?? nil },
@@ -72,7 +72,7 @@ extension LookupKeys {
     }
 
     /// The identifiers of an answer's rows.
-    package init(_ purchases: [AnsweredPurchase]) {
+    package init(_ purchases: [VerifyReceiptRow]) {
         self.init(
             originalTransactionIds: purchases.map(\.originalTransactionId),
             transactionIds: purchases.map(\.transactionId))

@@ -2,7 +2,7 @@ import JSONReading
 package import StoreTypes
 
 /// Whose receipt a verifyReceipt answer of Apple's is about: what the rules of an app are judged on.
-package struct AnsweredReceipt: Sendable {
+package struct ResponseReceipt: Sendable {
     /// `receipt.bundle_id`, or `receipt.bid` in the flat answers of iOS 6. Nil if the answer names no app.
     package let bundleId: String?
     /// `environment`; nil if the answer names none, as those of iOS 6.
@@ -18,5 +18,5 @@ package struct AnsweredReceipt: Sendable {
     }
 
     /// The identifiers in all of its rows.
-    package var lookupKeys: LookupKeys { answer.map { LookupKeys(unverified: $0) } ?? LookupKeys([]) }
+    package var lookupKeys: CustomerIdentifiers { answer.map { CustomerIdentifiers(unverified: $0) } ?? CustomerIdentifiers([]) }
 }

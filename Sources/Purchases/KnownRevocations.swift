@@ -3,7 +3,7 @@ package import StoreTypes
 
 /// Purchases that were refunded or taken back, by what a receipt can know them by. A consumable's refund never shows in
 /// verifyReceipt's answers, so none is here.
-package struct KnownRevocations: Sendable {
+package struct RevocationIndex: Sendable {
     /// One of them.
     package struct Revocation: Sendable, Hashable {
         /// When it was taken back.

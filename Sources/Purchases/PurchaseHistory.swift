@@ -20,7 +20,7 @@ package struct PurchaseHistory: Sendable {
     ///
     /// - Parameter revocations: what is known from earlier, where there are no records.
     package init(
-        receipt: Receipt, records: CustomerRecords? = nil, revocations: KnownRevocations = KnownRevocations(),
+        receipt: Receipt, records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
         configuredAppAppleId: Int64? = nil
     ) {
         self.init(
@@ -31,11 +31,11 @@ package struct PurchaseHistory: Sendable {
     /// The history that the contents of a receipt tell; who calls this vouches that they are authentic.
     package init(
         receipt: ReceiptContents, environment: AppStoreEnvironment, submittedText: Redacted<[UInt8]>,
-        records: CustomerRecords? = nil, revocations: KnownRevocations = KnownRevocations(),
+        records: CustomerRecords? = nil, revocations: RevocationIndex = RevocationIndex(),
         configuredAppAppleId: Int64? = nil
     ) {
         self.receipt = receipt.overlaid(
-            with: records.map { KnownRevocations($0.transactions.map(\.payload)) } ?? revocations)
+            with: records.map { RevocationIndex($0.transactions.map(\.payload)) } ?? revocations)
         self.environment = environment
         self.submittedText = submittedText
         self.records = records
@@ -45,7 +45,7 @@ package struct PurchaseHistory: Sendable {
 
 extension ReceiptContents {
     /// The same purchases, with the revocations that became known since.
-    fileprivate func overlaid(with revocations: KnownRevocations) -> ReceiptContents {
+    fileprivate func overlaid(with revocations: RevocationIndex) -> ReceiptContents {
         guard !revocations.isEmpty else { return self }
         switch self {
         case .app(var receipt):

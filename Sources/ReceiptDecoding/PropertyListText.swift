@@ -65,7 +65,7 @@ struct PropertyListText {
         }
 
         mutating func skipWhiteSpace(in bytes: borrowing Span<UInt8>) {
-            while position < bytes.count, ReceiptRepairShop.isWhiteSpace(bytes[position]) { position += 1 }
+            while position < bytes.count, ReceiptRepairer.isWhiteSpace(bytes[position]) { position += 1 }
         }
 
         /// The next byte that is not white space; it stays.

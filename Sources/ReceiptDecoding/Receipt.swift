@@ -20,21 +20,21 @@ package enum ReceiptContents: Sendable, Hashable {
         }
     }
 
-    package var lookupKeys: LookupKeys {
+    package var lookupKeys: CustomerIdentifiers {
         switch self {
         case .app(let receipt):
-            LookupKeys(
+            CustomerIdentifiers(
                 originalTransactionIds: receipt.purchases.map { $0.originalTransactionId },
                 transactionIds: receipt.purchases.map { $0.transactionId })
         case .transaction(let receipt):
-            LookupKeys(
+            CustomerIdentifiers(
                 originalTransactionIds: [receipt.originalTransactionId], transactionIds: [receipt.transactionId])
         }
     }
 
     /// The same for asking the App Store Server API, which may not be asked about hundreds: subscriptions first, of these the
     /// last bought.
-    package var orderedLookupKeys: LookupKeys {
+    package var orderedLookupKeys: CustomerIdentifiers {
         guard case .app(let receipt) = self else { return lookupKeys }
         let subscriptions = receipt.purchases.filter(\.isAutoRenewable)
             .sorted { $0.purchaseDate?.milliseconds ?? 0 > $1.purchaseDate?.milliseconds ?? 0 }

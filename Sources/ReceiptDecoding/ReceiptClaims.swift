@@ -1,7 +1,7 @@
 package import StoreTypes
 
 /// What a receipt that is not authentic says of itself: good for choosing whom to ask, and for nothing else.
-package struct ReceiptClaims: Sendable, Hashable {
+package struct UnverifiedReceiptFields: Sendable, Hashable {
     package var bundleId: BundleIdentifier?
     package var environment: AppStoreEnvironment?
 
@@ -13,23 +13,23 @@ package struct ReceiptClaims: Sendable, Hashable {
 
 extension ReceiptDecoder {
     /// Reads the claims without checking anything; empty where there is nothing to read.
-    package func claims(of text: borrowing Span<UInt8>) -> ReceiptClaims {
-        guard let intake = try? ReceiptIntake(text, profile: profile) else { return ReceiptClaims() }
+    package func claims(of text: borrowing Span<UInt8>) -> UnverifiedReceiptFields {
+        guard let intake = try? ReceiptInput(text, profile: profile) else { return UnverifiedReceiptFields() }
         switch intake.kind {
         case .appReceipt:
             guard let container = try? SignedData(ber: intake.bytes.span),
                 let outline = try? AppReceiptAttributes.outline(of: container.content.span)
-            else { return ReceiptClaims() }
+            else { return UnverifiedReceiptFields() }
             var receipt = AppReceipt()
             receipt.receiptType = outline.receiptType
-            return ReceiptClaims(
+            return UnverifiedReceiptFields(
                 bundleId: outline.bundleId.flatMap(BundleIdentifier.init(rawValue:)), environment: receipt.environment)
         case .transactionReceipt:
-            guard let receipt = try? TransactionReceiptBlob(intake.bytes.span).receipt else { return ReceiptClaims() }
-            return ReceiptClaims(
+            guard let receipt = try? TransactionReceiptBlob(intake.bytes.span).receipt else { return UnverifiedReceiptFields() }
+            return UnverifiedReceiptFields(
                 bundleId: receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)), environment: receipt.environment)
         case .jws, .unknown:
-            return ReceiptClaims()
+            return UnverifiedReceiptFields()
         }
     }
 }

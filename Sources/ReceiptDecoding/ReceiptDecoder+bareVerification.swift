@@ -4,21 +4,21 @@ extension ReceiptDecoder {
     /// The one signature verification that ``decode(_:)`` spends on this receipt, made ready to be measured alone.
     ///
     /// - Throws: what `decode` throws.
-    package func bareVerification(of text: borrowing Span<UInt8>) throws -> BareVerification {
-        var intake = try ReceiptIntake(text, profile: profile)
+    package func bareVerification(of text: borrowing Span<UInt8>) throws -> BenchmarkVerification {
+        var intake = try ReceiptInput(text, profile: profile)
         _ = try authenticatedContents(of: &intake)
         switch intake.kind {
         case .appReceipt:
             let container = try SignedData(ber: intake.bytes.span)
             let signature = try container.signature.get()
             let key = try signerKey(of: container, in: intake.bytes.span)
-            return try BareVerification(
+            return try BenchmarkVerification(
                 key: key, signature: intake.bytes.span.copy(signature.signer.signature), message: container.content,
                 digest: signature.signer.digest)
         default:
             let blob = try TransactionReceiptBlob(intake.bytes.span)
             let signature = try blob.signature.get()
-            return try BareVerification(
+            return try BenchmarkVerification(
                 key: signerKey(of: blob), signature: signature.value, message: signature.message, digest: .sha1)
         }
     }

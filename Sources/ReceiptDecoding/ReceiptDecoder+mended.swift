@@ -3,7 +3,7 @@ extension ReceiptDecoder {
     ///
     /// Nothing is authenticated: this is what a person or a script hands in, made fit to be sent.
     package static func mended(_ text: borrowing Span<UInt8>) -> [UInt8]? {
-        guard let intake = try? ReceiptIntake(text, profile: .tolerant) else { return nil }
+        guard let intake = try? ReceiptInput(text, profile: .tolerant) else { return nil }
         switch intake.kind {
         case .appReceipt, .transactionReceipt: return Base64.encode(intake.bytes)
         case .jws, .unknown: return nil

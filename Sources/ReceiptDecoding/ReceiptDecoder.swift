@@ -16,7 +16,7 @@ package struct ReceiptDecoder: Sendable {
 
     /// The receipt, if it is one and authentic.
     package func decode(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> Receipt {
-        var intake = try ReceiptIntake(text, profile: profile)
+        var intake = try ReceiptInput(text, profile: profile)
         let (contents, signedBytes) = try authenticatedContents(of: &intake)
         guard let environment = contents.environment, environment != .xcode else {
             throw ReceiptDecodingError(.malformed, at: "attribute 0", "a receipt type unheard of")
@@ -31,7 +31,7 @@ package struct ReceiptDecoder: Sendable {
     }
 
     func authenticatedContents(
-        of intake: inout ReceiptIntake
+        of intake: inout ReceiptInput
     ) throws(ReceiptDecodingError) -> (contents: ReceiptContents, signedBytes: [UInt8]) {
         switch intake.kind {
         case .appReceipt:
@@ -50,7 +50,7 @@ package struct ReceiptDecoder: Sendable {
     }
 
     /// Cuts off what follows the container, where the profile allows.
-    private func consume(_ count: Int, of intake: inout ReceiptIntake) throws(ReceiptDecodingError) {
+    private func consume(_ count: Int, of intake: inout ReceiptInput) throws(ReceiptDecodingError) {
         let surplus = intake.bytes.count - count
         guard surplus > 0 else { return }
         guard profile == .tolerant else {
@@ -166,9 +166,9 @@ extension ReceiptDecoder {
 
     /// Reads as much as possible, authentic or not.
     package func inspect(_ text: borrowing Span<UInt8>) -> Inspection {
-        var intake: ReceiptIntake
+        var intake: ReceiptInput
         do throws(ReceiptDecodingError) {
-            intake = try ReceiptIntake(text, profile: profile)
+            intake = try ReceiptInput(text, profile: profile)
         } catch {
             let kind: ReceiptKind = error.code == .signedTransaction ? .jws : .unknown
             return Inspection(kind: kind, repairs: [], failure: error, contents: nil)
@@ -190,7 +190,7 @@ extension ReceiptDecoder {
         return inspection
     }
 
-    private func unauthenticatedContents(of intake: ReceiptIntake) -> ReceiptContents? {
+    private func unauthenticatedContents(of intake: ReceiptInput) -> ReceiptContents? {
         switch intake.kind {
         case .appReceipt:
             guard let container = try? SignedData(ber: intake.bytes.span) else { return nil }

@@ -2,7 +2,7 @@ import Foundation
 import StoreTypes
 
 /// The bytes of a receipt, out of the text that holds them, and what had to be undone.
-struct ReceiptIntake: Sendable {
+struct ReceiptInput: Sendable {
     var kind: ReceiptKind
     /// Of a JWS: its text.
     var bytes: [UInt8]
@@ -26,7 +26,7 @@ struct ReceiptIntake: Sendable {
         }
         switch profile {
         case .apple: self = try Self.appleLenience(text)
-        case .tolerant: self = try ReceiptRepairShop.repair(text.copy(0..<text.count))
+        case .tolerant: self = try ReceiptRepairer.repair(text.copy(0..<text.count))
         }
     }
 
@@ -38,11 +38,11 @@ struct ReceiptIntake: Sendable {
     }
 
     /// Apple's endpoint refuses App Receipts with line breaks, and takes transactionReceipts with them.
-    private static func appleLenience(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> ReceiptIntake {
+    private static func appleLenience(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> ReceiptInput {
         guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "no receipt") }
-        let stripped = text.copy(0..<text.count).filter { !ReceiptRepairShop.isWhiteSpace($0) }
+        let stripped = text.copy(0..<text.count).filter { !ReceiptRepairer.isWhiteSpace($0) }
         if let bytes = Base64.decode(stripped.span), kind(of: bytes) == .transactionReceipt {
-            return ReceiptIntake(
+            return ReceiptInput(
                 kind: .transactionReceipt, bytes: bytes, repairs: [.whitespace], isCanonicalText: false)
         }
         if isCompactJWS(stripped) {
@@ -53,7 +53,7 @@ struct ReceiptIntake: Sendable {
 
     /// By the first byte that counts: a SEQUENCE, or the brace of a list.
     static func kind(of bytes: [UInt8]) -> ReceiptKind {
-        guard let first = bytes.first(where: { !ReceiptRepairShop.isWhiteSpace($0) }) else { return .unknown }
+        guard let first = bytes.first(where: { !ReceiptRepairer.isWhiteSpace($0) }) else { return .unknown }
         if bytes[0] == 0x30, bytes.count > 1, bytes[1] & 0x80 != 0 { return .appReceipt }
         if first == UInt8(ascii: "{"), !looksLikeJSON(bytes) { return .transactionReceipt }
         return .unknown

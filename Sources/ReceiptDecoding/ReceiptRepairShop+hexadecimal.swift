@@ -1,5 +1,5 @@
 /// Hexadecimal digits, and the texts in which Apple's frameworks print data.
-extension ReceiptRepairShop {
+extension ReceiptRepairer {
     /// Digits behind `0x` or behind PostgreSQL's `\x`, whose backslash may be escaped.
     mutating func prefixedHexadecimal() -> [UInt8]? {
         guard let prefix = Self.prefixes.first(where: { text.starts(with: $0.utf8) }),

@@ -1,7 +1,7 @@
 import JSONReading
 
 /// What encloses a receipt or spells its characters in another way: undone before the base64 is looked at.
-extension ReceiptRepairShop {
+extension ReceiptRepairer {
     mutating func unmark() {
         guard text.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
         text.removeFirst(3)

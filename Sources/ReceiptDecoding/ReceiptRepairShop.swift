@@ -2,7 +2,7 @@ import Cryptography
 
 /// Undoes, one after the other, what clients, databases and exports do to receipts, until bytes of a known kind come
 /// out. Every step is bounded by the size of the text and none is tried twice, so that the work is linear.
-struct ReceiptRepairShop {
+struct ReceiptRepairer {
     var text: [UInt8]
     var repairs: [ReceiptRepair] = []
     /// Half a byte was dropped at the end.
@@ -14,8 +14,8 @@ struct ReceiptRepairShop {
         byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 
-    static func repair(_ text: [UInt8]) throws(ReceiptDecodingError) -> ReceiptIntake {
-        var shop = ReceiptRepairShop(text: text)
+    static func repair(_ text: [UInt8]) throws(ReceiptDecodingError) -> ReceiptInput {
+        var shop = ReceiptRepairer(text: text)
         return try shop.intake()
     }
 
@@ -23,25 +23,25 @@ struct ReceiptRepairShop {
         self.text = text
     }
 
-    private mutating func intake() throws(ReceiptDecodingError) -> ReceiptIntake {
-        if ReceiptIntake.kind(of: text) == .appReceipt { return raw(.appReceipt) }
+    private mutating func intake() throws(ReceiptDecodingError) -> ReceiptInput {
+        if ReceiptInput.kind(of: text) == .appReceipt { return raw(.appReceipt) }
         unmark()
         decodeUTF16()
         trim()
         unquote()
         guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "no receipt") }
         if let bytes = prefixedHexadecimal() {
-            guard ReceiptIntake.kind(of: bytes) == .unknown else { return found(bytes) }
+            guard ReceiptInput.kind(of: bytes) == .unknown else { return found(bytes) }
             // A column of bytes often holds the text.
             (text, endsWithinByte) = (bytes, false)
             trim()
         }
         if let bytes = try describedData() { return found(bytes) }
         if text.first == UInt8(ascii: "{") {
-            if ReceiptIntake.kind(of: text) == .transactionReceipt { return raw(.transactionReceipt) }
+            if ReceiptInput.kind(of: text) == .transactionReceipt { return raw(.transactionReceipt) }
             try unwrapJSON()
         }
-        if ReceiptIntake.isCompactJWS(text) { return signedText() }
+        if ReceiptInput.isCompactJWS(text) { return signedText() }
         unescape()
         stripDataURL()
         if let bytes = hexadecimal() { return found(bytes) }
@@ -65,16 +65,16 @@ struct ReceiptRepairShop {
 
     // MARK: - What comes out
 
-    private mutating func raw(_ kind: ReceiptKind, repaired: Bool = true) -> ReceiptIntake {
+    private mutating func raw(_ kind: ReceiptKind, repaired: Bool = true) -> ReceiptInput {
         if repaired { repairs.append(.rawBytes) }
-        return ReceiptIntake(kind: kind, bytes: text, repairs: repairs, isCanonicalText: false)
+        return ReceiptInput(kind: kind, bytes: text, repairs: repairs, isCanonicalText: false)
     }
 
     /// Never canonical: the text that came in was another one.
-    private func found(_ bytes: [UInt8]) -> ReceiptIntake {
-        let kind = ReceiptIntake.kind(of: bytes)
+    private func found(_ bytes: [UInt8]) -> ReceiptInput {
+        let kind = ReceiptInput.kind(of: bytes)
         let surplus: [ReceiptRepair] = endsWithinByte && Self.isWhole(bytes, kind) ? [.trailingBytes] : []
-        return ReceiptIntake(kind: kind, bytes: bytes, repairs: repairs + surplus, isCanonicalText: false)
+        return ReceiptInput(kind: kind, bytes: bytes, repairs: repairs + surplus, isCanonicalText: false)
     }
 
     /// Whether nothing is missing at the end of these bytes.
@@ -89,7 +89,7 @@ struct ReceiptRepairShop {
     }
 
     /// A JWS holds no white space, no escapes and no percent signs: what there is came later.
-    private mutating func signedText() -> ReceiptIntake {
+    private mutating func signedText() -> ReceiptInput {
         unescape()
         percentDecode()
         removeWhiteSpace()
@@ -97,21 +97,21 @@ struct ReceiptRepairShop {
     }
 
     /// Base64 of base64, and base64 of a JWS.
-    private mutating func unwrapOnce(_ bytes: [UInt8]) -> ReceiptIntake {
+    private mutating func unwrapOnce(_ bytes: [UInt8]) -> ReceiptInput {
         let outer = found(bytes)
         guard outer.kind == .unknown else { return outer }
-        var inner = ReceiptRepairShop(text: bytes)
+        var inner = ReceiptRepairer(text: bytes)
         inner.decodeUTF16()
         inner.trim()
-        if ReceiptIntake.isCompactJWS(inner.text) {
+        if ReceiptInput.isCompactJWS(inner.text) {
             repairs.append(.doubleBase64)
             repairs += inner.signedText().repairs.filter { !repairs.contains($0) }
-            return ReceiptIntake(kind: .jws, bytes: inner.text, repairs: repairs, isCanonicalText: false)
+            return ReceiptInput(kind: .jws, bytes: inner.text, repairs: repairs, isCanonicalText: false)
         }
         inner.unfold()
         inner.translateAlphabet()
         inner.pad()
-        guard let innerBytes = Base64.decode(inner.text.span), ReceiptIntake.kind(of: innerBytes) != .unknown else {
+        guard let innerBytes = Base64.decode(inner.text.span), ReceiptInput.kind(of: innerBytes) != .unknown else {
             return outer
         }
         repairs.append(.doubleBase64)
@@ -154,7 +154,7 @@ struct ReceiptRepairShop {
     private func holdsText() -> Bool {
         let head = Array(text.lazy.filter { !Self.isWhiteSpace($0) }.prefix(1_024))
         guard let bytes = Base64.decode(Array(head.prefix(head.count & ~3)).span), !bytes.isEmpty else { return false }
-        return ReceiptIntake.kind(of: bytes) == .transactionReceipt || bytes.allSatisfy { $0 < 0x80 }
+        return ReceiptInput.kind(of: bytes) == .transactionReceipt || bytes.allSatisfy { $0 < 0x80 }
     }
 
     private mutating func translateAlphabet() {
@@ -180,7 +180,7 @@ struct ReceiptRepairShop {
     /// Of base64 that was cut: its last character alone makes no byte.
     private mutating func bytesOfCutBase64() -> [UInt8]? {
         guard text.count % 4 == 1, let bytes = Base64.decode(Array(text.dropLast()).span),
-            ReceiptIntake.kind(of: bytes) != .unknown
+            ReceiptInput.kind(of: bytes) != .unknown
         else { return nil }
         endsWithinByte = true
         return bytes

@@ -90,16 +90,16 @@ struct SignedData: Sendable {
 extension SignedData {
     /// The certificates that travelled along, and the one SignerInfo.
     struct Signature: Sendable {
-        let certificates: [CertificateOutline]
+        let certificates: [CertificateSummary]
         let signer: SignerInfo
 
         fileprivate init(_ fields: inout BERCursor, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
             do throws(BERError) {
-                var certificates: [CertificateOutline] = []
+                var certificates: [CertificateSummary] = []
                 if let bag = try fields.nextIfPresent(BERTag.context(0), in: bytes) {
                     var cursor = bag.inside
                     while !cursor.isAtEnd, certificates.count < SignedData.maximumCertificates {
-                        certificates.append(try CertificateOutline(cursor.next(in: bytes), in: bytes))
+                        certificates.append(try CertificateSummary(cursor.next(in: bytes), in: bytes))
                     }
                 }
                 self.certificates = certificates
@@ -111,7 +111,7 @@ extension SignedData {
         }
 
         /// The certificate that SignerInfo names.
-        func signerCertificate(in bytes: borrowing Span<UInt8>) -> CertificateOutline? {
+        func signerCertificate(in bytes: borrowing Span<UInt8>) -> CertificateSummary? {
             for certificate in certificates
             where bytes.equal(certificate.serialNumber, signer.serialNumber)
                 && bytes.equal(certificate.issuer, signer.issuer)
@@ -122,7 +122,7 @@ extension SignedData {
         }
 
         /// The certificates whose subject is the issuer of the signer's.
-        func authorities(over leaf: CertificateOutline, in bytes: borrowing Span<UInt8>) -> [Range<Int>] {
+        func authorities(over leaf: CertificateSummary, in bytes: borrowing Span<UInt8>) -> [Range<Int>] {
             var found: [Range<Int>] = []
             for certificate in certificates
             where certificate.whole != leaf.whole && bytes.equal(certificate.subject, leaf.issuer) {

@@ -40,14 +40,14 @@ package struct HTMLWriter {
     }
 
     /// Text, of whomever.
-    package mutating func text(_ text: String) { escaped(VisibleText.text(of: text)) }
+    package mutating func text(_ text: String) { escaped(PrintableText.text(of: text)) }
 
     /// Text of others in a box of its own, which its direction does not leave.
     ///
     /// - Parameter isPath: a line may end after each dot.
     package mutating func foreign(_ text: String, limit: Int = 120, isPath: Bool = false) {
         element("bdi") { html in
-            for piece in VisibleText.pieces(of: text, limit: limit) {
+            for piece in PrintableText.pieces(of: text, limit: limit) {
                 switch piece {
                 case .plain(let plain) where isPath: html.path(plain)
                 case .plain(let plain): html.escaped(plain)

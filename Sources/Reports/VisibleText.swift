@@ -1,5 +1,5 @@
 /// Text of others, made fit to be shown: whatever cannot be seen, or changes how its surroundings are read, by its number.
-package enum VisibleText {
+package enum PrintableText {
     package enum Piece: Sendable, Hashable {
         case plain(String)
         /// `U+202E`

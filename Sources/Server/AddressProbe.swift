@@ -4,7 +4,7 @@ import NIOPosix
 package import Pipeline
 
 /// Looks whether an address can be listened on, or somebody listens there.
-package enum AddressProbe {
+package enum PortProbe {
     package enum Outcome: Sendable, Hashable {
         case free
         case taken
@@ -13,7 +13,7 @@ package enum AddressProbe {
     }
 
     /// Binds it and lets go again; nobody listens meanwhile, so that who connects is refused as before and not cut off.
-    package static func bind(_ address: Settings.Address) -> Outcome {
+    package static func bind(_ address: ProxyConfiguration.Address) -> Outcome {
         guard let place = try? SocketAddress.makeAddressResolvingHost(address.host, port: address.port) else {
             return .unusable("no address by that name")
         }
@@ -30,7 +30,7 @@ package enum AddressProbe {
     private static var lastError: String { String(cString: strerror(errno)) }
 
     /// Whether somebody takes a connection within five seconds.
-    package static func connects(_ address: Settings.Address) async -> Bool {
+    package static func connects(_ address: ProxyConfiguration.Address) async -> Bool {
         let channel = try? await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(.seconds(5)).connect(host: address.host, port: address.port).get()
         try? await channel?.close()

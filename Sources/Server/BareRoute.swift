@@ -2,7 +2,7 @@ package import Hummingbird
 
 /// What a route costs that does next to nothing: reads a JSON body with one text in it and answers a small object. The
 /// measure for all that this server does.
-package enum BareRoute {
+package enum BaselineRoute {
     private struct Question: Decodable {
         let text: String
 

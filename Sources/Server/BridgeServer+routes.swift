@@ -2,23 +2,23 @@ import Hummingbird
 import Transport
 
 /// Which routes are open where.
-extension BridgeServer {
+extension ProxyServer {
     /// Of old clients and the App Store; of everybody else for bearers of a token.
-    func publicRouter() -> Router<BridgeContext> {
+    func publicRouter() -> Router<ProxyRequestContext> {
         let router = watchedRouter()
         VerifyReceiptController(live: live, shadow: shadow, clients: clients, presence: presence.public, bodies: bodies)
             .addRoutes(to: router)
         NotificationController(live: live, clients: clients, bodies: bodies).addRoutes(to: router)
         HealthController(view: view, gate: gate(.public)).addRoutes(to: router)
-        DescriptionController().addRoutes(to: router)
+        OpenAPIController().addRoutes(to: router)
         addGatedRoutes(of: .public, to: router)
         return router
     }
 
-    func operationsRouter() -> Router<BridgeContext> {
+    func operationsRouter() -> Router<ProxyRequestContext> {
         let router = watchedRouter()
         HealthController(view: view, gate: gate(.operations)).addRoutes(to: router)
-        DescriptionController().addRoutes(to: router)
+        OpenAPIController().addRoutes(to: router)
         addGatedRoutes(of: .operations, to: router)
         return router
     }
@@ -29,30 +29,30 @@ extension BridgeServer {
         return Set(all.map { "\($0.method.rawValue) \($0.path)" })
     }
 
-    private func addGatedRoutes(of listener: TokenGate.Listener, to router: Router<BridgeContext>) {
+    private func addGatedRoutes(of listener: BearerTokenMiddleware.Listener, to router: Router<ProxyRequestContext>) {
         let gate = gate(listener)
         CustomerViewController(
             live: live, gate: gate, presence: listener == .public ? presence.public : presence.operations,
             clients: listener == .public ? clients : nil, bodies: bodies
         ).addRoutes(to: router)
         ComparisonsController(shadow: shadow, gate: gate).addRoutes(to: router)
-        MetricsController(metrics: BridgeMetrics(view: view), gate: gate).addRoutes(to: router)
+        MetricsController(metrics: MetricsExporter(view: view), gate: gate).addRoutes(to: router)
         StatusController(view: view, gate: gate).addRoutes(to: router)
     }
 
-    private func watchedRouter() -> Router<BridgeContext> {
-        let router = Router(context: BridgeContext.self, options: .autoGenerateHeadEndpoints)
-        router.add(middleware: WatchMiddleware(counts: requests, logger: logger))
+    private func watchedRouter() -> Router<ProxyRequestContext> {
+        let router = Router(context: ProxyRequestContext.self, options: .autoGenerateHeadEndpoints)
+        router.add(middleware: AccessLogMiddleware(counts: requests, logger: logger))
         router.add(middleware: ProblemMiddleware())
         return router
     }
 
-    private func gate(_ listener: TokenGate.Listener) -> TokenGate {
-        TokenGate(live: live, listener: listener)
+    private func gate(_ listener: BearerTokenMiddleware.Listener) -> BearerTokenMiddleware {
+        BearerTokenMiddleware(live: live, listener: listener)
     }
 
-    private var view: BridgeView {
-        BridgeView(
+    private var view: ServerHealth {
+        ServerHealth(
             version: version, live: live, requests: requests, handshakes: handshakes, turnedAway: clients.turnedAway,
             store: store, shadow: shadow, state: state,
             connections: { [presence] in (presence.public.count, presence.operations.count) },

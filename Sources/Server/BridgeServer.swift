@@ -21,23 +21,23 @@ package struct ListeningPorts: Sendable, Hashable {
 }
 
 /// The HTTP door: two listeners in front of the pipelines. This is the only place that wires them.
-package struct BridgeServer: Service {
+package struct ProxyServer: Service {
     /// What answers now.
-    package let live: LiveParts
-    let store: BridgeStore?
+    package let live: ReloadableState
+    let store: Store?
     let shadow: Shadow?
     private let forwarder: Forwarder?
-    let upstream: GuardedTransport?
+    let upstream: CircuitBreakingTransport?
     let version: String
-    let requests: RequestCounts
+    let requests: HTTPMetrics
     /// Of the public listener, by ``HandshakeOutcome``.
     let handshakes = CounterTable("outcome", HandshakeOutcome.self)
-    let state: ServingState
-    let clients: ClientGuard
-    let bodies: BodyAllowance
-    private let descriptors: DescriptorBudget?
+    let state: LifecycleState
+    let clients: ClientRateLimiter
+    let bodies: RequestBodyBudget
+    private let descriptors: FileDescriptorBudget?
     /// Of each listener.
-    let presence = (public: ClientPresence(), operations: ClientPresence())
+    let presence = (public: ClientDisconnectMonitor(), operations: ClientDisconnectMonitor())
     private let timeouts: ConnectionTimeouts
     let logger: Logger
     private let onListening: @Sendable (ListeningPorts) async -> Void
@@ -55,14 +55,14 @@ package struct BridgeServer: Service {
     ///   - timeouts: of connections that make no progress.
     ///   - onListening: called once all listeners take connections.
     package init(
-        settings: Settings, pipelines: Pipelines, store: BridgeStore? = nil, shadow: Shadow? = nil,
-        forwarder: Forwarder? = nil, upstream: GuardedTransport? = nil, version: String,
-        requests: RequestCounts = RequestCounts(),
-        state: ServingState = ServingState(), bodies: BodyAllowance? = nil, descriptors: DescriptorBudget? = nil,
+        settings: ProxyConfiguration, pipelines: ServiceGraph, store: Store? = nil, shadow: Shadow? = nil,
+        forwarder: Forwarder? = nil, upstream: CircuitBreakingTransport? = nil, version: String,
+        requests: HTTPMetrics = HTTPMetrics(),
+        state: LifecycleState = LifecycleState(), bodies: RequestBodyBudget? = nil, descriptors: FileDescriptorBudget? = nil,
         timeouts: ConnectionTimeouts = ConnectionTimeouts(), logger: Logger,
         onListening: @escaping @Sendable (ListeningPorts) async -> Void
     ) {
-        live = LiveParts(settings: settings, pipelines: pipelines)
+        live = ReloadableState(settings: settings, pipelines: pipelines)
         self.store = store
         self.shadow = shadow
         self.forwarder = forwarder
@@ -72,14 +72,14 @@ package struct BridgeServer: Service {
         self.state = state
         self.timeouts = timeouts
         self.logger = logger
-        clients = ClientGuard(logger: logger)
-        self.bodies = bodies ?? BodyAllowance(logger: logger)
+        clients = ClientRateLimiter(logger: logger)
+        self.bodies = bodies ?? RequestBodyBudget(logger: logger)
         self.descriptors = descriptors
         self.onListening = onListening
     }
 
     /// From the next request on these answer, and what goes on behind the answers goes by them.
-    package func adopt(_ settings: Settings, _ pipelines: Pipelines) {
+    package func adopt(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) {
         live.exchange(settings: settings, pipelines: pipelines)
         checkCertificate()
         checkKeys()
@@ -97,7 +97,7 @@ package struct BridgeServer: Service {
         let (operations, operationsAreSettled) = AsyncStream.makeStream(of: Int.self)
         var services: [any Service] = [publicListener(after: operations)]
         let isShared = settings.operationsListen == settings.listen && settings.listen.port != 0
-        if !isShared, AddressProbe.bind(settings.operationsListen) == .free {
+        if !isShared, PortProbe.bind(settings.operationsListen) == .free {
             // Stopped after the public one: who does not get on here is not to keep that one open.
             let listener = operationsListener { port in
                 operationsAreSettled.yield(port)
@@ -114,14 +114,14 @@ package struct BridgeServer: Service {
         if let shadow { services.insert(shadow, at: 0) }
         if let forwarder { services.insert(forwarder, at: 0) }
         if let store {
-            services.append(ErasureWatch(store: store, live: live, shadow: shadow, logger: logger))
+            services.append(ErasureMonitor(store: store, live: live, shadow: shadow, logger: logger))
             services.append(
-                Housekeeping(store: store, retention: { [live] in live.now.settings.retention }, logger: logger))
+                RetentionService(store: store, retention: { [live] in live.now.settings.retention }, logger: logger))
         }
         let (drained, isDrained) = AsyncStream.makeStream(of: Never.self)
         // Stopped first.
         services.append(
-            Drain(state: state, time: { [live] in live.now.settings.drainTime }, onEnd: { isDrained.finish() }))
+            DrainService(state: state, time: { [live] in live.now.settings.drainTime }, onEnd: { isDrained.finish() }))
         let group = ServiceGroup(configuration: .init(services: services, logger: logger))
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
@@ -158,12 +158,12 @@ package struct BridgeServer: Service {
         }
     }
 
-    /// - Throws: `SettingsError` where nobody can listen there, in words of who configures.
-    private func check(_ key: String, _ address: Settings.Address) throws {
-        switch AddressProbe.bind(address) {
+    /// - Throws: `ConfigurationError` where nobody can listen there, in words of who configures.
+    private func check(_ key: String, _ address: ProxyConfiguration.Address) throws {
+        switch PortProbe.bind(address) {
         case .free: break
-        case .taken: throw SettingsError(["\(key): \(address) is taken"])
-        case .unusable(let reason): throw SettingsError(["\(key): \(address) cannot be used: \(reason)"])
+        case .taken: throw ConfigurationError(["\(key): \(address) is taken"])
+        case .unusable(let reason): throw ConfigurationError(["\(key): \(address) cannot be used: \(reason)"])
         }
     }
 
@@ -190,7 +190,7 @@ package struct BridgeServer: Service {
             router: operationsRouter(),
             server: server(presence.operations, nil),
             configuration: configuration(
-                address, atMost: descriptors?.operations ?? DescriptorBudget.mostOperations),
+                address, atMost: descriptors?.operations ?? FileDescriptorBudget.mostOperations),
             onServerRunning: { onListening($0.localAddress?.port ?? address.port) },
             logger: logger)
     }
@@ -199,11 +199,11 @@ package struct BridgeServer: Service {
     ///   - clients: nil where nobody is counted.
     ///   - certificate: what is presented when nothing newer was read; nil where no TLS is spoken.
     private func server(
-        _ presence: ClientPresence, _ clients: ClientGuard?, _ certificate: ListenerCertificate? = nil
+        _ presence: ClientDisconnectMonitor, _ clients: ClientRateLimiter?, _ certificate: ListenerCertificate? = nil
     ) -> HTTPServerBuilder {
-        let gate = ConnectionGate(live: live, clients: clients)
+        let gate = ConnectionLimitHandler(live: live, clients: clients)
         return HTTPServerBuilder { [live, handshakes, timeouts] responder in
-            let channel = ReceiptChannel(
+            let channel = HTTP1ProxyChannel(
                 base: HTTP1Channel(
                     responder: responder,
                     configuration: .init(
@@ -212,13 +212,13 @@ package struct BridgeServer: Service {
                 presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate,
                 timeouts: timeouts)
             guard let certificate else { return channel }
-            return SecureChannel(
+            return ProxyTLSChannel(
                 base: channel, certificate: { live.now.settings.tls ?? certificate }, handshakes: handshakes)
         }
     }
 
     private func configuration(
-        _ address: Settings.Address, atMost connections: Int
+        _ address: ProxyConfiguration.Address, atMost connections: Int
     ) -> ApplicationConfiguration {
         ApplicationConfiguration(
             address: .hostname(address.host, port: address.port), serverName: nil, backlog: 1024,

@@ -7,9 +7,9 @@ import Shadowing
 /// Empties this process's memory of customers when somebody was erased from the store, by whatever process.
 ///
 /// Of whom it was nothing is written down, so that everybody's goes; it is read again when it is asked for.
-struct ErasureWatch: Service {
-    let store: BridgeStore
-    let live: LiveParts
+struct ErasureMonitor: Service {
+    let store: Store
+    let live: ReloadableState
     let shadow: Shadow?
     let logger: Logger
 
@@ -20,7 +20,7 @@ struct ErasureWatch: Service {
             var last = try? await store.lastErasure()
             var isSaid = false
             while (try? await Task.sleep(for: Self.pause)) != nil {
-                do throws(LedgerError) {
+                do throws(StorageError) {
                     let now = try await store.lastErasure()
                     isSaid = false
                     guard now != last else { continue }

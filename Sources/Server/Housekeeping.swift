@@ -5,8 +5,8 @@ import ServiceLifecycle
 package import StoreTypes
 
 /// Deletes from the store what was there long enough: a while after the start, then every hour.
-package struct Housekeeping: Service {
-    private let store: BridgeStore
+package struct RetentionService: Service {
+    private let store: Store
     private let retention: @Sendable () -> Retention
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
@@ -24,7 +24,7 @@ package struct Housekeeping: Service {
     ///   - now: the clock.
     ///   - sleep: passes the time; throws when the process is asked to stop.
     package init(
-        store: BridgeStore, retention: @escaping @Sendable () -> Retention, logger: Logger,
+        store: Store, retention: @escaping @Sendable () -> Retention, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
@@ -50,7 +50,7 @@ package struct Housekeeping: Service {
     }
 
     private func sweep() async {
-        do throws(LedgerError) {
+        do throws(StorageError) {
             let deleted = try await store.expire(retention(), at: now()) { time in
                 (try? await sleep(max(Self.minimumPause, time * (Self.share - 1)))) != nil
             }

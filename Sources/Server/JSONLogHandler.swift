@@ -16,10 +16,10 @@ package struct JSONLogHandler: LogHandler {
         return encoder
     }()
 
-    private let output: LogOutput
+    private let output: NonBlockingLogOutput
 
     /// - Parameter metadataProvider: what every line says of its surroundings.
-    package init(metadataProvider: Logger.MetadataProvider? = .request, output: LogOutput = .standardError) {
+    package init(metadataProvider: Logger.MetadataProvider? = .request, output: NonBlockingLogOutput = .standardError) {
         self.metadataProvider = metadataProvider
         self.output = output
     }

@@ -19,10 +19,10 @@ import Telemetry
 package final class Shadow: Service {
     /// What is configured now.
     private struct Configured: Sendable {
-        let apps: [BundleIdentifier: AppSettings]
-        let pipeline: VerifyReceiptPipeline
+        let apps: [BundleIdentifier: AppConfiguration]
+        let pipeline: VerifyReceiptService
 
-        init(_ settings: Settings, _ pipeline: VerifyReceiptPipeline) {
+        init(_ settings: ProxyConfiguration, _ pipeline: VerifyReceiptService) {
             let shadowed = settings.apps.filter { $0.shadow != nil && $0.shadowSampling > 0 }
             apps = Dictionary(
                 shadowed.compactMap { app in app.bundleId.map { ($0, app) } }, uniquingKeysWith: { _, last in last })
@@ -31,14 +31,14 @@ package final class Shadow: Service {
     }
 
     private let configured: Mutex<Configured>
-    private let store: BridgeStore?
+    private let store: Store?
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
     private let queue = ShadowQueue()
     private let findings = Mutex(ShadowFindings())
     private let samples = Mutex(PairSamples())
     /// Everything since the start, where there is no store.
-    private let unstored = Mutex(ComparisonTally())
+    private let unstored = Mutex(ComparisonSummary())
 
     /// Comparisons at the same time.
     private static let workers = 8
@@ -51,7 +51,7 @@ package final class Shadow: Service {
 
     /// Compares nothing where no app has a shadow.
     package init(
-        settings: Settings, pipeline: VerifyReceiptPipeline, store: BridgeStore?, logger: Logger,
+        settings: ProxyConfiguration, pipeline: VerifyReceiptService, store: Store?, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         configured = Mutex(Configured(settings, pipeline))
@@ -61,7 +61,7 @@ package final class Shadow: Service {
     }
 
     /// From now on it goes by these.
-    package func adopt(_ settings: Settings, pipeline: VerifyReceiptPipeline) {
+    package func adopt(_ settings: ProxyConfiguration, pipeline: VerifyReceiptService) {
         let new = Configured(settings, pipeline)
         configured.withLock { $0 = new }
     }
@@ -69,10 +69,10 @@ package final class Shadow: Service {
     /// Whether any app has a shadow.
     package var hasApps: Bool { configured.withLock { !$0.apps.isEmpty } }
 
-    private func app(_ bundleId: BundleIdentifier) -> AppSettings? { configured.withLock { $0.apps[bundleId] } }
+    private func app(_ bundleId: BundleIdentifier) -> AppConfiguration? { configured.withLock { $0.apps[bundleId] } }
 
     /// Remembers an answer that was given, where its app wants that, and returns at once.
-    package func saw(_ body: [UInt8], route: AppleWalk.Route, reply: PipelineReply) {
+    package func saw(_ body: [UInt8], route: UpstreamRouter.Route, reply: VerifyReceiptResult) {
         guard let bundleId = reply.authenticApp, let app = app(bundleId), let shadow = app.shadow,
             reply.source != shadow, reply.source != .receipt || app.answer.first == .receipt,
             reply.answer.status.canBeCompared,
@@ -162,7 +162,7 @@ package final class Shadow: Service {
     /// Comparisons that wait.
     package var waiting: Int { queue.count }
 
-    private func ask(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> PipelineReply {
+    private func ask(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> VerifyReceiptResult {
         await configured.withLock { $0.pipeline }.answer(
             body: job.body.reveal(), route: job.route,
             manner: .init(sources: [source], priority: .shadow, isFresh: isFresh))
@@ -170,7 +170,7 @@ package final class Shadow: Service {
 
     /// What Apple's endpoint answered is the left side, whichever of the two a client got.
     private func outcome(
-        of job: ShadowJob, against answered: PipelineReply, at time: Timestamp, isFresh: Bool = false
+        of job: ShadowJob, against answered: VerifyReceiptResult, at time: Timestamp, isFresh: Bool = false
     ) async throws(ShadowFailure) -> ShadowOutcome {
         let second = await ask(job, job.shadow, isFresh: isFresh)
         // A receipt without a single id is answered from itself, whoever is asked.
@@ -222,7 +222,7 @@ package final class Shadow: Service {
         guard !found.tally.isEmpty else { return }
         guard let store else { return unstored.withLock { $0.merge(found.tally) } }
         let rows = found.rows(on: time.day)
-        do throws(LedgerError) {
+        do throws(StorageError) {
             try await store.add(
                 comparisons: rows.comparisons, differences: rows.differences, customers: rows.customers,
                 limit: CustomerSet.maximum)
@@ -235,7 +235,7 @@ package final class Shadow: Service {
     // MARK: - Reading
 
     /// What was found in the last days, for people.
-    package func report(days: Int64 = Shadow.days) async throws(LedgerError) -> ComparisonReport {
+    package func report(days: Int64 = Shadow.days) async throws(StorageError) -> ComparisonReport {
         await flush()
         let time = now()
         var comparisons: [ComparisonCount] = []

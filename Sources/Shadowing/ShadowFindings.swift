@@ -8,9 +8,9 @@ struct ShadowFindings: Sendable {
     static let equal = "equal"
     static let different = "different"
 
-    private(set) var tally: ComparisonTally
+    private(set) var tally: ComparisonSummary
 
-    init(_ tally: ComparisonTally = ComparisonTally()) {
+    init(_ tally: ComparisonSummary = ComparisonSummary()) {
         self.tally = tally
     }
 
@@ -110,7 +110,7 @@ extension ComparisonReport {
             entry.firstSeen = min(
                 entry.firstSeen ?? Timestamp(milliseconds: row.first), Timestamp(milliseconds: row.first))
             entry.lastSeen = max(entry.lastSeen ?? Timestamp(milliseconds: row.last), Timestamp(milliseconds: row.last))
-            let room = ComparisonTally.maximumExamples - entry.examples.count
+            let room = ComparisonSummary.maximumExamples - entry.examples.count
             entry.examples += row.examples.prefix(max(room, 0)).compactMap {
                 try? decoder.decode(Difference.self, from: Data($0))
             }

@@ -6,8 +6,8 @@ import StoreTypes
 /// A request that was answered, to be asked about once more.
 struct ShadowJob: Sendable {
     let body: Redacted<[UInt8]>
-    let route: AppleWalk.Route
-    let reply: PipelineReply
+    let route: UpstreamRouter.Route
+    let reply: VerifyReceiptResult
     let app: BundleIdentifier
     /// The source to be asked.
     let shadow: AnswerSource

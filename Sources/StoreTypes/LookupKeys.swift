@@ -1,7 +1,7 @@
 /// What a receipt offers to look its customer up by: every identifier in it, not one.
 ///
 /// Distinct, sorted as text, without empty ones and `0`.
-package struct LookupKeys: Sendable, Hashable {
+package struct CustomerIdentifiers: Sendable, Hashable {
     /// From attribute 1705 or `original-transaction-id`.
     package var originalTransactionIds: [TransactionIdentifier]
     /// From attribute 1703 or `transaction-id`.
@@ -16,7 +16,7 @@ package struct LookupKeys: Sendable, Hashable {
     }
 
     /// The same, with those to be asked about first.
-    package func asking(first identifiers: [TransactionIdentifier]) -> LookupKeys {
+    package func asking(first identifiers: [TransactionIdentifier]) -> CustomerIdentifiers {
         var keys = self
         keys.subscriptions = identifiers
         return keys

@@ -3,14 +3,14 @@ import CCurl
 /// The loop that does what the schedule says, on a thread of its own.
 ///
 /// Owns everything of libcurl's; nothing here is reached from another thread but the mailbox.
-struct CurlDriver: ~Copyable {
-    private let mailbox: CurlMailbox
+struct CurlEventLoop: ~Copyable {
+    private let mailbox: CurlCommandQueue
     private let configuration: CurlConfiguration
     private let multi: CurlMulti
     private let clock = ContinuousClock()
     private var schedule: ExchangeSchedule
     /// Submitted, not yet handed to libcurl.
-    private var waiting: [ExchangeSchedule.ID: CurlMailbox.Submission] = [:]
+    private var waiting: [ExchangeSchedule.ID: CurlCommandQueue.Submission] = [:]
     /// Handed to libcurl; keeps each callback context alive.
     private var transfers: [ExchangeSchedule.ID: CurlTransfer] = [:]
     private var identifiers: [UnsafeMutableRawPointer: ExchangeSchedule.ID] = [:]
@@ -20,11 +20,11 @@ struct CurlDriver: ~Copyable {
     private static let longestPause = Duration.seconds(60)
 
     /// Runs until the mailbox says stop and everything has ended. Blocks its thread.
-    static func run(_ mailbox: CurlMailbox, _ configuration: CurlConfiguration) {
-        let left: [CurlMailbox.Message]
+    static func run(_ mailbox: CurlCommandQueue, _ configuration: CurlConfiguration) {
+        let left: [CurlCommandQueue.Message]
         if let multi = CurlMulti(configuration) {
             mailbox.open(multi.waker)
-            var driver = CurlDriver(mailbox, configuration, multi)
+            var driver = CurlEventLoop(mailbox, configuration, multi)
             left = driver.loop()
         } else {
             left = mailbox.close()
@@ -37,7 +37,7 @@ struct CurlDriver: ~Copyable {
         mailbox.ended()
     }
 
-    private init(_ mailbox: CurlMailbox, _ configuration: CurlConfiguration, _ multi: consuming CurlMulti) {
+    private init(_ mailbox: CurlCommandQueue, _ configuration: CurlConfiguration, _ multi: consuming CurlMulti) {
         self.mailbox = mailbox
         self.configuration = configuration
         self.multi = multi
@@ -46,7 +46,7 @@ struct CurlDriver: ~Copyable {
     }
 
     /// Closes the mailbox itself, while the multi handle that the mailbox wakes is certain to live.
-    private mutating func loop() -> [CurlMailbox.Message] {
+    private mutating func loop() -> [CurlCommandQueue.Message] {
         while true {
             for message in mailbox.take() { receive(message) }
             act()
@@ -59,7 +59,7 @@ struct CurlDriver: ~Copyable {
         }
     }
 
-    private mutating func receive(_ message: CurlMailbox.Message) {
+    private mutating func receive(_ message: CurlCommandQueue.Message) {
         switch message {
         case .start(let submission):
             waiting[submission.id] = submission
@@ -109,7 +109,7 @@ struct CurlDriver: ~Copyable {
     }
 
     private mutating func fail(
-        _ id: ExchangeSchedule.ID, _ submission: CurlMailbox.Submission, _ error: TransportError
+        _ id: ExchangeSchedule.ID, _ submission: CurlCommandQueue.Submission, _ error: TransportError
     ) {
         schedule.finished(id)
         resume(submission, with: .failure(error))
@@ -127,7 +127,7 @@ struct CurlDriver: ~Copyable {
         return hasEnded
     }
 
-    private func outcome(of transfer: CurlTransfer, _ result: CURLcode) -> CurlMailbox.Outcome {
+    private func outcome(of transfer: CurlTransfer, _ result: CURLcode) -> CurlCommandQueue.Outcome {
         let host = transfer.request.url.host
         if transfer.isTooLarge || result == CURLE_FILESIZE_EXCEEDED {
             let limit = transfer.request.maximumResponseBytes
@@ -145,7 +145,7 @@ struct CurlDriver: ~Copyable {
     }
 
     /// The one place where an exchange that reached the schedule gets its outcome; the handle goes back to the pool.
-    private mutating func end(_ id: ExchangeSchedule.ID, with outcome: CurlMailbox.Outcome) {
+    private mutating func end(_ id: ExchangeSchedule.ID, with outcome: CurlCommandQueue.Outcome) {
         if let transfer = transfers.removeValue(forKey: id) {
             let handle = transfer.handle
             multi.remove(handle)
@@ -159,7 +159,7 @@ struct CurlDriver: ~Copyable {
         }
     }
 
-    private func resume(_ submission: CurlMailbox.Submission, with outcome: CurlMailbox.Outcome) {
+    private func resume(_ submission: CurlCommandQueue.Submission, with outcome: CurlCommandQueue.Outcome) {
         mailbox.resumed()
         submission.continuation.resume(returning: outcome)
     }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// What callers hand to the driver's thread: the only state that two threads share.
-final class CurlMailbox: Sendable {
+final class CurlCommandQueue: Sendable {
     typealias Outcome = Result<HTTPResponse, TransportError>
 
     /// A request and the task that waits for its outcome.

@@ -7,14 +7,14 @@ final class CurlTransfer {
     /// All header lines of one response together; libcurl's own limit is for one line only.
     static let maximumHeaderBytes = 128 << 10
 
-    let submission: CurlMailbox.Submission
+    let submission: CurlCommandQueue.Submission
     let handle: CurlHandle
     private(set) var headers = HTTPHeaders()
     private(set) var body: [UInt8] = []
     private(set) var isTooLarge = false
     private var headerBytes = 0
 
-    init(_ submission: CurlMailbox.Submission, _ handle: CurlHandle) {
+    init(_ submission: CurlCommandQueue.Submission, _ handle: CurlHandle) {
         self.submission = submission
         self.handle = handle
     }

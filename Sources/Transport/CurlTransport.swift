@@ -9,17 +9,17 @@ import Synchronization
 ///
 /// Call `shutDown` when done. A transport that is merely dropped fails what is under way and ends its thread by itself.
 package final class CurlTransport: HTTPTransport {
-    private let mailbox: CurlMailbox
-    private let thread: DriverThread
+    private let mailbox: CurlCommandQueue
+    private let thread: CurlThread
     private let lastIdentifier = Atomic<ExchangeSchedule.ID>(0)
     private let isJoined = Atomic<Bool>(false)
 
     /// Throws `invalidConfiguration`, or `internalFault` when there is no thread to be had.
     package init(_ configuration: CurlConfiguration) throws(TransportError) {
         try configuration.validate()
-        let mailbox = CurlMailbox(maximumOutstanding: configuration.maximumOutstanding)
+        let mailbox = CurlCommandQueue(maximumOutstanding: configuration.maximumOutstanding)
         self.mailbox = mailbox
-        guard let thread = DriverThread({ CurlDriver.run(mailbox, configuration) }) else {
+        guard let thread = CurlThread({ CurlEventLoop.run(mailbox, configuration) }) else {
             throw TransportError(.internalFault, at: "-", "no thread could be started")
         }
         self.thread = thread
@@ -35,7 +35,7 @@ package final class CurlTransport: HTTPTransport {
         let id = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                submit(CurlMailbox.Submission(id: id, request: request, submitted: .now, continuation: continuation))
+                submit(CurlCommandQueue.Submission(id: id, request: request, submitted: .now, continuation: continuation))
             }
         } onCancel: {
             mailbox.cancel(id)
@@ -45,7 +45,7 @@ package final class CurlTransport: HTTPTransport {
 
     /// The handler may run before the submission and then cancels nothing; but then the task knows that it is
     /// cancelled, and says so again after the submission.
-    private func submit(_ submission: CurlMailbox.Submission) {
+    private func submit(_ submission: CurlCommandQueue.Submission) {
         if let refusal = mailbox.submit(submission) {
             submission.continuation.resume(returning: .failure(refusal))
         } else if Task.isCancelled {

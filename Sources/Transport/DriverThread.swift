@@ -10,7 +10,7 @@
 /// connection must not raise SIGPIPE.
 ///
 /// Unchecked: a thread's id is a plain value that any thread may join with; it is only read.
-struct DriverThread: @unchecked Sendable {
+struct CurlThread: @unchecked Sendable {
     private final class Work {
         let run: @Sendable () -> Void
 

@@ -5,7 +5,7 @@ import Synchronization
 /// without losing time.
 ///
 /// A host is a scheme, name and port. All clients of a process share one of these.
-package final class GuardedTransport: HTTPTransport {
+package final class CircuitBreakingTransport: HTTPTransport {
     /// How a host is doing.
     package struct HostState: Sendable, Hashable {
         /// `https://buy.itunes.apple.com:443`
@@ -33,7 +33,7 @@ package final class GuardedTransport: HTTPTransport {
 
     private struct Host {
         var breaker: CircuitBreaker
-        var repetitions = RetryAllowance()
+        var repetitions = RetryBudget()
         var underWay = 0
         var refused: Int64 = 0
         var refusedRepetitions: Int64 = 0

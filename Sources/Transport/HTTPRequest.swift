@@ -24,7 +24,7 @@ package struct HTTPRequest: Sendable {
     package let connectTimeout: Duration
     /// A longer body ends the exchange with `responseTooLarge`.
     package let maximumResponseBytes: Int
-    /// The same was asked before, for the same purpose: see ``GuardedTransport``.
+    /// The same was asked before, for the same purpose: see ``CircuitBreakingTransport``.
     package var isRepetition = false
     /// Whether a response is one of the service that was asked. One that is not counts as a failure of its host.
     package var isUsable: @Sendable (HTTPResponse) -> Bool = { _ in true }

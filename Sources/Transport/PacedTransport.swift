@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Another transport, with a pause before a request where the one before was sent too short a time ago.
-package final class PacedTransport: HTTPTransport {
+package final class RateLimitedTransport: HTTPTransport {
     private let transport: any HTTPTransport
     private let interval: Duration
     /// When the next request may be sent.

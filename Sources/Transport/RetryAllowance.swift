@@ -1,6 +1,6 @@
 /// How many repeated questions a host gets: a fifth of the first ones, so that its trouble is not made worse by ours. A
 /// value, which is told the time.
-package struct RetryAllowance: Sendable {
+package struct RetryBudget: Sendable {
     /// Repetitions for each first question.
     private static let share = 0.2
     /// What may be saved up.

@@ -32,7 +32,7 @@ struct CompareCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
-    @OptionGroup var rows: StoredRowsOptions
+    @OptionGroup var rows: BatchOptions
 
     @Argument(help: ArgumentHelp("What to compare.", valueName: "source"), completion: .file())
     var source: String
@@ -68,33 +68,33 @@ struct CompareCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings: Settings
+        let settings: ProxyConfiguration
         let trust: TrustStore
         var transport: CurlTransport?
-        var live: LiveSides?
+        var live: LiveComparison?
         do {
             settings = try configuration.settingsWithRoots()
             trust = try TrustStore(settings: settings)
             if settings.apps.contains(where: { $0.serverAPI != nil }) {
                 let curl = try CurlTransport(settings: settings)
-                live = LiveSides(
-                    verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: curl),
-                    serverAPI: try BatchLookups(settings: settings, transport: curl, trust: trust, share: rows.budget))
+                live = LiveComparison(
+                    verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: curl),
+                    serverAPI: try BatchServerAPIClient(settings: settings, transport: curl, trust: trust, share: rows.budget))
                 transport = curl
             }
         } catch {
             throw ConfigurationOptions.report(error)
         }
         let comparer = RowComparer(
-            reader: StoredReceiptReader(trust: trust), verifier: SignedPayloadVerifier(trust: trust),
-            answers: BatchAnswers(settings: settings, trust: trust), live: live, overrides: overrides(settings))
+            reader: ReceiptReader(trust: trust), verifier: SignedPayloadVerifier(trust: trust),
+            answers: BatchResponseRenderer(settings: settings, trust: trust), live: live, overrides: overrides(settings))
         let result: Result<Void, any Error>
         do { result = .success(try await run(comparer, asking: live)) } catch { result = .failure(error) }
         await transport?.shutDown()
         try result.get()
     }
 
-    private func overrides(_ settings: Settings) -> [String: [String: ComparisonContext.Override]] {
+    private func overrides(_ settings: ProxyConfiguration) -> [String: [String: ComparisonContext.Override]] {
         Dictionary(
             settings.apps.compactMap { app in app.bundleId.map { ($0.rawValue, app.comparisonRules) } },
             uniquingKeysWith: { _, last in last })
@@ -114,11 +114,11 @@ struct CompareCommand: AsyncParsableCommand {
         return options
     }
 
-    private func run(_ comparer: RowComparer, asking live: LiveSides?) async throws {
-        let watch = ComparisonWatch()
+    private func run(_ comparer: RowComparer, asking live: LiveComparison?) async throws {
+        let watch = ComparisonMonitor()
         let signals = StopSignals.watching { watch.stop() }
         defer { signals.cancel() }
-        let ending: ComparisonRun.Ending
+        let ending: ComparisonRun.RunResult
         do {
             let progress = { @Sendable () -> ProgressText? in watch.snapshot.progress(wait: live?.rateLimitWait) }
             ending = try await ProgressLine().showing(progress) {

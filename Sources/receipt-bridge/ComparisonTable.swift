@@ -7,7 +7,7 @@ enum ComparisonTable {
     /// Entries shown; the report has all of them.
     private static let maximumEntries = 20
 
-    static func text(_ ending: ComparisonRun.Ending) -> String {
+    static func text(_ ending: ComparisonRun.RunResult) -> String {
         var lines = [
             ("rows", ending.rows), ("compared", ending.compared),
             ("customers", ending.report.apps.reduce(0) { $0 + $1.customers }),
@@ -22,7 +22,7 @@ enum ComparisonTable {
         var places: [String: Int] = [:]
         var entries: [(name: String, count: Int64)] = []
         for entry in ending.report.entries {
-            let name = "\(entry.verdict.rawValue) \(entry.rule) \(VisibleText.text(of: entry.path))"
+            let name = "\(entry.verdict.rawValue) \(entry.rule) \(PrintableText.text(of: entry.path))"
             if let place = places[name] {
                 entries[place].count += entry.count
             } else {
@@ -37,7 +37,7 @@ enum ComparisonTable {
             let text = number.grouped
             return name + String(repeating: " ", count: width - name.count + 2 + numbers - text.count) + text + "\n"
         }
-        let sentences = [Readiness](ending.report).map { VisibleText.text(of: $0.sentence) + "\n" }
+        let sentences = [Readiness](ending.report).map { PrintableText.text(of: $0.sentence) + "\n" }
         return table.joined() + sentences.joined()
     }
 }

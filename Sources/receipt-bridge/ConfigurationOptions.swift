@@ -15,22 +15,22 @@ struct ConfigurationOptions: ParsableArguments {
     var roots: String?
 
     /// Flags before environment before file before defaults.
-    func settings(_ flags: [SettingsEnvironment.Flag] = []) throws(SettingsError) -> Settings {
-        try SettingsEnvironment.settings(
+    func settings(_ flags: [ConfigurationEnvironment.Flag] = []) throws(ConfigurationError) -> ProxyConfiguration {
+        try ConfigurationEnvironment.settings(
             file: config.map { URL(filePath: $0) }, environment: ProcessInfo.processInfo.environment, flags: flags)
     }
 
     /// The same with the test roots of `--roots`, for commands that serve nobody: Apple may be asked beside them.
-    func settingsWithRoots() throws(SettingsError) -> Settings {
-        var settings: Settings
-        do throws(SettingsError) {
+    func settingsWithRoots() throws(ConfigurationError) -> ProxyConfiguration {
+        var settings: ProxyConfiguration
+        do throws(ConfigurationError) {
             settings = try self.settings()
         } catch {
-            var unused = Settings()
-            do throws(SettingsError) {
+            var unused = ProxyConfiguration()
+            do throws(ConfigurationError) {
                 try addRoots(to: &unused)
             } catch let roots {
-                throw SettingsError(error.findings + roots.findings, isUnreadable: error.isUnreadable)
+                throw ConfigurationError(error.findings + roots.findings, isUnreadable: error.isUnreadable)
             }
             throw error
         }
@@ -39,24 +39,24 @@ struct ConfigurationOptions: ParsableArguments {
     }
 
     /// A simulator writes `roots` and `intermediates` side by side; the latter are no trust, only links to the former.
-    func addRoots(to settings: inout Settings) throws(SettingsError) {
+    func addRoots(to settings: inout ProxyConfiguration) throws(ConfigurationError) {
         guard let roots else { return }
         let folder = URL(filePath: roots).standardizedFileURL
         let neighbours = folder.deletingLastPathComponent().appending(path: "intermediates")
-        do throws(SettingsError) {
+        do throws(ConfigurationError) {
             try settings.trust(certificatesIn: folder, named: roots)
             // Nobody named that one: it may be missing, or hold none.
-            if CertificateFile.files(at: neighbours)?.isEmpty == false {
-                settings.intermediates += try CertificateFile.read(neighbours)
+            if CertificateLoader.files(at: neighbours)?.isEmpty == false {
+                settings.intermediates += try CertificateLoader.read(neighbours)
             }
         } catch {
-            throw SettingsError(error.findings.map { "--roots: \($0)" })
+            throw ConfigurationError(error.findings.map { "--roots: \($0)" })
         }
     }
 
     /// Says what went wrong, and gives the exit code for it.
     static func report(_ error: any Error) -> ExitCode {
-        if let error = error as? SettingsError {
+        if let error = error as? ConfigurationError {
             for finding in error.findings { Terminal.say(finding) }
             return .usage
         }
@@ -72,12 +72,12 @@ struct MappingsOption: ParsableArguments {
         completion: .directory)
     var mappings: String?
 
-    func apply(to settings: inout Settings) throws(SettingsError) {
+    func apply(to settings: inout ProxyConfiguration) throws(ConfigurationError) {
         guard let mappings else { return }
-        do throws(SettingsError) {
+        do throws(ConfigurationError) {
             try settings.use(mappings: URL(filePath: mappings))
         } catch {
-            throw SettingsError(error.findings.map { "--mappings: \($0)" })
+            throw ConfigurationError(error.findings.map { "--mappings: \($0)" })
         }
     }
 }

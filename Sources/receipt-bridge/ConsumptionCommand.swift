@@ -119,45 +119,45 @@ struct ConsumptionCommand: ParsableCommand {
             }
             try await options.run { desk in
                 guard let id = TransactionIdentifier(rawValue: transactionId) else {
-                    throw OperationRefusal("a transaction id is 1 to 20 digits, not all of them 0")
+                    throw InvalidOperation("a transaction id is 1 to 20 digits, not all of them 0")
                 }
                 if v1 { try await sendV1(id, desk) } else { try await send(id, desk) }
             }
         }
 
-        private func send(_ id: TransactionIdentifier, _ desk: OperationDesk) async throws {
-            let draft = ConsumptionDraft(
+        private func send(_ id: TransactionIdentifier, _ desk: CommandContext) async throws {
+            let draft = ConsumptionInput(
                 sampleContentProvided: sampleContentProvided, deliveryStatus: deliveryStatus,
                 percentage: consumptionPercentage, refundPreference: refundPreference)
             _ = try draft.request(for: nil)
             try await checkDeadline(of: id, desk)
             let request = try draft.request(for: try await type(of: id, desk, matters: draft.dependsOnProduct))
             guard !dryRun else { return try desk.preview(.consumption(id, request)) }
-            try await desk.client.sendConsumption(id, request, in: desk.scope.environment, OperationDesk.options)
+            try await desk.client.sendConsumption(id, request, in: desk.scope.environment, CommandContext.options)
             say(id)
         }
 
-        private func sendV1(_ id: TransactionIdentifier, _ desk: OperationDesk) async throws {
+        private func sendV1(_ id: TransactionIdentifier, _ desk: CommandContext) async throws {
             let draft = ConsumptionDraftV1(
                 sampleContentProvided: sampleContentProvided, appAccountToken: appAccountToken ?? "", numbers: numbers)
             _ = try draft.request(for: nil)
             try await checkDeadline(of: id, desk)
             let request = try draft.request(for: try await type(of: id, desk, matters: false))
             guard !dryRun else { return try desk.preview(.consumption(id, request)) }
-            try await desk.client.sendConsumption(id, request, in: desk.scope.environment, OperationDesk.options)
+            try await desk.client.sendConsumption(id, request, in: desk.scope.environment, CommandContext.options)
             say(id)
         }
 
         private func say(_ id: TransactionIdentifier) { Terminal.line(ConsumptionAnswer.sent(id)) }
 
-        private func checkDeadline(of id: TransactionIdentifier, _ desk: OperationDesk) async throws {
+        private func checkDeadline(of id: TransactionIdentifier, _ desk: CommandContext) async throws {
             guard !late, let store = desk.store else { return }
             try await ConsumptionDeadline(of: id, in: desk.scope, held: store)?.check(at: .now)
         }
 
         /// As the store knows it; else, where it matters, Apple is asked.
         private func type(
-            of id: TransactionIdentifier, _ desk: OperationDesk, matters: Bool
+            of id: TransactionIdentifier, _ desk: CommandContext, matters: Bool
         ) async throws -> ProductType? {
             if let text = try await desk.store?.transaction(id, in: desk.scope),
                 let type = Signed<TransactionPayload>(storedText: text)?.payload.type
@@ -169,7 +169,7 @@ struct ConsumptionCommand: ParsableCommand {
                 Terminal.say("the kind of product is not known here: whether it goes with these options is not checked")
                 return nil
             }
-            let transaction = try await desk.client.transaction(id, in: desk.scope.environment, OperationDesk.options)
+            let transaction = try await desk.client.transaction(id, in: desk.scope.environment, CommandContext.options)
             return transaction.payload.type.map(ProductType.init(rawValue:))
         }
     }

@@ -24,7 +24,7 @@ struct DecodeCommand: ParsableCommand {
         case json, text
     }
 
-    @OptionGroup var inputs: Inputs
+    @OptionGroup var inputs: ReceiptInputs
     @OptionGroup var configuration: ConfigurationOptions
     @Option(help: ArgumentHelp("json for programs, text for people.", valueName: "format"))
     var format = Format.json
@@ -49,7 +49,7 @@ struct DecodeCommand: ParsableCommand {
             }
             let inspection = decoder.inspect(bytes.span)
             let signedText = inspection.signedText.map {
-                SignedTextInspection($0.reveal(), verifier: verifier, now: .now)
+                JWSInspection($0.reveal(), verifier: verifier, now: .now)
             }
             let report = InspectionReport(
                 file: input.name, inspection: inspection, tables: .bundled, signedText: signedText)

@@ -24,8 +24,8 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
-        let checkups: [Checkup]
-        do throws(SettingsError) {
+        let checkups: [CheckResult]
+        do throws(ConfigurationError) {
             let settings = try configuration.settingsWithRoots()
             checkups = await look(settings, environment)
         } catch {
@@ -36,13 +36,13 @@ struct DoctorCommand: AsyncParsableCommand {
         guard !checkups.contains(where: { $0.verdict == .fail }) else { throw ExitCode.someNotVerified }
     }
 
-    private func look(_ settings: Settings, _ environment: [String: String]) async -> [Checkup] {
+    private func look(_ settings: ProxyConfiguration, _ environment: [String: String]) async -> [CheckResult] {
         var transport: CurlTransport?
-        var failure: [Checkup] = []
+        var failure: [CheckResult] = []
         do {
             transport = offline ? nil : try CurlTransport(settings: settings)
         } catch {
-            failure = [Checkup("upstream", .fail, "\(error)")]
+            failure = [CheckResult("upstream", .fail, "\(error)")]
         }
         let doctor = Doctor(settings: settings, transport: transport, environment: environment)
         let checkups = await doctor.checkups() + failure
@@ -50,7 +50,7 @@ struct DoctorCommand: AsyncParsableCommand {
         return checkups
     }
 
-    private func show(_ checkups: [Checkup]) {
+    private func show(_ checkups: [CheckResult]) {
         if json { Terminal.line(checkups.json) } else { Terminal.result(Array(Terminal.visible(checkups.table).utf8)) }
     }
 }

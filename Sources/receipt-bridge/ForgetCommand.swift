@@ -73,10 +73,10 @@ struct ForgetCommand: AsyncParsableCommand {
 
     func run() async throws {
         if expired { return try await deleteExpired() }
-        let (erasure, isRewritten) = try await configuration.withStore { store throws(LedgerError) in
+        let (erasure, isRewritten) = try await configuration.withStore { store throws(StorageError) in
             let erasure = try await erase(from: store)
             guard !dryRun, rewrite ?? true, erasure?.isEmpty != true else { return (erasure, false) }
-            do throws(LedgerError) {
+            do throws(StorageError) {
                 try await store.rewrite()
                 return (erasure, true)
             } catch {
@@ -96,12 +96,12 @@ struct ForgetCommand: AsyncParsableCommand {
 
     private func deleteExpired() async throws {
         let retention: Retention
-        do throws(SettingsError) {
+        do throws(ConfigurationError) {
             retention = try configuration.settings().retention
         } catch {
             throw ConfigurationOptions.report(error)
         }
-        let deleted = try await configuration.withStore { store throws(LedgerError) in
+        let deleted = try await configuration.withStore { store throws(StorageError) in
             let deleted = try await store.expire(retention, isDryRun: dryRun, at: .now) { _ in true }
             if rewrite == true, !dryRun { try await store.rewrite() }
             return deleted
@@ -110,7 +110,7 @@ struct ForgetCommand: AsyncParsableCommand {
     }
 
     /// Nil where only the file is to be written anew.
-    private func erase(from store: BridgeStore) async throws(LedgerError) -> Erasure? {
+    private func erase(from store: Store) async throws(StorageError) -> Erasure? {
         guard let subject else { return nil }
         return try await store.erase(
             subject, bundleId: bundleId.flatMap(BundleIdentifier.init(rawValue:)),

@@ -28,7 +28,7 @@ struct ForwardingCommand: AsyncParsableCommand {
         var dead = false
 
         func run() async throws {
-            try await configuration.withStore { store throws(LedgerError) in
+            try await configuration.withStore { store throws(StorageError) in
                 var last: Int64 = 0
                 while true {
                     let page = try await store.deliveries(in: dead ? .dead : nil, after: last)
@@ -66,8 +66,8 @@ struct ForwardingCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            let replay = notification.map { BridgeStore.Replay.notification(uuid: $0) } ?? .allDead
-            let count = try await configuration.withStore { store throws(LedgerError) in
+            let replay = notification.map { Store.Replay.notification(uuid: $0) } ?? .allDead
+            let count = try await configuration.withStore { store throws(StorageError) in
                 let queued = try await store.replay(replay, to: target, at: .now)
                 for delivery in queued { Terminal.line(delivery.line) }
                 return queued.count
@@ -83,12 +83,12 @@ struct ForwardingCommand: AsyncParsableCommand {
 extension ConfigurationOptions {
     /// The configured store, which must be there.
     func withStore<Value>(
-        _ work: (BridgeStore) async throws(LedgerError) -> Value
+        _ work: (Store) async throws(StorageError) -> Value
     ) async throws -> Value {
         let path: String
-        do throws(SettingsError) {
+        do throws(ConfigurationError) {
             guard let store = try settings().storePath else {
-                throw SettingsError(["store: nothing is remembered; name a configuration with --config"])
+                throw ConfigurationError(["store: nothing is remembered; name a configuration with --config"])
             }
             path = store
         } catch {
@@ -98,8 +98,8 @@ extension ConfigurationOptions {
             Terminal.say("\(path): there is no such store")
             throw ExitCode.usage
         }
-        do throws(LedgerError) {
-            let store = try BridgeStore(path: path)
+        do throws(StorageError) {
+            let store = try Store(path: path)
             let value = try await work(store)
             await store.close()
             return value

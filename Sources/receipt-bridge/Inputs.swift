@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 
 /// The receipts of a command line: files, `-` or nothing for standard input.
-struct Inputs: ParsableArguments {
+struct ReceiptInputs: ParsableArguments {
     @Argument(
         help: ArgumentHelp("Files that hold one receipt each; - or nothing for standard input.", valueName: "file"),
         completion: .file())

@@ -11,7 +11,7 @@ struct InspectionReport {
     let inspection: ReceiptDecoder.Inspection
     let tables: FieldTables
     /// Where the input is a signed text.
-    var signedText: SignedTextInspection?
+    var signedText: JWSInspection?
 
     static func unreadable(_ file: String) -> InspectionReport {
         InspectionReport(
@@ -54,7 +54,7 @@ struct InspectionReport {
     var isVerified: Bool { failure == nil }
 
     /// `environment`, `bundleId`, `payload`; of a notification `nested`, the payloads of what is signed inside it.
-    private func write(_ report: SignedTextInspection, into writer: inout JSONWriter) {
+    private func write(_ report: JWSInspection, into writer: inout JSONWriter) {
         writer.key("environment")
         write(report.environment, into: &writer)
         writer.key("bundleId")
@@ -150,7 +150,7 @@ struct InspectionReport {
         if let signedText {
             lines.append("  environment:  \(printable(signedText.environment ?? "unknown"))")
             lines.append("  bundle id:    \(printable(signedText.bundleId))")
-            return (lines + SignedTextListing(inspection: signedText).lines).joined(separator: "\n")
+            return (lines + JWSListing(inspection: signedText).lines).joined(separator: "\n")
         }
         guard let contents = inspection.contents else { return lines.joined(separator: "\n") }
         lines.append("  environment:  \(contents.environment?.rawValue ?? "unknown")")
@@ -178,7 +178,7 @@ struct InspectionReport {
         switch inspection.kind {
         case .appReceipt: "App Receipt"
         case .transactionReceipt: "transactionReceipt (iOS 6)"
-        case .jws: signedText.map { SignedTextListing(inspection: $0).kindName } ?? "signed text (JWS)"
+        case .jws: signedText.map { JWSListing(inspection: $0).kindName } ?? "signed text (JWS)"
         case .unknown: "not a receipt"
         }
     }
@@ -197,5 +197,5 @@ struct InspectionReport {
     }
 
     /// Line breaks are replaced too: a product id must not look like a line of ours.
-    private func printable(_ text: String?) -> String { text.map { VisibleText.text(of: $0) } ?? "-" }
+    private func printable(_ text: String?) -> String { text.map { PrintableText.text(of: $0) } ?? "-" }
 }

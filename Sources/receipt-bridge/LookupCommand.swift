@@ -27,12 +27,12 @@ struct LookupCommand: AsyncParsableCommand {
 
     func run() async throws {
         let transport: CurlTransport
-        let pipelines: Pipelines
+        let pipelines: ServiceGraph
         do {
             let settings = try configuration.settingsWithRoots()
             try settings.checkKeys(of: bundleId)
             transport = try CurlTransport(settings: settings)
-            pipelines = try Pipelines(
+            pipelines = try ServiceGraph(
                 settings: settings, transport: transport, tables: settings.tables,
                 logger: .toStandardError(level: .error))
         } catch {

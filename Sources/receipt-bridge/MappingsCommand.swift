@@ -76,7 +76,7 @@ struct MappingsCommand: ParsableCommand {
 
         func run() throws {
             let converter = DocumentConverter(tables: try tables.tables())
-            guard let input = Inputs.read(file) else {
+            guard let input = ReceiptInputs.read(file) else {
                 Terminal.say("\(file): cannot be read")
                 throw ExitCode.usage
             }

@@ -27,7 +27,7 @@ struct MigrateCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var configuration: ConfigurationOptions
-    @OptionGroup var rows: StoredRowsOptions
+    @OptionGroup var rows: BatchOptions
 
     @Argument(help: ArgumentHelp("What to read.", valueName: "source"), completion: .file())
     var source: String
@@ -78,7 +78,7 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings: Settings
+        let settings: ProxyConfiguration
         let trust: TrustStore
         do {
             settings = try configuration.settingsWithRoots()
@@ -96,10 +96,10 @@ struct MigrateCommand: AsyncParsableCommand {
             return try await run(settings, trust: trust, directory: nil)
         }
         let transport: CurlTransport
-        let lookups: BatchLookups
+        let lookups: BatchServerAPIClient
         do {
             transport = try CurlTransport(settings: settings)
-            lookups = try BatchLookups(settings: settings, transport: transport, trust: trust, share: rows.budget)
+            lookups = try BatchServerAPIClient(settings: settings, transport: transport, trust: trust, share: rows.budget)
         } catch {
             throw ConfigurationOptions.report(error)
         }
@@ -109,7 +109,7 @@ struct MigrateCommand: AsyncParsableCommand {
                 hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
             throw ExitCode.usage
         }
-        let directory = AppStoreDirectory(lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
+        let directory = AppStoreCustomerLookup(lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
         let result: Result<Void, any Error>
         do { result = .success(try await run(settings, trust: trust, directory: directory)) } catch {
             result = .failure(error)
@@ -119,12 +119,12 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     /// Unless something else is said, a configuration with a key is there to be used.
-    private func asksAPI(_ settings: Settings) -> Bool {
+    private func asksAPI(_ settings: ProxyConfiguration) -> Bool {
         if withApi || offline { return withApi }
         return settings.apps.contains { $0.serverAPI != nil }
     }
 
-    private func options(_ settings: Settings, withAPI: Bool) -> MigrationOptions {
+    private func options(_ settings: ProxyConfiguration, withAPI: Bool) -> MigrationOptions {
         var options = MigrationOptions(
             source: source, destination: destination,
             workers: rows.workers ?? ProcessInfo.processInfo.activeProcessorCount)
@@ -143,13 +143,13 @@ struct MigrateCommand: AsyncParsableCommand {
         return options
     }
 
-    private func run(_ settings: Settings, trust: TrustStore, directory: AppStoreDirectory?) async throws {
-        let watch = MigrationWatch()
+    private func run(_ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?) async throws {
+        let watch = MigrationMonitor()
         let display = MigrationDisplay(watch: watch) { directory?.rateLimitWait }
-        let ending: Migration.Ending
+        let ending: Migration.RunResult
         do throws(RunError) {
             let migration = try Migration(
-                options(settings, withAPI: directory != nil), reader: StoredReceiptReader(trust: trust),
+                options(settings, withAPI: directory != nil), reader: ReceiptReader(trust: trust),
                 directory: directory,
                 watch: watch,
                 say: { display.say($0) })
@@ -178,9 +178,9 @@ struct MigrateCommand: AsyncParsableCommand {
 
     /// Shows how it goes meanwhile, and lets a first Ctrl-C or SIGTERM end the run at its next checkpoint.
     private static func whileWatching(
-        _ display: MigrationDisplay, _ watch: MigrationWatch,
-        _ work: () async throws(RunError) -> Migration.Ending
-    ) async throws(RunError) -> Migration.Ending {
+        _ display: MigrationDisplay, _ watch: MigrationMonitor,
+        _ work: () async throws(RunError) -> Migration.RunResult
+    ) async throws(RunError) -> Migration.RunResult {
         let shown = Task { await display.run() }
         let signals = StopSignals.watching { watch.stop() }
         defer {

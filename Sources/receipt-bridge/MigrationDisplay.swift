@@ -3,12 +3,12 @@ import Migration
 /// What people see of a migration while it runs, on standard error: a line that is rewritten on a terminal, a plain one
 /// every few seconds anywhere else.
 final class MigrationDisplay: Sendable {
-    private let watch: MigrationWatch
+    private let watch: MigrationMonitor
     private let wait: @Sendable () -> Duration?
     private let line = ProgressLine()
 
     /// - Parameter wait: how long calls wait for a rate limit; nil if none waits.
-    init(watch: MigrationWatch, wait: @escaping @Sendable () -> Duration?) {
+    init(watch: MigrationMonitor, wait: @escaping @Sendable () -> Duration?) {
         self.watch = watch
         self.wait = wait
     }

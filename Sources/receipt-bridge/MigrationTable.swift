@@ -4,7 +4,7 @@ import Reports
 
 /// The table at the end of a migration, and the estimate before it.
 enum MigrationTable {
-    static func text(_ ending: Migration.Ending) -> String {
+    static func text(_ ending: Migration.RunResult) -> String {
         var lines: [(String, String)] = []
         func add(_ name: String, _ value: Int64) { lines.append((name, value.grouped)) }
         for outcome in Outcome.allCases where ending.counts.count(of: outcome) > 0 {
@@ -28,7 +28,7 @@ enum MigrationTable {
 
     /// What a run would cost: a call for the history and one for the statuses of each customer; more for long histories,
     /// fewer where one shows two customers to be the same.
-    static func plan(_ ending: Migration.Ending, callsPerHour: Double) -> String {
+    static func plan(_ ending: Migration.RunResult, callsPerHour: Double) -> String {
         let customers = ending.customers?.waiting ?? 0
         // The first hour's calls can be made at once: the bucket starts full.
         let hours = max(0, Double(customers) - callsPerHour) / callsPerHour

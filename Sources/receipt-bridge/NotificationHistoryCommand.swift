@@ -67,15 +67,15 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             let filter = try HistoryFilter(
                 type: type, subtype: subtype, transactionId: transactionId, onlyFailures: onlyFailures)
             let intake = replay ? try self.intake(desk) : nil
-            let span = try HistorySpan(
+            let span = try HistoryInterval(
                 start: start.flatMap { Timestamp(instant: $0) }, end: end.flatMap { Timestamp(instant: $0) },
                 in: environment, now: .now)
             if span.isClamped {
-                let days = HistorySpan.days(environment)
+                let days = HistoryInterval.days(environment)
                 Terminal.say("Apple remembers \(days) days: this begins at \(span.start.instantText)")
             }
             var state = try destination.map { path in
-                try HistoryState(
+                try HistoryCheckpoint(
                     besideFile: path,
                     for: "\(desk.scope.bundleId) \(environment.rawValue) \(filter.name) \(start ?? "-") \(replay)")
             }
@@ -83,7 +83,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             let begin = max(span.start, state?.done ?? span.start)
             let catchUp = NotificationCatchUp(
                 client: desk.client, environment: environment, filter: filter, intake: intake)
-            let watch = SweepWatch()
+            let watch = SweepMonitor()
             let signals = StopSignals.watching { watch.stop() }
             defer { signals.cancel() }
             let display = HistoryDisplay(span: begin..<max(begin, span.end))
@@ -105,15 +105,15 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
         }
     }
 
-    private func intake(_ desk: OperationDesk) throws -> NotificationIntake {
+    private func intake(_ desk: CommandContext) throws -> NotificationReceiver {
         let store = try desk.requiredStore(for: "--replay")
-        return try Pipelines(
+        return try ServiceGraph(
             settings: desk.settings, transport: desk.transport, store: store, tables: desk.settings.tables,
             logger: .toStandardError(level: .error)
         ).notifications
     }
 
-    private func output(_ state: inout HistoryState?) throws -> LineOutput {
+    private func output(_ state: inout HistoryCheckpoint?) throws -> LineOutput {
         guard let destination else { return LineOutput { Terminal.result($0) } }
         let file = try OutputFile(path: destination, cutAt: state?.size)
         try state?.begin()

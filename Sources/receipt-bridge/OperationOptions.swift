@@ -27,20 +27,20 @@ struct OperationOptions: ParsableArguments {
     var environment = EnvironmentName.production
 
     /// Opens what a command needs, runs it and closes it again; what it throws is said and becomes an exit code.
-    func run(_ body: (OperationDesk) async throws -> Void) async throws {
+    func run(_ body: (CommandContext) async throws -> Void) async throws {
         do {
             let settings = try configuration.settingsWithRoots()
             let transport = try CurlTransport(settings: settings)
-            let store: BridgeStore?
+            let store: Store?
             do {
-                store = try settings.storePath.map { path throws(LedgerError) in try BridgeStore(path: path) }
+                store = try settings.storePath.map { path throws(StorageError) in try Store(path: path) }
             } catch {
                 await transport.shutDown()
                 throw error
             }
             let result: Result<Void, any Error>
             do {
-                let desk = try OperationDesk(
+                let desk = try CommandContext(
                     settings: settings, transport: transport, store: store, bundleId: bundleId,
                     environment: environment.environment)
                 let waiting = { @Sendable () -> ProgressText? in
@@ -60,12 +60,12 @@ struct OperationOptions: ParsableArguments {
 }
 
 /// One app at the App Store, and what is known of it here.
-struct OperationDesk {
-    let settings: Settings
+struct CommandContext {
+    let settings: ProxyConfiguration
     let transport: CurlTransport
     /// Nil where nothing is remembered.
-    let store: BridgeStore?
-    let scope: LedgerScope
+    let store: Store?
+    let scope: AppScope
     let client: ServerAPIClient
     /// How long calls wait for a rate limit; nil if none waits.
     let rateLimitWait: @Sendable () -> Duration?
@@ -74,39 +74,39 @@ struct OperationDesk {
     static let options = CallOptions(timeLimit: .seconds(60), maximumCalls: 20)
 
     fileprivate init(
-        settings: Settings, transport: CurlTransport, store: BridgeStore?, bundleId: String?,
+        settings: ProxyConfiguration, transport: CurlTransport, store: Store?, bundleId: String?,
         environment: AppStoreEnvironment
     ) throws {
         let apps = AppRegistry(settings: settings)
-        let wanted = try bundleId.map { text throws(OperationRefusal) in
+        let wanted = try bundleId.map { text throws(InvalidOperation) in
             guard let wanted = BundleIdentifier(rawValue: text), apps.configured(wanted) != nil else {
-                throw OperationRefusal("--bundle-id: \(text) is not configured")
+                throw InvalidOperation("--bundle-id: \(text) is not configured")
             }
             return wanted
         }
         guard let app = wanted ?? apps.only?.bundleId else {
             throw apps.isEmpty
-                ? OperationRefusal(
+                ? InvalidOperation(
                     "no app is configured", hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
-                : OperationRefusal("several apps are configured", hint: "say which one with --bundle-id")
+                : InvalidOperation("several apps are configured", hint: "say which one with --bundle-id")
         }
-        let clients = try AppStoreClients(
+        let clients = try UpstreamClients(
             settings: settings, transport: transport, trust: try TrustStore(settings: settings))
         guard let client = clients.client(for: app) else {
-            throw OperationRefusal("\(app) has no serverAPI in the configuration")
+            throw InvalidOperation("\(app) has no serverAPI in the configuration")
         }
         self.settings = settings
         self.transport = transport
         self.store = store
         self.client = client
         rateLimitWait = { clients.rateLimitWait }
-        scope = LedgerScope(bundleId: app, environment: environment)
+        scope = AppScope(bundleId: app, environment: environment)
     }
 
     /// - Parameter command: that cannot do without.
-    func requiredStore(for command: String) throws(OperationRefusal) -> BridgeStore {
+    func requiredStore(for command: String) throws(InvalidOperation) -> Store {
         guard let store else {
-            throw OperationRefusal(
+            throw InvalidOperation(
                 "\(command) needs a store", hint: "the configuration says store: none, or there is none")
         }
         return store
@@ -122,7 +122,7 @@ struct OperationDesk {
 enum OperationFailure {
     static func exit(for error: any Error) -> any Error {
         switch error {
-        case let error as OperationRefusal:
+        case let error as InvalidOperation:
             Terminal.say(error.reason, hint: error.hint)
             return ExitCode.usage
         case let error as ServerAPIError:
@@ -131,13 +131,13 @@ enum OperationFailure {
         case let error as SignedPayloadError:
             Terminal.say("\(error)")
             return ExitCode.someNotVerified
-        case let error as LedgerError:
+        case let error as StorageError:
             Terminal.say("\(error)")
             return error.code == .full || error.code == .failed ? ExitCode.limit : ExitCode.usage
         case let error as SinkError:
             Terminal.say("\(error)")
             return ExitCode.usage
-        case let error as NotificationRefusal:
+        case let error as NotificationRejection:
             Terminal.say("\(error)", hint: "the same command goes on")
             return ExitCode.limit
         case let error as ExitCode: return error

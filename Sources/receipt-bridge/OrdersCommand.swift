@@ -28,9 +28,9 @@ struct OrdersCommand: ParsableCommand {
         func run() async throws {
             try await options.run { desk in
                 guard desk.scope.environment == .production else {
-                    throw OperationRefusal("the sandbox has no orders: Apple looks them up in production only")
+                    throw InvalidOperation("the sandbox has no orders: Apple looks them up in production only")
                 }
-                let order = try await desk.client.order(orderId, OperationDesk.options)
+                let order = try await desk.client.order(orderId, CommandContext.options)
                 Terminal.line(OrderAnswer.line(order, orderId: orderId))
                 guard order.status == 0 else {
                     let what =

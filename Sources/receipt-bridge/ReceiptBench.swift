@@ -29,14 +29,14 @@ struct ReceiptBench {
 
     private let samples: [Sample]
     private let decoder: ReceiptDecoder
-    private let pipeline: VerifyReceiptPipeline
+    private let pipeline: VerifyReceiptService
     /// Only beside the built-in samples: it signs its own.
     private var serverAPI: ServerAPIBench?
 
     /// A receipt with 2 purchases, one with 190, and a transactionReceipt of each version, from keys made now.
     static func builtIn() throws -> ReceiptBench {
         let pki = try TestPKI()
-        var settings = Settings()
+        var settings = ProxyConfiguration()
         settings.trustedRoots = pki.roots.map(\.certificate)
         settings.intermediates = pki.intermediates.map(\.certificate)
         let samples = BenchSamples(pki: pki)
@@ -51,13 +51,13 @@ struct ReceiptBench {
         return bench
     }
 
-    static func files(_ names: [String], settings: Settings) throws -> ReceiptBench {
+    static func files(_ names: [String], settings: ProxyConfiguration) throws -> ReceiptBench {
         let decoder = ReceiptDecoder(trust: try TrustStore(settings: settings), profile: .tolerant)
         let samples = try names.map { name in
-            guard let text = Inputs.read(name) else { throw SettingsError(["\(name): cannot be read"]) }
+            guard let text = ReceiptInputs.read(name) else { throw ConfigurationError(["\(name): cannot be read"]) }
             let inspection = decoder.inspect(text.span)
             guard inspection.isVerified, let mended = ReceiptDecoder.mended(text.span) else {
-                throw SettingsError(["\(name): not authentic, so there is nothing to measure"])
+                throw ConfigurationError(["\(name): not authentic, so there is nothing to measure"])
             }
             let suffix = names.count > 1 ? "@\(URL(filePath: name).lastPathComponent)" : ""
             return Sample(suffix: suffix, kind: inspection.kind, text: mended)
@@ -65,10 +65,10 @@ struct ReceiptBench {
         return try ReceiptBench(samples: samples, settings: settings)
     }
 
-    private init(samples: [Sample], settings: Settings) throws {
+    private init(samples: [Sample], settings: ProxyConfiguration) throws {
         self.samples = samples
         decoder = ReceiptDecoder(trust: try TrustStore(settings: settings), profile: .apple)
-        pipeline = try VerifyReceiptPipeline(
+        pipeline = try VerifyReceiptService(
             settings: settings, transport: nil, tables: .bundled, logger: .toStandardError(level: .error))
     }
 

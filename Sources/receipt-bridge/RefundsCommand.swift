@@ -82,18 +82,18 @@ struct RefundsCommand: ParsableCommand {
             do {
                 let settings = try configuration.settingsWithRoots()
                 guard let path = settings.storePath else {
-                    throw OperationRefusal(
+                    throw InvalidOperation(
                         "refunds sweep needs a store", hint: "the configuration says store: none, or there is none")
                 }
                 try settings.checkKeys()
                 let curl = try CurlTransport(settings: settings)
                 let result: Result<Void, any Error>
                 do {
-                    let clients = try AppStoreClients(
+                    let clients = try UpstreamClients(
                         settings: settings,
-                        transport: PacedTransport(curl, perSecond: Self.requestsPerSecond * budget),
+                        transport: RateLimitedTransport(curl, perSecond: Self.requestsPerSecond * budget),
                         trust: TrustStore(settings: settings), share: budget)
-                    let store = try BridgeStore(path: path)
+                    let store = try Store(path: path)
                     result = .success(try await run(settings, clients, store))
                     await store.close()
                 } catch {
@@ -106,17 +106,17 @@ struct RefundsCommand: ParsableCommand {
             }
         }
 
-        private func run(_ settings: Settings, _ clients: AppStoreClients, _ store: BridgeStore) async throws {
+        private func run(_ settings: ProxyConfiguration, _ clients: UpstreamClients, _ store: Store) async throws {
             guard clients.servesAnybody else {
-                throw OperationRefusal(
+                throw InvalidOperation(
                     "no app has serverAPI in the configuration",
                     hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
             }
-            let state = try SweepState(besideStore: store.path)
+            let state = try SweepCheckpoint(besideStore: store.path)
             let name = ids.map { "ids \(URL(filePath: $0).standardizedFileURL.path)" } ?? "store"
             let begin = try state.begin(name, at: .now)
             let targets = try await targets(settings, store, since: begin)
-            let watch = SweepWatch()
+            let watch = SweepMonitor()
             let path = destination.map { URL(filePath: $0).standardizedFileURL.path }
             var output = try await output(at: path, store)
             let sweep = RefundSweep(
@@ -149,15 +149,15 @@ struct RefundsCommand: ParsableCommand {
         }
 
         private func targets(
-            _ settings: Settings, _ store: BridgeStore, since begin: Timestamp
+            _ settings: ProxyConfiguration, _ store: Store, since begin: Timestamp
         ) async throws -> [RefundTarget] {
             guard let ids else { return try await store.refundTargets(notSweptSince: begin) }
             let apps = AppRegistry(settings: settings)
             guard let app = bundleId.flatMap(BundleIdentifier.init(rawValue:)) ?? apps.only?.bundleId else {
-                throw OperationRefusal("several apps are configured", hint: "say which one with --bundle-id")
+                throw InvalidOperation("several apps are configured", hint: "say which one with --bundle-id")
             }
-            guard let bytes = Inputs.read(ids) else { throw OperationRefusal("--ids: cannot read \(ids)") }
-            let list = try RefundList(bytes, scope: LedgerScope(bundleId: app, environment: environment.environment))
+            guard let bytes = ReceiptInputs.read(ids) else { throw InvalidOperation("--ids: cannot read \(ids)") }
+            let list = try RefundList(bytes, scope: AppScope(bundleId: app, environment: environment.environment))
             if list.skipped > 0 { Terminal.say("\(list.skipped) lines hold no id") }
             var targets: [RefundTarget] = []
             for (identifier, scope) in list.entries {
@@ -167,7 +167,7 @@ struct RefundsCommand: ParsableCommand {
             return targets
         }
 
-        private func output(at path: String?, _ store: BridgeStore) async throws -> LineOutput {
+        private func output(at path: String?, _ store: Store) async throws -> LineOutput {
             guard let path else { return LineOutput { Terminal.result($0) } }
             if FileManager.default.fileExists(atPath: path), let size = try await store.sizeOfRefundOutput(path) {
                 return LineOutput(file: try OutputFile(path: path, cutAt: size))
@@ -186,7 +186,7 @@ struct RefundsCommand: ParsableCommand {
             return text
         }
 
-        private static func show(_ watch: SweepWatch, _ clients: AppStoreClients, on line: ProgressLine) async {
+        private static func show(_ watch: SweepMonitor, _ clients: UpstreamClients, on line: ProgressLine) async {
             while (try? await Task.sleep(for: line.pause)) != nil {
                 let counts = watch.now
                 let customers = "\(Int64(counts.swept).grouped) of \(Int64(counts.customers).grouped) customers"

@@ -83,32 +83,32 @@ struct RenewalsCommand: ParsableCommand {
             }
         }
 
-        private func tell(_ desk: OperationDesk) async throws {
+        private func tell(_ desk: CommandContext) async throws {
             let request = try RequestIdentifier(uuid: requestId ?? "")
             let product = productId ?? ""
             let status = try await desk.client.extensionStatus(
-                productId: product, requestIdentifier: request.text, in: desk.scope.environment, OperationDesk.options)
+                productId: product, requestIdentifier: request.text, in: desk.scope.environment, CommandContext.options)
             Terminal.line(ExtensionAnswers.status(status, request, productId: product))
         }
 
-        private func extendAll(_ desk: OperationDesk) async throws {
-            let terms = try ExtensionTerms(days: days ?? 0, reason: reason ?? -1)
-            let identifier = try requestId.map { text throws(OperationRefusal) in try RequestIdentifier(uuid: text) }
+        private func extendAll(_ desk: CommandContext) async throws {
+            let terms = try ExtensionInput(days: days ?? 0, reason: reason ?? -1)
+            let identifier = try requestId.map { text throws(InvalidOperation) in try RequestIdentifier(uuid: text) }
             let product = productId ?? ""
-            guard !product.isEmpty else { throw OperationRefusal("--product-id: empty") }
+            guard !product.isEmpty else { throw InvalidOperation("--product-id: empty") }
             let request = MassExtensionRequest(
                 days: terms.days, reason: terms.reason, requestIdentifier: (identifier ?? RequestIdentifier()).text,
                 productId: product, storefrontCountryCodes: try Storefronts(storefronts).codes)
             guard !dryRun else { return try desk.preview(.extendAll(request)) }
             try confirm(request, desk.scope)
             let accepted = try await naming(request.requestIdentifier) {
-                try await desk.client.extendAll(request, in: desk.scope.environment, OperationDesk.options)
+                try await desk.client.extendAll(request, in: desk.scope.environment, CommandContext.options)
             }
             Terminal.line(ExtensionAnswers.accepted(accepted, productId: product))
         }
 
         /// Apple offers no call that takes an extension back.
-        private func confirm(_ request: MassExtensionRequest, _ scope: LedgerScope) throws(OperationRefusal) {
+        private func confirm(_ request: MassExtensionRequest, _ scope: AppScope) throws(InvalidOperation) {
             guard !yes else { return }
             let countries =
                 request.storefrontCountryCodes.isEmpty
@@ -118,21 +118,21 @@ struct RenewalsCommand: ParsableCommand {
                 + "\(scope.environment.rawValue), \(countries)) and cannot be undone"
             let answer = Terminal.answer(to: "this \(what). Type yes to send it")
             guard answer != "yes" else { return }
-            throw OperationRefusal(
+            throw InvalidOperation(
                 answer == nil ? "not confirmed, nothing was sent: this \(what)" : "not confirmed, nothing was sent",
                 hint: "--yes confirms it, --dry-run shows the request")
         }
 
-        private func extendOne(_ desk: OperationDesk) async throws {
+        private func extendOne(_ desk: CommandContext) async throws {
             guard let id = originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) else {
-                throw OperationRefusal("--original-transaction-id: 1 to 20 digits, not all of them 0")
+                throw InvalidOperation("--original-transaction-id: 1 to 20 digits, not all of them 0")
             }
-            let terms = try ExtensionTerms(days: days ?? 0, reason: reason ?? -1)
+            let terms = try ExtensionInput(days: days ?? 0, reason: reason ?? -1)
             let identifier =
-                try requestId.map { text throws(OperationRefusal) in try RequestIdentifier(text) }
+                try requestId.map { text throws(InvalidOperation) in try RequestIdentifier(text) }
                 ?? RequestIdentifier()
             if let store = desk.store {
-                try ExtensionAllowance(try await store.extensions(of: id, in: desk.scope), for: identifier).check(
+                try ExtensionQuota(try await store.extensions(of: id, in: desk.scope), for: identifier).check(
                     at: .now)
             } else {
                 Terminal.say("no store is configured: nobody counts how often this subscription is extended")
@@ -141,7 +141,7 @@ struct RenewalsCommand: ParsableCommand {
                 days: terms.days, reason: terms.reason, requestIdentifier: identifier.text)
             guard !dryRun else { return try desk.preview(.extend(id, request)) }
             let result = try await naming(identifier.text) {
-                try await desk.client.extend(id, request, in: desk.scope.environment, OperationDesk.options)
+                try await desk.client.extend(id, request, in: desk.scope.environment, CommandContext.options)
             }
             Terminal.line(ExtensionAnswers.one(result, of: id, identifier))
             guard result.success else {

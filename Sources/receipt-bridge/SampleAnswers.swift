@@ -10,14 +10,14 @@ import Simulator
 /// The simulator cannot write them: it must not know how receipts are read.
 struct SampleAnswers {
     let folder: URL
-    private let pipeline: VerifyReceiptPipeline
+    private let pipeline: VerifyReceiptService
 
     init(_ path: String) throws {
         folder = URL(filePath: path)
-        var settings = Settings()
+        var settings = ProxyConfiguration()
         try settings.trust(certificatesIn: folder.appending(path: "roots"))
         try settings.trust(certificatesIn: folder.appending(path: "intermediates"))
-        pipeline = try VerifyReceiptPipeline(
+        pipeline = try VerifyReceiptService(
             settings: settings, transport: nil, tables: .bundled, logger: .toStandardError(level: .error),
             now: { ReceiptsFolder.clock })
     }

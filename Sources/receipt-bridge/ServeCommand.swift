@@ -44,30 +44,30 @@ struct ServeCommand: AsyncParsableCommand {
         // Before anything else: from here on SIGHUP no longer ends the process.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let transport: CurlTransport
-        let server: BridgeServer
-        let store: BridgeStore?
+        let server: ProxyServer
+        let store: Store?
         let reload: ConfigurationReload<UnixSignalsSequence>
         do {
             try SelfTest.run()
             let settings = try read()
-            let descriptors = try DescriptorBudget(of: settings, logger: logger)
+            let descriptors = try FileDescriptorBudget(of: settings, logger: logger)
             for key in settings.unused {
                 logger.notice("configured, and not used by this version", metadata: ["key": "\(key)"])
             }
             transport = try CurlTransport(settings: settings, connections: descriptors.upstream)
             store = openStore(settings, logger)
             warn(of: settings, store, logger)
-            let upstream = GuardedTransport(transport) { logger.note($0) }
-            let pipelines = try Pipelines(
+            let upstream = CircuitBreakingTransport(transport) { logger.note($0) }
+            let pipelines = try ServiceGraph(
                 settings: settings, transport: upstream, store: store, tables: settings.tables, logger: logger)
             let shadow = Shadow(
                 settings: settings, pipeline: pipelines.verifyReceipt, store: store,
                 logger: logger)
             let forwarder = Forwarder(
                 settings: settings, pipelines: pipelines, transport: transport, tables: settings.tables, logger: logger)
-            server = BridgeServer(
+            server = ProxyServer(
                 settings: settings, pipelines: pipelines, store: store, shadow: shadow, forwarder: forwarder,
-                upstream: upstream, version: Tool.version, descriptors: descriptors, logger: logger
+                upstream: upstream, version: ReceiptBridge.version, descriptors: descriptors, logger: logger
             ) { ports in
                 var address = settings.listen
                 address.port = ports.public
@@ -78,9 +78,9 @@ struct ServeCommand: AsyncParsableCommand {
             }
             let memory = store
             reload = ConfigurationReload(
-                signals: hangups, server: server, read: { () throws(SettingsError) in try read() },
+                signals: hangups, server: server, read: { () throws(ConfigurationError) in try read() },
                 make: { settings, former in
-                    try Pipelines(
+                    try ServiceGraph(
                         settings: settings, transport: upstream, store: memory, former: former,
                         tables: settings.tables, logger: logger)
                 }, logger: logger)
@@ -92,7 +92,7 @@ struct ServeCommand: AsyncParsableCommand {
                 configuration: .init(
                     services: [reload, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
             ).run()
-        } catch let error as SettingsError {
+        } catch let error as ConfigurationError {
             throw ConfigurationOptions.report(error)
         } catch {
             Terminal.say("stopped: \(error)")
@@ -105,7 +105,7 @@ struct ServeCommand: AsyncParsableCommand {
         await close(store, logger)
     }
 
-    private func close(_ store: BridgeStore?, _ logger: Logger) async {
+    private func close(_ store: Store?, _ logger: Logger) async {
         guard let failure = await store?.close() else { return }
         logger.warning(
             "the store file does not hold everything; copy its -wal file with it",
@@ -113,7 +113,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     /// What others than the owner can read: the store is made private if it is this user's, secrets stay as they are.
-    private func warn(of settings: Settings, _ store: BridgeStore?, _ logger: Logger) {
+    private func warn(of settings: ProxyConfiguration, _ store: Store?, _ logger: Logger) {
         let warn: @Sendable (String, FileExposure) -> Void = { path, exposure in
             logger.warning(
                 "a private file can be read or changed by others",
@@ -128,22 +128,22 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     /// Flags before environment before file.
-    private func read() throws(SettingsError) -> Settings {
+    private func read() throws(ConfigurationError) -> ProxyConfiguration {
         try configuration.settings([configuration.addRoots, mappings.apply, listen])
     }
 
-    private func listen(in settings: inout Settings) throws(SettingsError) {
+    private func listen(in settings: inout ProxyConfiguration) throws(ConfigurationError) {
         guard let listen else { return }
-        guard let address = Settings.Address(listen) else {
-            throw SettingsError(["--listen: \(listen) is not HOST:PORT"])
+        guard let address = ProxyConfiguration.Address(listen) else {
+            throw ConfigurationError(["--listen: \(listen) is not HOST:PORT"])
         }
         settings.listen = address
     }
 
     /// Nobody is denied an answer because nothing can be remembered.
-    private func openStore(_ settings: Settings, _ logger: Logger) -> BridgeStore? {
+    private func openStore(_ settings: ProxyConfiguration, _ logger: Logger) -> Store? {
         guard let path = settings.storePath else { return nil }
-        return BridgeStore(opening: path) { error in
+        return Store(opening: path) { error in
             if let error {
                 logger.error(
                     "the store cannot be opened; nothing is remembered until it can",
@@ -156,11 +156,11 @@ struct ServeCommand: AsyncParsableCommand {
 }
 
 extension CurlTransport {
-    /// - Throws: `SettingsError`, `TransportError`.
-    convenience init(settings: Settings, connections: Int = DescriptorBudget.mostUpstream) throws {
+    /// - Throws: `ConfigurationError`, `TransportError`.
+    convenience init(settings: ProxyConfiguration, connections: Int = FileDescriptorBudget.mostUpstream) throws {
         try self.init(
             CurlConfiguration(
-                version: Tool.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment,
+                version: ReceiptBridge.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment,
                 // One host that hangs leaves half of them to the others.
                 maximumConnectionsPerHost: min(64, connections / 2), maximumConnections: connections))
     }
@@ -168,7 +168,7 @@ extension CurlTransport {
 
 extension Logger {
     /// A host of the App Store is left alone, or is back.
-    fileprivate func note(_ host: GuardedTransport.HostState) {
+    fileprivate func note(_ host: CircuitBreakingTransport.HostState) {
         let words: [CircuitBreaker.State: Logger.Message] = [
             .closed: "the App Store's host answers again", .open: "the App Store's host fails; it is left alone",
             .halfOpen: "the App Store's host is tried",

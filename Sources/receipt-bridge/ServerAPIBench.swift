@@ -13,7 +13,7 @@ struct ServerAPIBench {
     private let account: ServerAPIAccount
     private let key: SigningKey
     private let history: PurchaseHistory
-    private let renderer = AnswerRenderer(tables: .bundled)
+    private let renderer = VerifyReceiptRenderer(tables: .bundled)
 
     /// Signs its samples with keys made now.
     init(pki: TestPKI, trust: TrustStore) throws {
@@ -29,7 +29,7 @@ struct ServerAPIBench {
     /// - Parameters:
     ///   - prefix: of the names of the rows that are measured.
     ///   - verification: the bare RSA verification of a receipt, which an answer is measured against.
-    func run(only prefix: String, against verification: BareVerification) async throws -> [BenchRow] {
+    func run(only prefix: String, against verification: BenchmarkVerification) async throws -> [BenchRow] {
         let bare = try verifier.bareVerification(of: signedTransaction)
         let header = Array(#"{"alg":"ES256","kid":"0000000000","typ":"JWT"}"#.utf8)
         var rows: [BenchRow] = []

@@ -5,8 +5,8 @@ import Reports
 import StoreTypes
 
 /// The payload of a signed text (JWS) for people: a line for each claim, in the order of the payload.
-struct SignedTextListing {
-    let inspection: SignedTextInspection
+struct JWSListing {
+    let inspection: JWSInspection
 
     /// Claims that are read; what is beyond is not shown.
     private static let maximumClaims = 10_000
@@ -37,7 +37,7 @@ struct SignedTextListing {
     private static func lines(_ outline: JSONOutline, of container: Int, depth: Int) -> [String] {
         let indent = String(repeating: "  ", count: depth)
         return outline.children(of: container).flatMap { child -> [String] in
-            let name = outline.name(child).map { VisibleText.text(of: $0) + ":" } ?? "-"
+            let name = outline.name(child).map { PrintableText.text(of: $0) + ":" } ?? "-"
             guard !outline.isObject(child), !outline.isArray(child) else {
                 return ["\(indent)\(name)"] + lines(outline, of: child, depth: depth + 1)
             }
@@ -49,7 +49,7 @@ struct SignedTextListing {
     private static func value(_ outline: JSONOutline, _ index: Int, name: String) -> String {
         if case .string(let string) = outline.nodes[index].value, let text = string.text(in: outline.bytes.span) {
             let isSigned = text.utf8.count > 200 && text.split(separator: ".").count == 3
-            return isSigned ? "JWS, \(text.utf8.count) bytes" : VisibleText.text(of: String(text.prefix(500)))
+            return isSigned ? "JWS, \(text.utf8.count) bytes" : PrintableText.text(of: String(text.prefix(500)))
         }
         let spelling = String(decoding: outline.bytes[outline.nodes[index].value.whole], as: UTF8.self)
         guard name.hasSuffix("Date:"), let milliseconds = Int64(spelling) else { return spelling }

@@ -74,10 +74,10 @@ struct SimulateCommand: AsyncParsableCommand {
             try await SampleAnswers(writeReceipts).write()
             return
         }
-        OpenFiles.raiseLimit()
+        FileDescriptorLimit.raiseLimit()
         let (host, port) = try address()
         let clock = try simulatedClock()
-        switch AddressProbe.bind(Settings.Address(host: host, port: port)) {
+        switch PortProbe.bind(ProxyConfiguration.Address(host: host, port: port)) {
         case .free: break
         case .taken: throw ValidationError("--listen: \(listen) is taken")
         case .unusable(let reason): throw ValidationError("--listen: \(listen) cannot be used: \(reason)")

@@ -2,7 +2,7 @@ import ArgumentParser
 import StoredRows
 
 /// The options of every command that goes through stored receipts, row by row, and can go on where it stopped.
-struct StoredRowsOptions: ParsableArguments {
+struct BatchOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "The column or key that holds the receipt (default: receipt; in JSON also receipt-data).",

@@ -57,7 +57,7 @@ enum Terminal {
     /// Control characters, bidirectional marks and the like by their numbers, as `[U+001B]`; line breaks stay.
     static func visible(_ text: String) -> String {
         text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
-            .map { VisibleText.text(of: String($0)) }.joined(separator: "\n")
+            .map { PrintableText.text(of: String($0)) }.joined(separator: "\n")
     }
 
     /// Asks a question and returns the line that is typed; nil if standard input or standard error is not a terminal.

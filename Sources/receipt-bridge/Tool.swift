@@ -3,7 +3,7 @@ import CMalloc
 import Foundation
 
 @main
-struct Tool: AsyncParsableCommand {
+struct ReceiptBridge: AsyncParsableCommand {
     static let version = "0.1.0"
 
     static let configuration = CommandConfiguration(
@@ -14,7 +14,7 @@ struct Tool: AsyncParsableCommand {
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,
             ServeCommand.self, OrdersCommand.self, RefundsCommand.self, RenewalsCommand.self, ConsumptionCommand.self,
             NotificationsCommand.self, ForwardingCommand.self, ForgetCommand.self, SimulateCommand.self,
-            MappingsCommand.self, DoctorCommand.self, BenchCommand.self, BareRouteCommand.self,
+            MappingsCommand.self, DoctorCommand.self, BenchCommand.self, BaselineRouteCommand.self,
         ])
 
     /// Argument mistakes exit with 2, whatever the parser's own habit.
@@ -41,7 +41,7 @@ struct Tool: AsyncParsableCommand {
 
     /// The command that is meant, as far as the arguments name one: `receipt-bridge refunds sweep`.
     private static func named(_ arguments: some Sequence<String>) -> String {
-        var (command, words): (any ParsableCommand.Type, [String]) = (Tool.self, ["receipt-bridge"])
+        var (command, words): (any ParsableCommand.Type, [String]) = (ReceiptBridge.self, ["receipt-bridge"])
         for argument in arguments {
             let named = command.configuration.subcommands.first { $0.configuration.commandName == argument }
             guard let named else { break }

@@ -22,7 +22,7 @@ struct VerifyCommand: AsyncParsableCommand {
     enum Environment: String, ExpressibleByArgument, CaseIterable {
         case production, sandbox, auto
 
-        var route: AppleWalk.Route {
+        var route: UpstreamRouter.Route {
             switch self {
             case .production: .only(.production)
             case .sandbox: .only(.sandbox)
@@ -31,7 +31,7 @@ struct VerifyCommand: AsyncParsableCommand {
         }
     }
 
-    @OptionGroup var inputs: Inputs
+    @OptionGroup var inputs: ReceiptInputs
     @OptionGroup var configuration: ConfigurationOptions
     @OptionGroup var mappings: MappingsOption
     @Option(
@@ -56,17 +56,17 @@ struct VerifyCommand: AsyncParsableCommand {
     func run() async throws {
         let sources = answer.flatMap(AnswerSource.init(rawValue:)).map { [$0] }
         let transport: CurlTransport
-        let pipeline: VerifyReceiptPipeline
+        let pipeline: VerifyReceiptService
         do {
             var settings = try configuration.settingsWithRoots()
             try mappings.apply(to: &settings)
             if sources == [.api], !settings.apps.contains(where: { $0.serverAPI != nil }) {
-                throw SettingsError([
+                throw ConfigurationError([
                     "--answer api needs an app with serverAPI in the configuration (--config or RECEIPT_BRIDGE_CONFIG)"
                 ])
             }
             transport = try CurlTransport(settings: settings)
-            pipeline = try VerifyReceiptPipeline(
+            pipeline = try VerifyReceiptService(
                 settings: settings, transport: transport, tables: settings.tables,
                 logger: .toStandardError(level: .error))
         } catch {

@@ -11,7 +11,7 @@ struct CustomerRecordsTests {
 
     @Test("are the whole history and the statuses, verified, with the same query on every page")
     func whole() async throws {
-        let standIn = try StandIn { path, _ in
+        let standIn = try ScriptedServerAPI { path, _ in
             if path.contains("subscriptions") { return try Answer.statuses(["100"]) }
             return try path.hasSuffix("?revision=r1")
                 ? Answer.history([transaction("102", original: "100"), transaction("100")], revision: "r2")
@@ -37,7 +37,7 @@ struct CustomerRecordsTests {
 
     @Test("of a customer who is known are what changed since, added to what was told before")
     func since() async throws {
-        let standIn = try StandIn { path, count in
+        let standIn = try ScriptedServerAPI { path, count in
             if path.contains("subscriptions") { return try Answer.statuses(["100"]) }
             if path.hasSuffix("?revision=r1") {
                 return try Answer.history(
@@ -55,7 +55,7 @@ struct CustomerRecordsTests {
                 standIn.client.knownHistory(
                     signedTransactions: records.transactions.map(\.text), revision: revision, in: .production))
             return try await standIn.client.records(
-                for: LookupKeys(originalTransactionIds: ["100"], transactionIds: []), bundleId: "com.example.app",
+                for: CustomerIdentifiers(originalTransactionIds: ["100"], transactionIds: []), bundleId: "com.example.app",
                 environment: .production, since: known)
         }
         let second = try await again("r1", first)
@@ -72,7 +72,7 @@ struct CustomerRecordsTests {
 
     @Test("are read from the beginning once more where a revision is refused between two pages", arguments: [1, 2])
     func invalidRevision(refusals: Int) async throws {
-        let standIn = try StandIn { path, count in
+        let standIn = try ScriptedServerAPI { path, count in
             if path.contains("subscriptions") { return try Answer.statuses(["100"]) }
             guard path.hasSuffix("?revision=r1") else {
                 return try Answer.history([transaction("100")], revision: "r1", hasMore: true)
@@ -95,14 +95,14 @@ struct CustomerRecordsTests {
 
     @Test("are not half of an answer")
     func half() async throws {
-        let standIn = try StandIn { path, _ in
+        let standIn = try ScriptedServerAPI { path, _ in
             try path.contains("subscriptions") ? Self.unknown : Answer.history([transaction("100")])
         }
         let failure = await standIn.failure()
         await standIn.end()
         #expect(failure?.code == .statusesMissing)
         #expect(failure?.isTemporary == true)
-        let empty = try StandIn { path, _ in
+        let empty = try ScriptedServerAPI { path, _ in
             try path.contains("subscriptions") ? Answer.statuses([]) : Answer.history([transaction("100")])
         }
         #expect(await empty.failure()?.code == .statusesMissing)
@@ -111,7 +111,7 @@ struct CustomerRecordsTests {
 
     @Test("of two histories come with the statuses of both")
     func twoHistories() async throws {
-        let standIn = try StandIn { path, _ in
+        let standIn = try ScriptedServerAPI { path, _ in
             let id = path.contains("/200") ? "200" : "100"
             return path.contains("subscriptions")
                 ? try Answer.statuses([id]) : try Answer.history([transaction(id)], revision: "r\(id)")
@@ -126,7 +126,7 @@ struct CustomerRecordsTests {
 
     @Test("are not given up for a further one that nothing is told of", arguments: [true, false])
     func furtherStatuses(hasHistory: Bool) async throws {
-        let standIn = try StandIn { path, _ in
+        let standIn = try ScriptedServerAPI { path, _ in
             if path.contains("subscriptions/100") { return try Answer.statuses(["100"]) }
             if path.contains("/history/100") {
                 return try Answer.history([transaction("100"), transaction("150")], revision: "r100")
@@ -147,7 +147,7 @@ struct CustomerRecordsTests {
 
     @Test("are looked for by subscriptions first, and on while only single transactions are known")
     func order() async throws {
-        let standIn = try StandIn { path, _ in
+        let standIn = try ScriptedServerAPI { path, _ in
             if path.contains("subscriptions") { return try Answer.statuses(["104"]) }
             if path.contains("/history/104") { return try Answer.history([transaction("104")]) }
             if path.contains("/transactions/1") {
@@ -159,10 +159,10 @@ struct CustomerRecordsTests {
         func ids(_ texts: [String]) -> [TransactionIdentifier] {
             texts.compactMap(TransactionIdentifier.init(rawValue:))
         }
-        let keys = LookupKeys(
+        let keys = CustomerIdentifiers(
             originalTransactionIds: ["101", "102", "103", "104", "105"], transactionIds: ["101", "106"])
         #expect(Array(keys.inOrder) == ids(["101", "102", "103", "104", "105", "106"]))
-        func records(_ keys: LookupKeys) async throws -> CustomerRecords {
+        func records(_ keys: CustomerIdentifiers) async throws -> CustomerRecords {
             try await standIn.client.records(for: keys, bundleId: "com.example.app", environment: .production)
         }
         let first = try await records(keys.asking(first: ids(["104", "105"])))
@@ -174,7 +174,7 @@ struct CustomerRecordsTests {
 
     @Test("without an auto-renewable need no statuses")
     func consumable() async throws {
-        let standIn = try StandIn { _, _ in try Answer.history([transaction("100", type: "Consumable")]) }
+        let standIn = try ScriptedServerAPI { _, _ in try Answer.history([transaction("100", type: "Consumable")]) }
         #expect(try await standIn.records().subscriptions.isEmpty)
         await standIn.end()
         #expect(standIn.requests == ["GET /production/inApps/v2/history/100"])
@@ -182,7 +182,7 @@ struct CustomerRecordsTests {
 
     @Test("are looked for in production, then in the sandbox; by history, then by themselves")
     func environments() async throws {
-        let sandbox = try StandIn { path, _ in
+        let sandbox = try ScriptedServerAPI { path, _ in
             guard path.hasPrefix("/sandbox/inApps/v1/transactions/") else { return Self.unknown }
             return try Answer.transactionInfo(transaction("100", environment: "Sandbox", type: "Consumable"))
         }
@@ -195,7 +195,7 @@ struct CustomerRecordsTests {
                 == ["production", "sandbox"].flatMap {
                     ["GET /\($0)/inApps/v2/history/100", "GET /\($0)/inApps/v1/transactions/100"]
                 })
-        let nobody = try StandIn { _, _ in Self.unknown }
+        let nobody = try ScriptedServerAPI { _, _ in Self.unknown }
         #expect(await nobody.failure()?.code == .notFound)
         #expect(nobody.requests.count == 4)
         #expect(await nobody.failure(environment: .sandbox)?.isUnknownTransaction == true)
@@ -207,7 +207,7 @@ struct CustomerRecordsTests {
 
     @Test("of an app that was never released are in the sandbox, where production says 401")
     func unreleased() async throws {
-        let standIn = try StandIn { path, _ in
+        let standIn = try ScriptedServerAPI { path, _ in
             guard path.hasPrefix("/sandbox") else { return Answer.unauthorized }
             return try Answer.history(
                 [transaction("100", environment: "Sandbox", type: "Consumable")], environment: "Sandbox")
@@ -215,18 +215,18 @@ struct CustomerRecordsTests {
         #expect(try await standIn.records().environment == .sandbox)
         #expect(standIn.requests.count == 3)
         await standIn.end()
-        let wrongKey = try StandIn { _, _ in Answer.unauthorized }
+        let wrongKey = try ScriptedServerAPI { _, _ in Answer.unauthorized }
         #expect(await wrongKey.failure()?.code == .unauthorized)
         #expect(wrongKey.requests.count == 4)
         await wrongKey.end()
-        let neither = try StandIn { path, _ in path.hasPrefix("/sandbox") ? Self.unknown : Answer.unauthorized }
+        let neither = try ScriptedServerAPI { path, _ in path.hasPrefix("/sandbox") ? Self.unknown : Answer.unauthorized }
         #expect(await neither.failure()?.code == .unauthorized)
         await neither.end()
     }
 
     @Test("are put together from several ids, and say what is missing")
     func several() async throws {
-        let standIn = try StandIn { path, _ in
+        let standIn = try ScriptedServerAPI { path, _ in
             if path.contains("/history/100") {
                 return try Answer.history([transaction("100", type: "Consumable"), transaction("200", bundleId: nil)])
             }
@@ -246,7 +246,7 @@ struct CustomerRecordsTests {
 
     @Test("are asked for a bounded number of ids")
     func many() async throws {
-        let standIn = try StandIn { _, _ in Self.unknown }
+        let standIn = try ScriptedServerAPI { _, _ in Self.unknown }
         let ids = (1...500).map { String($0) }
         #expect(await standIn.failure(ids)?.code == .notFound)
         await standIn.end()
@@ -262,9 +262,9 @@ struct CustomerRecordsTests {
     }
 
     private func expectNoCall(_ ids: [String]) async throws {
-        let standIn = try StandIn { _, _ in Self.unknown }
+        let standIn = try ScriptedServerAPI { _, _ in Self.unknown }
         #expect(await standIn.failure(ids)?.code == .noKeys)
-        let keys = LookupKeys(originalTransactionIds: ["1"], transactionIds: [])
+        let keys = CustomerIdentifiers(originalTransactionIds: ["1"], transactionIds: [])
         let error = await #expect(throws: ServerAPIError.self) {
             try await standIn.client.records(for: keys, bundleId: "com.example.other", environment: nil)
         }
@@ -283,8 +283,8 @@ struct CustomerRecordsTests {
 
     @Test("are asked for once by those who ask at the same time")
     func singleFlight() async throws {
-        let (gate, started) = (Gate(), Count())
-        let standIn = try StandIn { _, _ in
+        let (gate, started) = (BlockingResponse(), Count())
+        let standIn = try ScriptedServerAPI { _, _ in
             .behind(gate, .after(seconds: 0.15, try Answer.history([transaction("100", type: "Consumable")])))
         }
         let answers = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -308,8 +308,8 @@ struct CustomerRecordsTests {
 
     @Test("are not waited for longer than there is time, where somebody else asked for them")
     func joinedFlight() async throws {
-        let gate = Gate()
-        let standIn = try StandIn { _, _ in
+        let gate = BlockingResponse()
+        let standIn = try ScriptedServerAPI { _, _ in
             .behind(gate, try Answer.history([transaction("100", type: "Consumable")]))
         }
         let patient = Task { try await standIn.records().transactions.count }
@@ -323,7 +323,7 @@ struct CustomerRecordsTests {
 
     @Test("are not asked for any further when all who wait have gone")
     func cancellation() async throws {
-        let standIn = try StandIn { _, _ in .never }
+        let standIn = try ScriptedServerAPI { _, _ in .never }
         let tasks = (0..<3).map { _ in Task { await standIn.failure(environment: .production) } }
         #expect(await eventually { !standIn.requests.isEmpty })
         for task in tasks { task.cancel() }
@@ -333,7 +333,7 @@ struct CustomerRecordsTests {
 
     @Test("are still asked for by those who wait when one goes away whose time is over besides")
     func leaver() async throws {
-        let standIn = try StandIn { _, _ in
+        let standIn = try ScriptedServerAPI { _, _ in
             .after(seconds: 1, try Answer.history([transaction("100", type: "Consumable")]))
         }
         let patient = Task { try await standIn.records().transactions.count }
@@ -350,7 +350,7 @@ struct CustomerRecordsTests {
     func budget() async throws {
         let clock = ManualClock()
         let budget = ServerAPIBudget(share: 10.0 / 180_000, reserve: 0.5)
-        let standIn = try StandIn(budget: budget, clock: clock.clock) { _, _ in
+        let standIn = try ScriptedServerAPI(budget: budget, clock: clock.clock) { _, _ in
             try Answer.history([transaction("100", type: "Consumable")])
         }
         let batch = CallOptions(priority: .batch, timeLimit: .seconds(361))

@@ -12,7 +12,7 @@ struct ServerAPICallTests {
     private func requests(
         _ reply: Reply, _ body: (ServerAPIClient, TransactionIdentifier) async throws -> Void
     ) async throws -> [String] {
-        let standIn = try StandIn { _, _ in reply }
+        let standIn = try ScriptedServerAPI { _, _ in reply }
         let id = try #require(TransactionIdentifier(rawValue: Self.id))
         try await body(standIn.client, id)
         await standIn.end()
@@ -138,7 +138,7 @@ struct ServerAPICallTests {
 
     @Test("pages through refunds from where it left off")
     func refunds() async throws {
-        let standIn = try StandIn { path, _ in
+        let standIn = try ScriptedServerAPI { path, _ in
             try path.hasSuffix("revision=r1")
                 ? Answer.history([transaction("1")], revision: "r2", hasMore: true)
                 : Answer.history([transaction("2")], revision: "r3")
@@ -158,7 +158,7 @@ struct ServerAPICallTests {
         arguments: [1, 2, nil])
     func refusedRevision(refusals: Int?) async throws {
         // Nil: the revision that an earlier sweep kept is refused; else that of the second page, so often.
-        let standIn = try StandIn { path, count in
+        let standIn = try ScriptedServerAPI { path, count in
             if path.hasSuffix("revision=old") { return Answer.error(4_000_005, status: 400) }
             guard path.hasSuffix("revision=r1") else {
                 return try Answer.history([transaction("1")], revision: "r1", hasMore: true)
@@ -204,7 +204,7 @@ struct ServerAPICallTests {
 
     @Test("is not made for what is no identifier", arguments: ["", "..", ".", String(repeating: "9", count: 256)])
     func identifiers(text: String) async throws {
-        let standIn = try StandIn { _, _ in .respond() }
+        let standIn = try ScriptedServerAPI { _, _ in .respond() }
         let error = await #expect(throws: ServerAPIError.self) { try await standIn.client.order(text) }
         #expect(error?.code == .invalidIdentifier)
         await #expect(throws: ServerAPIError.self) {

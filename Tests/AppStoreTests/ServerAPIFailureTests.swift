@@ -28,7 +28,7 @@ struct ServerAPIFailureTests {
             (.json("{}"), "emptyHistory", 1),
         ] as [(Reply, String, Int)])
     func outages(reply: Reply, code: String, calls: Int) async throws {
-        let standIn = try StandIn { _, _ in reply }
+        let standIn = try ScriptedServerAPI { _, _ in reply }
         let failure = await standIn.failure(environment: .production)
         await standIn.end()
         #expect(failure?.code.rawValue == code)
@@ -38,7 +38,7 @@ struct ServerAPIFailureTests {
 
     @Test("a fault that passes costs a second call, not the answer")
     func passing() async throws {
-        let standIn = try StandIn { _, count in
+        let standIn = try ScriptedServerAPI { _, count in
             try count == 1
                 ? Answer.error(5_000_001, status: 500) : Answer.history([transaction("100", type: "Consumable")])
         }
@@ -49,13 +49,13 @@ struct ServerAPIFailureTests {
 
     @Test("with 401 once, a fresh token is tried, once")
     func flap() async throws {
-        let standIn = try StandIn { _, count in
+        let standIn = try ScriptedServerAPI { _, count in
             try count == 1 ? Answer.unauthorized : Answer.history([transaction("100", type: "Consumable")])
         }
         #expect(try await standIn.records(environment: .production).transactions.count == 1)
         #expect(standIn.requests.count == 2)
         await standIn.end()
-        let refusing = try StandIn { _, _ in Answer.unauthorized }
+        let refusing = try ScriptedServerAPI { _, _ in Answer.unauthorized }
         let failure = await refusing.failure(environment: .production)
         await refusing.end()
         #expect(failure?.code == .unauthorized)
@@ -72,7 +72,7 @@ struct ServerAPIFailureTests {
             ("yesterday", nil),
         ] as [(String, String?)])
     func clock(date: String, difference: String?) async throws {
-        let standIn = try StandIn(clock: ManualClock().clock) { _, _ in
+        let standIn = try ScriptedServerAPI(clock: ManualClock().clock) { _, _ in
             .respond(status: 401, headers: ["Date: \(date)"])
         }
         let failure = try #require(await standIn.failure(environment: .production))
@@ -91,7 +91,7 @@ struct ServerAPIFailureTests {
         ] as [(String, Bool, Int)])
     func retryAfter(value: String, isAnswered: Bool, seconds: Int) async throws {
         let clock = ManualClock()
-        let standIn = try StandIn(clock: clock.clock) { _, count in
+        let standIn = try ScriptedServerAPI(clock: clock.clock) { _, count in
             try count == 1
                 ? Answer.error(4_290_000, status: 429, headers: ["Retry-After: \(value)"])
                 : Answer.history([transaction("100", type: "Consumable")])
@@ -108,7 +108,7 @@ struct ServerAPIFailureTests {
     func pause() async throws {
         let clock = ManualClock()
         let budget = ServerAPIBudget()
-        let standIn = try StandIn(budget: budget, clock: clock.clock) { _, count in
+        let standIn = try ScriptedServerAPI(budget: budget, clock: clock.clock) { _, count in
             try count == 1
                 ? Answer.error(4_290_000, status: 429, headers: ["Retry-After: 60"])
                 : Answer.history([transaction("100", type: "Consumable")])
@@ -125,18 +125,18 @@ struct ServerAPIFailureTests {
 
     @Test("the answer comes within the time limit, and within as many calls as allowed")
     func bounds() async throws {
-        let silent = try StandIn { _, _ in .never }
+        let silent = try ScriptedServerAPI { _, _ in .never }
         let clock = ContinuousClock()
         let start = clock.now
         let failure = await silent.failure(CallOptions(timeLimit: .milliseconds(300)))
         #expect(failure?.code.rawValue == "timedOut")
         #expect(clock.now - start < .seconds(3))
         await silent.end()
-        let endless = try StandIn { _, count in try Answer.history([], revision: "r\(count)", hasMore: true) }
+        let endless = try ScriptedServerAPI { _, count in try Answer.history([], revision: "r\(count)", hasMore: true) }
         #expect(await endless.failure(CallOptions(maximumCalls: 12))?.code == .tooManyCalls)
         #expect(endless.requests.count == 12)
         await endless.end()
-        let circling = try StandIn { _, _ in try Answer.history([], revision: "r", hasMore: true) }
+        let circling = try ScriptedServerAPI { _, _ in try Answer.history([], revision: "r", hasMore: true) }
         #expect(await circling.failure(environment: .production)?.code == .endlessPages)
         #expect(circling.requests.count == 2)
         await circling.end()
@@ -144,7 +144,7 @@ struct ServerAPIFailureTests {
 
     @Test("a test notification is not asked for twice")
     func repeating() async throws {
-        let standIn = try StandIn { _, _ in .respond(status: 503) }
+        let standIn = try ScriptedServerAPI { _, _ in .respond(status: 503) }
         await #expect(throws: ServerAPIError.self) {
             try await standIn.client.requestTestNotification(in: .sandbox)
         }
@@ -163,7 +163,7 @@ struct ServerAPIFailureTests {
             (.json("{\"signedTransactions\":[\"\(foreign)\"]}"), .notAuthentic),
         ]
         for (reply, code) in replies {
-            let standIn = try StandIn { _, _ in reply }
+            let standIn = try ScriptedServerAPI { _, _ in reply }
             let failure = await standIn.failure(environment: .production)
             await standIn.end()
             #expect(failure?.code == code)
@@ -172,7 +172,7 @@ struct ServerAPIFailureTests {
     }
 }
 
-extension StandIn {
+extension ScriptedServerAPI {
     fileprivate func failure(_ options: CallOptions) async -> ServerAPIError? {
         await failure(["100"], environment: .production, options)
     }

@@ -26,7 +26,7 @@ struct SignedPayloadTests {
     }
 
     private func code(
-        _ text: String, expecting: PayloadExpectation = .any, now: Timestamp = Shared.noon
+        _ text: String, expecting: PayloadRequirements = .any, now: Timestamp = Shared.noon
     ) throws -> SignedPayloadError.Code? {
         let verifier = try Shared.verifier()
         do {
@@ -228,8 +228,8 @@ struct SignedPayloadTests {
         let text = try sign(transaction("1"))
         let bare = try sign(.object(["transactionId": .string("1")]))
         func expect(_ bundleId: String? = nil, _ environment: AppStoreEnvironment? = nil, must: Bool = false)
-            -> PayloadExpectation
-        { PayloadExpectation(bundleId: bundleId, environment: environment, mustSay: must) }
+            -> PayloadRequirements
+        { PayloadRequirements(bundleId: bundleId, environment: environment, mustSay: must) }
         #expect(try code(text, expecting: expect("com.example.app", .production, must: true)) == nil)
         #expect(try code(text, expecting: expect("com.example.other")) == .wrongBundleId)
         let download = try sign(
@@ -237,7 +237,7 @@ struct SignedPayloadTests {
                 "bundleId": .string("com.example.app"), "appAppleId": .number(5), "receiptType": .string("Production"),
             ]))
         for (number, code) in [(5, nil), (6, .wrongAppAppleId)] as [(Int64, SignedPayloadError.Code?)] {
-            let expectation = PayloadExpectation(bundleId: "com.example.app", appAppleId: number)
+            let expectation = PayloadRequirements(bundleId: "com.example.app", appAppleId: number)
             let error: SignedPayloadError?
             do {
                 _ = try Shared.verifier().verify(
@@ -319,7 +319,7 @@ struct NotificationTests {
     func good() throws {
         let verified = try Shared.verifier().verifyNotification(
             try notification(transaction("7")),
-            expecting: PayloadExpectation(bundleId: "com.example.app", mustSay: true),
+            expecting: PayloadRequirements(bundleId: "com.example.app", mustSay: true),
             now: Shared.noon)
         #expect(verified.transaction?.payload.transactionId == "7")
         #expect(verified.notification.payload.subtype == nil)

@@ -3,7 +3,7 @@ import AppStore
 import Testing
 
 @Suite("Reading the status of an answer")
-struct StatusScannerTests {
+struct VerifyReceiptStatusReaderTests {
     @Test(
         "The status is the last number at the top",
         arguments: [
@@ -21,7 +21,7 @@ struct StatusScannerTests {
             (#"{"é\ud83d\ude00\/\b\f\n\r\t\\":"\u00e9","status":7}"#, 7),
         ])
     func status(text: String, status: Int) throws {
-        #expect(try StatusScanner.scan(Array(text.utf8)).status == status)
+        #expect(try VerifyReceiptStatusReader.scan(Array(text.utf8)).status == status)
     }
 
     @Test(
@@ -33,7 +33,7 @@ struct StatusScannerTests {
             #"{"status":0,"status":{}}"#, #"{"status":"٣"}"#, #"{"status":"21005"}"#, #"{"status":"\u0032\u0031"}"#,
         ])
     func none(text: String) throws {
-        #expect(try StatusScanner.scan(Array(text.utf8)).status == nil)
+        #expect(try VerifyReceiptStatusReader.scan(Array(text.utf8)).status == nil)
     }
 
     @Test(
@@ -47,7 +47,7 @@ struct StatusScannerTests {
             (#""is_retryable":[true]"#, nil), (#""x":{"is_retryable":true}"#, nil),
         ] as [(String, Bool?)])
     func isRetryable(member: String, value: Bool?) throws {
-        #expect(try StatusScanner.scan(Array("{\(member),\"status\":21100}".utf8)).isRetryable == value)
+        #expect(try VerifyReceiptStatusReader.scan(Array("{\(member),\"status\":21100}".utf8)).isRetryable == value)
     }
 
     @Test(
@@ -65,7 +65,7 @@ struct StatusScannerTests {
     @Test("Every proper beginning of an answer is refused")
     func truncated() throws {
         let answer = Array(#"{"receipt":{"in_app":[{"a":"b\n"},{}],"x":-1.5e3},"is_retryable":false,"status":0}"#.utf8)
-        #expect(try StatusScanner.scan(answer).status == 0)
+        #expect(try VerifyReceiptStatusReader.scan(answer).status == 0)
         for length in 0..<answer.count { #expect(reason(Array(answer[..<length])) != nil, "\(length) bytes") }
     }
 
@@ -76,14 +76,14 @@ struct StatusScannerTests {
             for byte in UInt8.min...UInt8.max {
                 var changed = answer
                 changed[index] = byte
-                _ = try? StatusScanner.scan(changed)
+                _ = try? VerifyReceiptStatusReader.scan(changed)
             }
         }
     }
 
     private func reason(_ bytes: [UInt8]) -> String? {
         do throws(JSONStructureError) {
-            _ = try StatusScanner.scan(bytes)
+            _ = try VerifyReceiptStatusReader.scan(bytes)
             return nil
         } catch {
             return error.description

@@ -97,7 +97,7 @@ enum Answer {
 }
 
 /// A stand-in Server API with a client for it: production and sandbox are folders of one server.
-final class StandIn: Sendable {
+final class ScriptedServerAPI: Sendable {
     let server: TestServer
     let transport: CurlTransport
     let client: ServerAPIClient
@@ -126,7 +126,7 @@ final class StandIn: Sendable {
             account: ServerAPIAccount(
                 issuerId: "57246542-96fe-1a63-e053-0824d011072a", keyId: "2X9R4HXF34", bundleId: "com.example.app",
                 privateKey: .text(Redacted(try Shared.pki.jwsLeaf.key.privateKeyPEM))),
-            parts: ServerAPIClient.Parts(
+            parts: ServerAPIClient.Dependencies(
                 transport: transport,
                 hosts: try ServerAPIHosts(production: server.url("/production"), sandbox: server.url("/sandbox/")),
                 verifier: try Shared.verifier(), retry: retry, clock: clock),
@@ -144,7 +144,7 @@ final class StandIn: Sendable {
     func records(
         _ ids: [String] = ["100"], environment: AppStoreEnvironment? = nil, _ options: CallOptions = CallOptions()
     ) async throws -> CustomerRecords {
-        let keys = LookupKeys(originalTransactionIds: ids, transactionIds: [])
+        let keys = CustomerIdentifiers(originalTransactionIds: ids, transactionIds: [])
         return try await client.records(for: keys, bundleId: "com.example.app", environment: environment, options)
     }
 

@@ -33,7 +33,7 @@ struct VerifyReceiptClientTests {
         }
         #expect(
             reply.answer
-                == AppleAnswer(
+                == UpstreamResponse(
                     body: Array(text.utf8), status: VerifyReceiptStatus(rawValue: 21104), isRetryable: true))
     }
 
@@ -130,7 +130,7 @@ struct VerifyReceiptClientTests {
 }
 
 extension VerifyReceiptReply {
-    fileprivate var answer: AppleAnswer? {
+    fileprivate var answer: UpstreamResponse? {
         guard case .answer(let answer) = self else { return nil }
         return answer
     }

@@ -63,28 +63,28 @@ struct BrokenOffTests {
 
     /// - Parameter apple: nil where nobody is to be asked.
     private func run(
-        _ options: ComparisonRunOptions, asking apple: Apple? = nil, watch: ComparisonWatch = ComparisonWatch()
-    ) async throws -> ComparisonRun.Ending {
+        _ options: ComparisonRunOptions, asking apple: Apple? = nil, watch: ComparisonMonitor = ComparisonMonitor()
+    ) async throws -> ComparisonRun.RunResult {
         let recordings = try await Recordings.world
-        var live: LiveSides?
+        var live: LiveComparison?
         if let apple {
             let settings = Recordings.settings(recordings.store, port: 9)
-            live = LiveSides(
-                verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: apple),
-                serverAPI: try BatchLookups(
-                    settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { StandIn.noon }))
+            live = LiveComparison(
+                verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: apple),
+                serverAPI: try BatchServerAPIClient(
+                    settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { SharedSimulator.noon }))
         }
         let comparer = RowComparer(
-            reader: StoredReceiptReader(trust: recordings.trust),
+            reader: ReceiptReader(trust: recordings.trust),
             verifier: SignedPayloadVerifier(trust: recordings.trust), answers: recordings.answers, live: live,
-            now: { StandIn.noon })
+            now: { SharedSimulator.noon })
         return try await ComparisonRun(options, comparer: comparer, watch: watch) { _ in }.run()
     }
 
     /// The same, stopped as soon as somebody is asked, unless it ends by itself.
-    private func run(_ options: ComparisonRunOptions, stoppedAtFirst apple: Apple) async throws -> ComparisonRun.Ending
+    private func run(_ options: ComparisonRunOptions, stoppedAtFirst apple: Apple) async throws -> ComparisonRun.RunResult
     {
-        let watch = ComparisonWatch()
+        let watch = ComparisonMonitor()
         let stopping = Task {
             if await eventually({ apple.asked > 0 }) { watch.stop() }
         }
@@ -145,7 +145,7 @@ struct BrokenOffTests {
     func killedStart() async throws {
         let folder = try TemporaryFolder()
         var options = try await options(in: folder)
-        do { _ = try MigrationLedger(path: folder.path("out.jsonl.progress")) }
+        do { _ = try MigrationStore(path: folder.path("out.jsonl.progress")) }
         try folder.write("out.jsonl", "mine")
         for isFresh in [false, true] {
             options.isFresh = isFresh

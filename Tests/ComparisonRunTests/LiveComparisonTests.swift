@@ -47,7 +47,7 @@ struct LiveComparisonTests {
     }
 
     private struct Outcome {
-        let ending: ComparisonRun.Ending
+        let ending: ComparisonRun.RunResult
         let differences: [[String: Any]]
 
         var unexpected: [String] {
@@ -67,17 +67,17 @@ struct LiveComparisonTests {
         var options = ComparisonRunOptions(source: try folder.write("in.jsonl", Array(lines.utf8)), workers: 4)
         options.destination = folder.path("out.jsonl")
         let settings = Recordings.settings(recordings.store, port: 9)
-        let live = LiveSides(
-            verifyReceipt: try BatchVerifyReceipt(settings: settings, transport: apple),
-            serverAPI: try BatchLookups(
-                settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { StandIn.noon }),
-            now: { StandIn.noon })
+        let live = LiveComparison(
+            verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: apple),
+            serverAPI: try BatchServerAPIClient(
+                settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { SharedSimulator.noon }),
+            now: { SharedSimulator.noon })
         let comparer = RowComparer(
-            reader: StoredReceiptReader(trust: recordings.trust),
+            reader: ReceiptReader(trust: recordings.trust),
             verifier: SignedPayloadVerifier(trust: recordings.trust), answers: recordings.answers, live: live,
-            now: { StandIn.noon },
+            now: { SharedSimulator.noon },
             sleep: { _ in })
-        let ending = try await ComparisonRun(options, comparer: comparer, watch: ComparisonWatch()) { _ in }.run()
+        let ending = try await ComparisonRun(options, comparer: comparer, watch: ComparisonMonitor()) { _ in }.run()
         let bytes = try folder.read("out.jsonl")
         return Outcome(
             ending: ending,
@@ -97,7 +97,7 @@ struct LiveComparisonTests {
             let listed = pair.verifyReceipt["latest_receipt_info"] as? [[String: Any]] ?? []
             if isWanted(listed, try texts.map { try Recordings.payload($0) }) { return pair }
         }
-        throw StandIn.Missing(what: "a recorded pair")
+        throw SharedSimulator.Missing(what: "a recorded pair")
     }
 
     @Test("A row of one receipt many times is one customer: too early to tell")

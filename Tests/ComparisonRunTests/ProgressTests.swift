@@ -4,8 +4,8 @@ import Testing
 
 @Suite("The progress of a comparison")
 struct ComparisonProgressTests {
-    private func snapshot() -> ComparisonWatch.Snapshot {
-        var snapshot = ComparisonWatch().snapshot
+    private func snapshot() -> ComparisonMonitor.Snapshot {
+        var snapshot = ComparisonMonitor().snapshot
         (snapshot.rows, snapshot.compared, snapshot.unexpected, snapshot.failed) = (1_200, 1_180, 3, 20)
         (snapshot.calls, snapshot.fraction) = (2_468, 0.63)
         return snapshot

@@ -13,7 +13,7 @@ import Testing
 struct RecordedPairTests {
     /// Everything that comes of a source.
     private struct Outcome {
-        let ending: ComparisonRun.Ending
+        let ending: ComparisonRun.RunResult
         let differences: [[String: Any]]
     }
 
@@ -24,13 +24,13 @@ struct RecordedPairTests {
         let folder = try TemporaryFolder()
         let source = try folder.write("pairs.jsonl", lines.flatMap { $0 })
         let comparer = RowComparer(
-            reader: StoredReceiptReader(trust: recordings.trust),
+            reader: ReceiptReader(trust: recordings.trust),
             verifier: SignedPayloadVerifier(trust: recordings.trust), answers: recordings.answers, live: nil,
             overrides: overrides,
-            now: { StandIn.noon })
+            now: { SharedSimulator.noon })
         var options = ComparisonRunOptions(source: source, workers: 2)
         options.destination = folder.path("out.jsonl")
-        let ending = try await ComparisonRun(options, comparer: comparer, watch: ComparisonWatch()) { _ in }.run()
+        let ending = try await ComparisonRun(options, comparer: comparer, watch: ComparisonMonitor()) { _ in }.run()
         let bytes = FileManager.default.contents(atPath: folder.path("out.jsonl")) ?? Data()
         let differences = try bytes.split(separator: 0x0A).map { try Recordings.object([UInt8]($0)) }
         return Outcome(ending: ending, differences: differences)

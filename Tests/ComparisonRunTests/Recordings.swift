@@ -40,7 +40,7 @@ struct Recordings {
     static var world: Recordings { get async throws { try await made.value } }
 
     private init(customers: Int) async throws {
-        let store = try StandIn.store(customers: customers)
+        let store = try SharedSimulator.store(customers: customers)
         let port = try await store.start()
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let settings = Self.settings(store, port: port)
@@ -57,11 +57,11 @@ struct Recordings {
     }
 
     private static func record(
-        _ store: SimulatedStore, _ settings: Settings, _ trust: TrustStore, _ transport: CurlTransport
+        _ store: SimulatedStore, _ settings: ProxyConfiguration, _ trust: TrustStore, _ transport: CurlTransport
     ) async throws -> [Pair] {
-        let lookups = try BatchLookups(
-            settings: settings, transport: transport, trust: trust, share: 1, now: { StandIn.noon })
-        let reader = StoredReceiptReader(trust: trust)
+        let lookups = try BatchServerAPIClient(
+            settings: settings, transport: transport, trust: trust, share: 1, now: { SharedSimulator.noon })
+        let reader = ReceiptReader(trust: trust)
         var pairs: [Pair] = []
         for issued in store.receipts {
             let receipt = reader.read(Array(issued.base64.utf8))
@@ -81,19 +81,19 @@ struct Recordings {
     }
 
     /// As the configuration of the world's first app makes them.
-    var answers: BatchAnswers { BatchAnswers(settings: Self.settings(store, port: 9), trust: trust) }
+    var answers: BatchResponseRenderer { BatchResponseRenderer(settings: Self.settings(store, port: 9), trust: trust) }
 
-    static func settings(_ store: SimulatedStore, port: Int) -> Settings {
-        var app = AppSettings(of: store)
+    static func settings(_ store: SimulatedStore, port: Int) -> ProxyConfiguration {
+        var app = AppConfiguration(of: store)
         app.appAppleId = SimulatedApp.first.appAppleId
-        var settings = Settings(of: store, port: port)
+        var settings = ProxyConfiguration(of: store, port: port)
         settings.apps = [app]
         return settings
     }
 
     static func object(_ bytes: [UInt8]) throws -> [String: Any] {
         guard let object = try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any] else {
-            throw StandIn.Missing(what: "a JSON object")
+            throw SharedSimulator.Missing(what: "a JSON object")
         }
         return object
     }

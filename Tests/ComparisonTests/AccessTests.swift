@@ -24,7 +24,7 @@ struct AccessTests {
     @Test("An upgraded year gives no access once what came after it is over", arguments: [2, 3])
     func upgradedYear(status: Int) throws {
         var scene = Self.withUpgradedYear
-        scene.end("101", at: Scene.now - Scene.day)
+        scene.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
         scene.status = status
         #expect(try scene.differences() == [])
     }
@@ -32,7 +32,7 @@ struct AccessTests {
     @Test("An upgraded year does not hide that what came after it is over")
     func hiddenByUpgrade() throws {
         var scene = Self.withUpgradedYear
-        scene.end("101", at: Scene.now - Scene.day)
+        scene.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
         #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"])
         #expect(try scene.differences().first?.verifyReceipt == .text("over"))
     }
@@ -50,7 +50,7 @@ struct AccessTests {
 
     @Test("A subscription whose only running period was refunded is over")
     func refunded() throws {
-        var scene = Scene()
+        var scene = ComparisonFixture()
         scene.refund("101", daysAgo: 5)
         #expect(try said(scene) == ["unexpected entitlement subscriptions[100].status"])
         for status in [2, 3, 4, 5] {
@@ -62,9 +62,9 @@ struct AccessTests {
     @Test("A grace period extends the last bought period, also after a refunded year")
     func grace() throws {
         var scene = Self.withRefundedYear
-        scene.end("101", at: Scene.now - Scene.day)
-        scene.renewals[0]["grace_period_expires_date_ms"] = "\(Scene.now + 5 * Scene.day)"
-        scene.renewalInfo[0]["gracePeriodExpiresDate"] = Scene.now + 5 * Scene.day
+        scene.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
+        scene.renewals[0]["grace_period_expires_date_ms"] = "\(ComparisonFixture.now + 5 * ComparisonFixture.day)"
+        scene.renewalInfo[0]["gracePeriodExpiresDate"] = ComparisonFixture.now + 5 * ComparisonFixture.day
         for status in [1, 3, 4] {
             scene.status = status
             #expect(try scene.differences() == [], "\(status)")
@@ -77,11 +77,11 @@ struct AccessTests {
 
     @Test("A grace period extends nothing where the last bought period was refunded")
     func graceAfterRefund() throws {
-        var scene = Scene()
-        scene.end("101", at: Scene.now - Scene.day)
+        var scene = ComparisonFixture()
+        scene.end("101", at: ComparisonFixture.now - ComparisonFixture.day)
         scene.refund("101", daysAgo: 5)
-        scene.renewals[0]["grace_period_expires_date_ms"] = "\(Scene.now + 5 * Scene.day)"
-        scene.renewalInfo[0]["gracePeriodExpiresDate"] = Scene.now + 5 * Scene.day
+        scene.renewals[0]["grace_period_expires_date_ms"] = "\(ComparisonFixture.now + 5 * ComparisonFixture.day)"
+        scene.renewalInfo[0]["gracePeriodExpiresDate"] = ComparisonFixture.now + 5 * ComparisonFixture.day
         scene.status = 5
         #expect(try scene.differences() == [])
         scene.status = 1
@@ -90,9 +90,9 @@ struct AccessTests {
 
     @Test("Subscriptions of one group are judged each by its own periods")
     func twoOfOneGroup() throws {
-        var scene = Scene()
+        var scene = ComparisonFixture()
         scene.refund("101", daysAgo: 5)
-        scene.add(Scene.period("500", start: Scene.now - 5 * Scene.day))
+        scene.add(ComparisonFixture.period("500", start: ComparisonFixture.now - 5 * ComparisonFixture.day))
         scene.mark("500", wire: ["original_transaction_id": "500"], row: ["originalTransactionId": "500"])
         func judged(_ first: Int64, _ second: Int64) throws -> [String] {
             var serverAPI = try scene.serverAPI()
@@ -109,38 +109,38 @@ struct AccessTests {
     @Test("Of the periods that end about now, a refunded year's end years later does not count")
     func recentExpiry() throws {
         var scene = Self.withRefundedYear
-        scene.end("101", at: Scene.now + 60_000)
+        scene.end("101", at: ComparisonFixture.now + 60_000)
         scene.renewals[0]["auto_renew_status"] = "0"
         #expect(try said(scene) == ["expected recentExpiry renewals[100].autoRenewStatus"])
     }
 
-    private func said(_ scene: Scene) throws -> [String] {
+    private func said(_ scene: ComparisonFixture) throws -> [String] {
         try scene.differences().map { "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)" }
     }
 
-    private static var withRefundedYear: Scene {
+    private static var withRefundedYear: ComparisonFixture {
         var scene = withYear
         scene.refund("99", daysAgo: 50)
         return scene
     }
 
-    private static var withUpgradedYear: Scene {
+    private static var withUpgradedYear: ComparisonFixture {
         var scene = withYear
         scene.mark("99", wire: ["is_upgraded": "true"], row: ["isUpgraded": true])
         return scene
     }
 
     /// Two months that were bought after a year, which would run for 300 days more.
-    private static var withYear: Scene {
-        var scene = Scene()
-        scene.add(Scene.period("99", start: Scene.now - 65 * Scene.day))
-        scene.end("99", at: Scene.now + 300 * Scene.day)
+    private static var withYear: ComparisonFixture {
+        var scene = ComparisonFixture()
+        scene.add(ComparisonFixture.period("99", start: ComparisonFixture.now - 65 * ComparisonFixture.day))
+        scene.end("99", at: ComparisonFixture.now + 300 * ComparisonFixture.day)
         scene.mark("99", wire: ["product_id": "yearly"], row: ["productId": "yearly"])
         return scene
     }
 }
 
-extension Scene {
+extension ComparisonFixture {
     /// What both sides say of a transaction.
     fileprivate mutating func mark(_ id: String, wire: Object, row: Object) {
         for index in latest.indices where latest[index]["transaction_id"] as? String == id {

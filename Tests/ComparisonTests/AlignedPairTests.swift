@@ -5,10 +5,10 @@ import Testing
 
 @Suite("Both documents side by side")
 struct AlignedPairTests {
-    @Test("Exactly the planted difference is marked, by its rule and class", arguments: Plant.all.indices)
+    @Test("Exactly the planted difference is marked, by its rule and class", arguments: PlantedDifference.all.indices)
     func planted(index: Int) throws {
-        let plant = Plant.all[index]
-        var scene = Scene()
+        let plant = PlantedDifference.all[index]
+        var scene = ComparisonFixture()
         plant.change(&scene)
         let differences = try scene.differences()
         let pair = try scene.pair()
@@ -44,7 +44,7 @@ struct AlignedPairTests {
 
     @Test("Every field of both sides is there, the receipt only by its length")
     func fields() throws {
-        var scene = Scene()
+        var scene = ComparisonFixture()
         scene.top["latest_receipt"] = String(repeating: "QUJD", count: 50)
         let pair = try scene.pair()
         #expect(
@@ -65,14 +65,14 @@ struct AlignedPairTests {
 
     @Test("5,000 rows are bounded, and those that differ are kept")
     func many() throws {
-        var scene = Scene()
+        var scene = ComparisonFixture()
         for index in 0..<4_990 {
             scene.add(
-                Scene.purchase("\(10_000 + index)", of: "issue", "Non-Consumable", at: Scene.now - Int64(index) * 1_000)
+                ComparisonFixture.purchase("\(10_000 + index)", of: "issue", "Non-Consumable", at: ComparisonFixture.now - Int64(index) * 1_000)
             )
         }
         scene.latest[4_000]["product_id"] = "other"
-        scene.latest[4_500]["purchase_date_ms"] = "\(Scene.now - 4_497_000 + 7)"
+        scene.latest[4_500]["purchase_date_ms"] = "\(ComparisonFixture.now - 4_497_000 + 7)"
         for index in 0..<5_000 { scene.latest[2]["key\(index)"] = "value" }
         let pair = try scene.pair()
         let latest = try #require(pair.sections.first { $0.name == "latestTransactions" })
@@ -85,7 +85,7 @@ struct AlignedPairTests {
 
     @Test("Long texts and names are cut")
     func long() throws {
-        var scene = Scene()
+        var scene = ComparisonFixture()
         let long = String(repeating: "x", count: 1_000_000)
         scene.latest[1]["product_id"] = long
         scene.latest[1]["transaction_id"] = long

@@ -105,7 +105,7 @@ struct ComparisonPageTests {
 
     @Test("says that there is nothing where there is nothing")
     func empty() throws {
-        let report = ComparisonReport(kind: .shadow, title: "receipt-bridge", madeAt: StandIn.noon)
+        let report = ComparisonReport(kind: .shadow, title: "receipt-bridge", madeAt: SharedSimulator.noon)
         let page = try ReportDocument(ComparisonPage(report).bytes)
         let text = page.all("body").first?.text ?? ""
         #expect(text.contains("No receipt was compared.") && text.contains("Nothing differs."))
@@ -127,13 +127,13 @@ struct ComparisonPageTests {
 
 /// Everything that others can say, said by somebody who means no good.
 func hostileReport(_ text: String) throws -> ComparisonReport {
-    var scene = Scene()
+    var scene = ComparisonFixture()
     scene.receipt["bundle_id"] = text
     scene.latest[1].merge(["product_id": text, "transaction_id": text, text: text]) { $1 }
     scene.top[text] = text
     scene.context.receipt = text
     let scope = ComparisonReport.Scope(bundleId: text, environment: text)
-    var report = ComparisonReport(kind: .run, title: text, madeAt: StandIn.noon)
+    var report = ComparisonReport(kind: .run, title: text, madeAt: SharedSimulator.noon)
     report.apps = [ReportSample.app(scope, compared: 1, equal: 0, failures: [text: 1])]
     report.entries = try scene.differences().map {
         ComparisonReport.Entry(

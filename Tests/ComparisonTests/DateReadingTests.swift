@@ -18,14 +18,14 @@ struct DateReadingTests {
         ] as [([String: String], Int64)])
     func dates(members: [String: String], milliseconds: Int64) throws {
         let answer = try ComparedAnswer(
-            verifyReceipt: try Scene.bytes(["status": 0, "latest_receipt_info": [members]] as [String: Any]))
+            verifyReceipt: try ComparisonFixture.bytes(["status": 0, "latest_receipt_info": [members]] as [String: Any]))
         #expect(answer.latest?.first?[.purchaseDate] == .instant(Timestamp(milliseconds: milliseconds)))
     }
 
     @Test("What is no date stays a text", arguments: ["soon", "99999999999999999999", "-9223372036854775808"])
     func noDate(text: String) throws {
         let answer = try ComparedAnswer(
-            verifyReceipt: try Scene.bytes(
+            verifyReceipt: try ComparisonFixture.bytes(
                 ["status": 0, "latest_receipt_info": [["purchase_date_ms": text]]] as [String: Any]))
         #expect(answer.latest?.first?[.purchaseDate] == .text(text))
     }

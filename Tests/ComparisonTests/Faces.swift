@@ -6,7 +6,7 @@ import StoreTypes
 import TestSupport
 
 /// One simulated customer seen from both sides.
-struct Faces {
+struct ComparisonPair {
     let answer: [UInt8]
     let records: CustomerRecords
 
@@ -24,12 +24,12 @@ struct Faces {
         let rows = customer.transactions.sorted { $0.lastModified < $1.lastModified }
         let transactions = try rows.map { row in
             let payload = try TransactionPayload(
-                JSONObject(row.row(customer.environment, signedDate: StandIn.noon).bytes))
+                JSONObject(row.row(customer.environment, signedDate: SharedSimulator.noon).bytes))
             return Signed(payload: payload, text: "")
         }
         let subscriptions = try customer.renewals.map { renewal in
             let payload = try RenewalPayload(
-                JSONObject(renewal.row(customer.environment, signedDate: StandIn.noon).bytes))
+                JSONObject(renewal.row(customer.environment, signedDate: SharedSimulator.noon).bytes))
             return SubscriptionRecord(
                 subscriptionGroupIdentifier: nil, originalTransactionId: renewal.originalTransactionId,
                 status: Int(renewal.status.rawValue), transaction: nil, renewal: Signed(payload: payload, text: ""))

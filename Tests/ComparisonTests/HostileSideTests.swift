@@ -42,9 +42,9 @@ struct HostileSideTests {
 
     @Test("5,000 rows are compared, 5,001 refused")
     func manyRows() throws {
-        var scene = Scene()
+        var scene = ComparisonFixture()
         let rows = (0..<4_997).map {
-            Scene.purchase("\(10_000 + $0)", of: "issue", "Non-Consumable", at: Scene.now - Int64($0) * 1_000)
+            ComparisonFixture.purchase("\(10_000 + $0)", of: "issue", "Non-Consumable", at: ComparisonFixture.now - Int64($0) * 1_000)
         }
         scene.latest += rows.map(\.wire)
         scene.history += rows.map(\.row)
@@ -59,9 +59,9 @@ struct HostileSideTests {
     @Test("Damaged answers and histories end in an error or in differences")
     func damaged() throws {
         var generator = SeededGenerator("damaged")
-        let scene = Scene()
-        let answer = try Scene.bytes(scene.answer)
-        let history = try Scene.bytes(scene.envelope.merging(["signedTransactions": scene.history]) { $1 })
+        let scene = ComparisonFixture()
+        let answer = try ComparisonFixture.bytes(scene.answer)
+        let history = try ComparisonFixture.bytes(scene.envelope.merging(["signedTransactions": scene.history]) { $1 })
         let (left, right) = (try scene.verifyReceipt(), try scene.serverAPI())
         func damage(_ bytes: [UInt8]) -> [UInt8] {
             var bytes = bytes
@@ -89,11 +89,11 @@ struct HostileSideTests {
 
     @Test("100 rows: how long it takes")
     func speed() throws {
-        var scene = Scene()
+        var scene = ComparisonFixture()
         for index in 0..<97 {
-            scene.add(Scene.period("\(1_000 + index)", start: Scene.now - (41 + Int64(index)) * Scene.day))
+            scene.add(ComparisonFixture.period("\(1_000 + index)", start: ComparisonFixture.now - (41 + Int64(index)) * ComparisonFixture.day))
         }
-        let (answer, right) = (try Scene.bytes(scene.answer), try scene.serverAPI())
+        let (answer, right) = (try ComparisonFixture.bytes(scene.answer), try scene.serverAPI())
         let left = try scene.verifyReceipt()
         let clock = ContinuousClock()
         let repetitions = 50

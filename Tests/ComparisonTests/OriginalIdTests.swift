@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Two original ids of one line item")
 struct OriginalIdTests {
-    private func rules(_ scene: Scene) throws -> [String] {
+    private func rules(_ scene: ComparisonFixture) throws -> [String] {
         try scene.differences().map { "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)" }
     }
 
@@ -13,7 +13,7 @@ struct OriginalIdTests {
     func planted() throws {
         var found = 0
         for number in 0..<30 {
-            var scene = Scene()
+            var scene = ComparisonFixture()
             scene.latest[number % 2]["original_transaction_id"] = "7000000000\(10 + number)"
             let differences = try scene.differences()
             // Without its newest period a subscription also contradicts its status.
@@ -28,17 +28,17 @@ struct OriginalIdTests {
 
     @Test("are expected if a transaction of the history has the other id as its first or as its own")
     func known() throws {
-        var scene = Scene()
+        var scene = ComparisonFixture()
         scene.history[1]["originalTransactionId"] = "777"
         #expect(try rules(scene) == ["expected originalIdAlias latestTransactions[101].originalTransactionId"])
-        scene = Scene()
+        scene = ComparisonFixture()
         scene.latest[0]["original_transaction_id"] = "101"
         #expect(try rules(scene) == ["expected originalIdAlias latestTransactions[100].originalTransactionId"])
     }
 
     @Test("are expected if the history was found by the other id")
     func foundBy() throws {
-        var scene = Scene()
+        var scene = ComparisonFixture()
         scene.latest[0]["original_transaction_id"] = "777"
         var serverAPI = try scene.serverAPI()
         serverAPI.aliases = ["777"]

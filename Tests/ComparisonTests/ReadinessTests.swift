@@ -119,10 +119,10 @@ struct ReadinessTests {
 
     @Test("begins with an app; what names none comes last and says so")
     func unnamed() {
-        var tally = ComparisonTally()
+        var tally = ComparisonSummary()
         tally.addFailure("html", of: .init(bundleId: "", environment: ""))
         tally.add([], of: ReportSample.safe, customer: 1)
-        let sentences = [Readiness](tally.report(.run, title: "t", madeAt: StandIn.noon)).map(\.sentence)
+        let sentences = [Readiness](tally.report(.run, title: "t", madeAt: SharedSimulator.noon)).map(\.sentence)
         #expect(
             sentences == [
                 """
@@ -138,16 +138,16 @@ struct ReadinessTests {
 
     @Test("One customer counts once in a tally, in the sum of two and after its progress file is read again")
     func tally() throws {
-        var tally = ComparisonTally()
+        var tally = ComparisonSummary()
         for index in 0..<330 { tally.add([], of: ReportSample.safe, customer: Int64(index % 2)) }
-        var other = ComparisonTally()
+        var other = ComparisonSummary()
         other.add([], of: ReportSample.safe, customer: 1)
         other.add([], of: ReportSample.safe, customer: 2)
         tally.merge(other)
-        tally = try JSONDecoder().decode(ComparisonTally.self, from: JSONEncoder().encode(tally))
-        let report = tally.report(.run, title: "t", madeAt: StandIn.noon)
+        tally = try JSONDecoder().decode(ComparisonSummary.self, from: JSONEncoder().encode(tally))
+        let report = tally.report(.run, title: "t", madeAt: SharedSimulator.noon)
         #expect(report.apps.map(\.customers) == [3] && report.apps.map(\.compared) == [332])
         for index in 0..<20_000 { tally.add([], of: ReportSample.safe, customer: Int64(index)) }
-        #expect(tally.report(.run, title: "t", madeAt: StandIn.noon).apps.map(\.customers) == [10_000])
+        #expect(tally.report(.run, title: "t", madeAt: SharedSimulator.noon).apps.map(\.customers) == [10_000])
     }
 }

@@ -18,7 +18,7 @@ struct ReportFormatTests {
             Set(report.keys)
                 == ["kind", "title", "madeAt", "apps", "differences", "historyVersions", "unverified", "notes"])
         #expect(report["kind"] as? String == "run" && report["unverified"] as? Int == 4)
-        #expect(report["madeAt"] as? Int64 == StandIn.noon.milliseconds)
+        #expect(report["madeAt"] as? Int64 == SharedSimulator.noon.milliseconds)
         #expect(report["historyVersions"] as? [String: Int] == ["1": 3, "2": 120])
         let app = try #require((report["apps"] as? [[String: Any]])?.first)
         #expect(
@@ -40,7 +40,7 @@ struct ReportFormatTests {
 
     @Test("JSON of nothing has nulls for shares, and whatever others say is text")
     func edges() throws {
-        var report = ComparisonReport(kind: .shadow, title: "\"<\u{202E}\0", madeAt: StandIn.noon)
+        var report = ComparisonReport(kind: .shadow, title: "\"<\u{202E}\0", madeAt: SharedSimulator.noon)
         report.apps = [ReportSample.app(ReportSample.safe, compared: 0, equal: 0)]
         let app = try #require((try object(report)["apps"] as? [[String: Any]])?.first)
         #expect(app["share"] is NSNull && app["upperBound"] is NSNull)
@@ -88,9 +88,9 @@ struct ReportFormatTests {
     func million() throws {
         let scene = ReportSample.scene(of: "cancellation")
         let differences = try scene.differences()
-        var tally = ComparisonTally()
+        var tally = ComparisonSummary()
         for _ in 0..<1_000_000 { tally.add(differences, of: ReportSample.unsafe) }
-        let report = tally.report(.run, title: "many", madeAt: StandIn.noon)
+        let report = tally.report(.run, title: "many", madeAt: SharedSimulator.noon)
         #expect(report.bytes(as: .html).count < 60_000 && report.json.count < 4_000)
         #expect(report.markdown.contains("0 of 1,000,000 receipts (0 %) would get the same answer; 1,000,000 differ"))
     }

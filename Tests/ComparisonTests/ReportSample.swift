@@ -9,7 +9,7 @@ enum ReportSample {
     static let early = ComparisonReport.Scope(bundleId: "com.example.app", environment: "Sandbox")
 
     static func report() throws -> ComparisonReport {
-        var report = ComparisonReport(kind: .run, title: "receipts.jsonl", madeAt: StandIn.noon)
+        var report = ComparisonReport(kind: .run, title: "receipts.jsonl", madeAt: SharedSimulator.noon)
         report.apps = [
             app(unsafe, compared: 12_345, equal: 12_340, customers: 9_876, failures: ["notFound": 12, "html": 2]),
             app(early, compared: 120, equal: 120, failures: ["notFound": 40]),
@@ -39,9 +39,9 @@ enum ReportSample {
     }
 
     /// A customer with a rule's planted difference.
-    static func scene(of rule: String) -> Scene {
-        var scene = Scene()
-        Plant.all.first { $0.rule == rule }?.change(&scene)
+    static func scene(of rule: String) -> ComparisonFixture {
+        var scene = ComparisonFixture()
+        PlantedDifference.all.first { $0.rule == rule }?.change(&scene)
         scene.context.receipt = "sha256:\(rule)"
         return scene
     }
@@ -55,13 +55,13 @@ enum ReportSample {
             guard let example = try scene(of: rule).differences().first else { return nil }
             return ComparisonReport.Entry(
                 scope: scope, verdict: example.verdict, rule: rule, path: example.path, count: count,
-                firstSeen: StandIn.noon.advanced(byMilliseconds: -Scene.day), lastSeen: StandIn.noon,
+                firstSeen: SharedSimulator.noon.advanced(byMilliseconds: -ComparisonFixture.day), lastSeen: SharedSimulator.noon,
                 examples: [example])
         }
     }
 }
 
-extension Scene {
+extension ComparisonFixture {
     func pair(maximumRows: Int = AlignedPair.maximumRows) throws -> AlignedPair {
         AlignedPair(
             verifyReceipt: try verifyReceipt(), serverAPI: try serverAPI(), differences: try differences(),

@@ -7,14 +7,14 @@ import Testing
 struct RuleTests {
     @Test("The same purchases told by both sides give nothing")
     func nothing() throws {
-        #expect(try Scene().differences() == [])
+        #expect(try ComparisonFixture().differences() == [])
     }
 
     @Test("Every rule finds what is planted for it, and nothing else is found")
     func planted() throws {
         var matrix: [String: [String: Int]] = [:]
-        for plant in Plant.all {
-            var scene = Scene()
+        for plant in PlantedDifference.all {
+            var scene = ComparisonFixture()
             plant.change(&scene)
             let differences = try scene.differences()
             #expect(Set(differences.map(\.rule)) == [plant.rule], "\(plant.rule): \(differences.map(\.fullPath))")
@@ -28,19 +28,19 @@ struct RuleTests {
             print("\(planted) → \(cells.joined(separator: ", "))")
         }
         let right = matrix.reduce(0) { $0 + ($1.value[$1.key] ?? 0) }
-        print("\(Plant.all.count) planted, \(right) found by their own rule")
-        #expect(Set(Plant.all.map(\.rule)) == Set(ComparisonRules.all.map(\.name)))
+        print("\(PlantedDifference.all.count) planted, \(right) found by their own rule")
+        #expect(Set(PlantedDifference.all.map(\.rule)) == Set(ComparisonRules.all.map(\.name)))
     }
 
     @Test("An app's word goes before the table")
     func overrides() throws {
-        var scene = Scene()
+        var scene = ComparisonFixture()
         scene.latest.reverse()
         scene.context.overrides = ["order": .unexpected]
         #expect(try scene.differences().map(\.verdict) == [.unexpected])
         scene.context.overrides = ["order": .ignore]
         #expect(try scene.differences() == [])
-        var missing = Scene()
+        var missing = ComparisonFixture()
         missing.latest.remove(at: 0)
         missing.context.overrides = ["missingTransaction": .expected]
         #expect(try missing.differences().map(\.verdict) == [.expected])
@@ -48,7 +48,7 @@ struct RuleTests {
 
     @Test("A difference is the six members of its JSON")
     func json() throws {
-        var scene = Scene()
+        var scene = ComparisonFixture()
         scene.latest[1]["product_id"] = "\"<b>"
         let difference = try #require(try scene.differences().first)
         #expect(
@@ -56,28 +56,28 @@ struct RuleTests {
                 {"receipt":"planted","path":"latestTransactions[101].productId","class":"unexpected",\
                 "rule":"productId","verifyReceipt":"\\"<b>","serverAPI":"monthly"}
                 """)
-        scene = Scene()
+        scene = ComparisonFixture()
         scene.latest[1]["quantity"] = String(repeating: "x", count: 100_000)
         #expect(try scene.differences().allSatisfy { $0.json.count < 400 })
     }
 
     @Test("A million equal differences take the memory of three; a million paths that of a thousand")
     func tally() throws {
-        var scene = Scene()
+        var scene = ComparisonFixture()
         scene.status = 2
         let differences = try scene.differences()
         let scope = ComparisonReport.Scope(bundleId: "com.example.app", environment: "Production")
-        var tally = ComparisonTally()
+        var tally = ComparisonSummary()
         for _ in 0..<10_000 { tally.add(differences, of: scope) }
         #expect(tally.entries.count == 1 && tally.count(.unexpected) == 10_000)
-        #expect(tally.entries.values.first?.examples.count == ComparisonTally.maximumExamples)
+        #expect(tally.entries.values.first?.examples.count == ComparisonSummary.maximumExamples)
         for index in 0..<3 {
-            var scene = Scene()
+            var scene = ComparisonFixture()
             for key in 0..<1_000 { scene.latest[1]["key\(index)_\(key)"] = key }
             tally.add(try scene.differences(), of: scope)
         }
         #expect(tally.count(.unexpected) == 13_000 && tally.overflow > 0)
-        #expect(tally.entries.count <= ComparisonTally.maximumEntries + 1)
+        #expect(tally.entries.count <= ComparisonSummary.maximumEntries + 1)
         #expect(tally.compared == 10_003 && tally.equal == 0)
     }
 
@@ -85,7 +85,7 @@ struct RuleTests {
     func property() throws {
         var generator = SeededGenerator("property")
         for _ in 0..<600 {
-            var scene = Scene()
+            var scene = ComparisonFixture()
             let isSnapshot = Bool.random(using: &generator)
             let index = isSnapshot ? 0 : Int.random(in: 0..<3, using: &generator)
             let row = isSnapshot ? scene.snapshot[0] : scene.latest[index]

@@ -6,10 +6,10 @@ import TestSupport
 /// A customer of three purchases, as both sides tell it: a subscription in its second period, and a non-consumable.
 ///
 /// Tests change one side.
-struct Scene {
+struct ComparisonFixture {
     typealias Object = [String: Any]
 
-    static let now = StandIn.noon.milliseconds
+    static let now = SharedSimulator.noon.milliseconds
     static let day: Int64 = 86_400_000
 
     var receipt: Object = [
@@ -92,7 +92,7 @@ struct Scene {
     }
 }
 
-extension Scene {
+extension ComparisonFixture {
     static func period(_ id: String, start: Int64) -> (wire: Object, row: Object) {
         let end = start + 30 * day
         var (wire, row) = purchase(id, of: "monthly", "Auto-Renewable Subscription", at: start)

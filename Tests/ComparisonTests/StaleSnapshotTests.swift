@@ -17,7 +17,7 @@ struct StaleSnapshotTests {
     @Test("A refund that such a receipt does not know stays unexpected", arguments: [true, false])
     func refund(isFlat: Bool) throws {
         var scene = isFlat ? Self.flatScene : Self.excludingScene
-        scene.history[0]["revocationDate"] = Scene.now - 30 * Scene.day
+        scene.history[0]["revocationDate"] = ComparisonFixture.now - 30 * ComparisonFixture.day
         #expect(
             try said(scene) == [
                 "expected inAppSnapshot transactions[100].expiresDate",
@@ -47,24 +47,24 @@ struct StaleSnapshotTests {
     }
 
     /// Of the values of the receipt's own rows.
-    private func said(_ scene: Scene) throws -> [String] {
+    private func said(_ scene: ComparisonFixture) throws -> [String] {
         try scene.differences().filter { $0.path.hasPrefix("transactions[].") }.map {
             "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)"
         }
     }
 
     /// The old period's row says an end that was moved since.
-    private static var excludingScene: Scene {
-        var scene = Scene()
-        scene.snapshot[0]["expires_date_ms"] = "\(Scene.now - 11 * Scene.day)"
+    private static var excludingScene: ComparisonFixture {
+        var scene = ComparisonFixture()
+        scene.snapshot[0]["expires_date_ms"] = "\(ComparisonFixture.now - 11 * ComparisonFixture.day)"
         scene.latest.removeFirst()
         scene.context.excludesOldTransactions = true
         return scene
     }
 
     /// The same in an iOS 6 receipt, where `expires_date` is in milliseconds.
-    private static var flatScene: Scene {
-        func iOS6(_ wire: Scene.Object) -> Scene.Object {
+    private static var flatScene: ComparisonFixture {
+        func iOS6(_ wire: ComparisonFixture.Object) -> ComparisonFixture.Object {
             var row = wire
             row["expires_date"] = wire["expires_date_ms"]
             row["expires_date_ms"] = nil

@@ -11,14 +11,14 @@ struct WorldTests {
     func noInvention(upgradesAreCancelled: Bool) throws {
         var generator = SeededGenerator("noInvention")
         let store = try SimulatedStore(
-            seed: generator.next() % 10_000, customers: 280, clock: .fixed(StandIn.noon), pki: try StandIn.pki,
+            seed: generator.next() % 10_000, customers: 280, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki,
             options: WorldOptions(upgradesAreCancelled: upgradesAreCancelled))
-        var tally = ComparisonTally()
+        var tally = ComparisonSummary()
         for receipt in store.receipts {
-            let faces = try Faces(receipt, in: store)
+            let faces = try ComparisonPair(receipt, in: store)
             let comparison = Comparison(
                 verifyReceipt: try faces.verifyReceipt, serverAPI: try faces.serverAPI,
-                context: ComparisonContext(receipt: receipt.id, now: StandIn.noon))
+                context: ComparisonContext(receipt: receipt.id, now: SharedSimulator.noon))
             tally.add(
                 comparison.differences,
                 of: .init(
@@ -36,9 +36,9 @@ struct WorldTests {
 
     @Test("An answer compared with itself gives nothing")
     func identical() throws {
-        let store = try StandIn.world
+        let store = try SharedSimulator.world
         for receipt in store.receipts {
-            let answer = try Faces(receipt, in: store).verifyReceipt
+            let answer = try ComparisonPair(receipt, in: store).verifyReceipt
             let comparison = Comparison(
                 verifyReceipt: answer, serverAPI: answer, context: ComparisonContext(receipt: receipt.id))
             #expect(comparison.differences == [], "\(receipt.id)")

@@ -15,7 +15,7 @@ struct CanaryTests {
 
     /// A world, a configuration with every secret there is, and what to look for.
     private final class Scene: Sendable {
-        let stage: OperationStage
+        let stage: CommandFixture
         let consumer: TestServer
         let canaries: Canaries
         let receipt: String
@@ -24,7 +24,7 @@ struct CanaryTests {
         let notification: [UInt8]
 
         init() async throws {
-            stage = try await OperationStage(customers: 12)
+            stage = try await CommandFixture(customers: 12)
             consumer = try TestServer(reply: .respond())
             let folder = stage.folder
             for (name, secret) in [("former", former), ("token", token), ("forwarding", forwarding)] {
@@ -47,7 +47,7 @@ struct CanaryTests {
                 } ?? world.customers.first { $0.transactions.contains { $0.appAccountToken != nil } })
             let bought = try #require(customer.transactions.first { $0.appAccountToken != nil })
             receipt = try #require(stage.appStore.receipts(of: customer).first).base64
-            let signer = try StandIn.pki.jwsSigner
+            let signer = try SharedSimulator.pki.jwsSigner
             let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1_000))
             let transaction = try signer.jws(payload: bought.row(customer.environment, signedDate: now))
             let text = try signer.jws(

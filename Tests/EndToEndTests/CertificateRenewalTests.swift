@@ -9,14 +9,14 @@ import Transport
 struct CertificateRenewalTests {
     /// A proxy with TLS in front of a simulated App Store.
     private final class Stage: Sendable {
-        let inner: OperationStage
+        let inner: CommandFixture
         let proxy: Running
         let port: Int
         /// The configuration without its certificate.
         let plain: String
 
         init(_ pair: ListenerPair) async throws {
-            inner = try await OperationStage(customers: 4, store: nil)
+            inner = try await CommandFixture(customers: 4, store: nil)
             try Self.write(pair, into: inner.folder)
             plain = try inner.configuration()
             try inner.folder.write("receipt-bridge.yaml", (Self.tls + plain).utf8)
@@ -130,7 +130,7 @@ struct CertificateRenewalTests {
     @Test(
         "does not start with a key that is not the certificate's, and says which file; it starts with one that is over")
     func atTheStart() async throws {
-        let inner = try await OperationStage(customers: 2, store: nil)
+        let inner = try await CommandFixture(customers: 2, store: nil)
         let (pair, other) = (try ListenerPair(), try ListenerPair())
         try inner.folder.write("receipt-bridge.yaml", (try Stage.tls + inner.configuration()).utf8)
         try inner.folder.write("chain.pem", pair.chainPEM)

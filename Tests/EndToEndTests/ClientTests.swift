@@ -14,7 +14,7 @@ struct ClientTests {
     func clients() async throws {
         let folder = try Folder()
         guard let python = try await python(in: folder) else { return }
-        let store = try StandIn.store()
+        let store = try SharedSimulator.store()
         let upstream = try await store.start()
         try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: upstream)
         let proxy = try Running(

@@ -9,12 +9,12 @@ struct CommandTests {
     /// A folder with the roots of the shared world and a receipt of each kind.
     private func folder() throws -> Folder {
         let folder = try Folder()
-        try StateDirectory(folder.url.path).write(try StandIn.store(customers: 4), host: "127.0.0.1", port: 9)
-        try folder.write("app.b64", try StandIn.receipt(.activeSubscription).base64.utf8)
-        try folder.write("old.b64", try StandIn.receipt(.oldActiveSubscription, version: 3).base64.utf8)
-        try folder.write("over.b64", try StandIn.receipt(.oldExpiredSubscription, .sandbox, version: 3).base64.utf8)
-        try folder.write("empty.b64", try StandIn.receipt(.noPurchases).base64.utf8)
-        for receipt in try StandIn.hostile {
+        try StateDirectory(folder.url.path).write(try SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
+        try folder.write("app.b64", try SharedSimulator.receipt(.activeSubscription).base64.utf8)
+        try folder.write("old.b64", try SharedSimulator.receipt(.oldActiveSubscription, version: 3).base64.utf8)
+        try folder.write("over.b64", try SharedSimulator.receipt(.oldExpiredSubscription, .sandbox, version: 3).base64.utf8)
+        try folder.write("empty.b64", try SharedSimulator.receipt(.noPurchases).base64.utf8)
+        for receipt in try SharedSimulator.hostile {
             try folder.write("h-\(receipt.mangling)", receipt.text.utf8)
         }
         return folder
@@ -147,7 +147,7 @@ struct CommandTests {
     @Test("decode --format text lists the claims of a signed text, and those of what is signed inside it")
     func decodeSignedText() async throws {
         let folder = try Folder()
-        let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try StandIn.pki)
+        let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try SharedSimulator.pki)
         try StateDirectory(folder.path("state")).write(store)
         let line = #"{"alg":"ES256"}"#,
             claims = #"{"transactionId":"7","bundleId":"com.example.app","purchaseDate":1795262400000}"#
@@ -177,7 +177,7 @@ struct CommandTests {
         let folder = try folder()
         let outcome = try await Binary.run(
             "decode", "--roots", "roots", "app.b64", "-", "h-tamperedByte", "h-notBase64", "nowhere", "empty.b64",
-            input: Array(try StandIn.receipt(.oldActiveSubscription, version: 3).base64.utf8), in: folder)
+            input: Array(try SharedSimulator.receipt(.oldActiveSubscription, version: 3).base64.utf8), in: folder)
         #expect(outcome.exit == 2)
         let lines = outcome.lines
         try #require(lines.count == 6, "\(outcome.text)")
@@ -200,7 +200,7 @@ struct CommandTests {
         }
         #expect(lines[1]["environmentConflict"]?.flag == false && lines[1]["transactions"]?.elements?.count == 1)
         #expect(lines[0]["environment"]?.text == "Production" && lines[0]["bundleId"]?.text == "com.example.app")
-        let receipt = try StandIn.receipt(.activeSubscription)
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
         #expect(lines[0]["transactions"]?.elements?.count == receipt.transactions.count)
         #expect(
             lines[0]["lookupKeys"]?["originalTransactionIds"]?.elements?.map(\.text) == receipt.originalTransactionIds)
@@ -222,14 +222,14 @@ struct CommandTests {
         let bare = try await Binary.run("decode", "app.b64", in: folder)
         #expect(bare.exit == 1 && bare.lines.first?["verified"]?.flag == false)
         let piped = try await Binary.run(
-            "decode", "--roots", "roots", input: Array(try StandIn.receipt(.nonConsumable).base64.utf8), in: folder)
+            "decode", "--roots", "roots", input: Array(try SharedSimulator.receipt(.nonConsumable).base64.utf8), in: folder)
         #expect(piped.exit == 0 && piped.lines.first?["file"]?.text == "-")
     }
 
     @Test("decode reads what the world's mangled receipts still say, and refuses the forged ones")
     func decodeHostile() async throws {
         let folder = try folder()
-        let hostile = try StandIn.hostile
+        let hostile = try SharedSimulator.hostile
         let names = hostile.map { "h-\($0.mangling)" }
         let outcome = try await Binary.run(
             Binary.url, ["decode", "--roots", "roots"] + names, in: folder)
@@ -284,7 +284,7 @@ struct CommandTests {
     @Test("verify asks Apple where the configuration says, with the configured secret")
     func verifyByApple() async throws {
         let folder = try Folder()
-        let store = try StandIn.store(customers: 4)
+        let store = try SharedSimulator.store(customers: 4)
         let port = try await store.start()
         try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: port)
         for id in store.receipts.map(\.id) {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("consumption send")
 struct ConsumptionTests {
-    private func transaction(_ stage: OperationStage, _ kind: SimulatedProduct.Kind) throws -> String {
+    private func transaction(_ stage: CommandFixture, _ kind: SimulatedProduct.Kind) throws -> String {
         try #require(
             stage.customers().flatMap(\.transactions).first { $0.product.kind == kind && !$0.isFamilyShared }
         ).transactionId
@@ -14,7 +14,7 @@ struct ConsumptionTests {
 
     @Test("sends what the customer consented to, as Apple takes it for the product, and nothing else")
     func second() async throws {
-        let stage = try await OperationStage()
+        let stage = try await CommandFixture()
         let consumable = try transaction(stage, .consumable)
         let subscription = try transaction(stage, .autoRenewable)
         func words(_ id: String, _ more: String...) -> [String] {
@@ -52,7 +52,7 @@ struct ConsumptionTests {
 
     @Test("the older form sends numbers, undeclared where nothing is said")
     func first() async throws {
-        let stage = try await OperationStage(store: nil)
+        let stage = try await CommandFixture(store: nil)
         let consumable = try transaction(stage, .consumable)
         let words = [
             "consumption", "send", consumable, "--v1", "--customer-consented", "--delivery-status", "0",
@@ -72,7 +72,7 @@ struct ConsumptionTests {
 
     @Test("a request of Apple's that is held here is answered within twelve hours, later only when asked for")
     func late() async throws {
-        let stage = try await OperationStage()
+        let stage = try await CommandFixture()
         let asked = try await stage.ask("POST", "/events", .object(["event": .string("consumptionRequest")]))
         let event = try #require(asked["events"]?.elements?.first)
         let environment = try #require(event["environment"]?.text).lowercased()

@@ -78,8 +78,8 @@ struct DamagedProgressTests {
         return damages
     }
 
-    private func stage() async throws -> OperationStage {
-        let stage = try await OperationStage(customers: 8)
+    private func stage() async throws -> CommandFixture {
+        let stage = try await CommandFixture(customers: 8)
         let receipts = stage.appStore.receipts.prefix(20)
         let rows = receipts.enumerated().map {
             JSONValue.object(["id": .string("row \($0)"), "receipt": .string($1.base64)]).bytes + [0x0A]
@@ -90,7 +90,7 @@ struct DamagedProgressTests {
         return stage
     }
 
-    private func bytes(_ name: String, of stage: OperationStage) -> [UInt8] {
+    private func bytes(_ name: String, of stage: CommandFixture) -> [UInt8] {
         [UInt8](FileManager.default.contents(atPath: stage.folder.path(name)) ?? Data())
     }
 

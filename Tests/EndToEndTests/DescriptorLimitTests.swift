@@ -19,7 +19,7 @@ import Testing
 
         private static func folder() throws -> Folder {
             let folder = try Folder()
-            try StateDirectory(folder.url.path).write(StandIn.store(customers: 4), host: "127.0.0.1", port: 9)
+            try StateDirectory(folder.url.path).write(SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
             let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
             try folder.write(
                 "receipt-bridge.yaml",

@@ -25,7 +25,7 @@ struct DoctorTests {
 
     @Test("finds nothing wrong with what a simulator writes")
     func healthy() async throws {
-        let stage = try await OperationStage(customers: 4)
+        let stage = try await CommandFixture(customers: 4)
         let outcome = try await stage.run("doctor", "--json")
         #expect(outcome.exit == 0, "\(outcome.text)")
         #expect(
@@ -47,7 +47,7 @@ struct DoctorTests {
 
     @Test("says what is wrong with keys, secrets, the store and the way out")
     func ill() async throws {
-        let stage = try await OperationStage(customers: 2)
+        let stage = try await CommandFixture(customers: 2)
         let yaml = try String(
             contentsOf: stage.folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
         try stage.folder.write("bridge.sqlite", "this is no database, however long it may be".utf8)
@@ -88,7 +88,7 @@ struct DoctorTests {
 
     @Test("warns of a store and of secrets that others than the owner can read, and changes nothing")
     func exposed() async throws {
-        let stage = try await OperationStage(customers: 2)
+        let stage = try await CommandFixture(customers: 2)
         for (name, mode) in [("bridge.sqlite", 0o644), ("a.txt", 0o440), ("b.txt", 0o600), ("c.txt", 0o604)] {
             let file = try stage.folder.write(name, name == "bridge.sqlite" ? [] : Array(name.utf8))
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file.path)
@@ -114,7 +114,7 @@ struct DoctorTests {
 
     @Test("finds a damaged store, and never advises to move one away that a newer version wrote")
     func damagedStore() async throws {
-        let stage = try await OperationStage(customers: 24)
+        let stage = try await CommandFixture(customers: 24)
         let filled = try await stage.run("notifications", "history", "--replay")
         #expect(filled.exit == 0, "\(filled.errors)")
         #expect(try await stage.run("forget", "--rewrite").exit == 0)

@@ -36,8 +36,8 @@ struct ExitCodeTests {
         ]
     }
 
-    private func stage() async throws -> (stage: OperationStage, id: String) {
-        let stage = try await OperationStage(customers: 24)
+    private func stage() async throws -> (stage: CommandFixture, id: String) {
+        let stage = try await CommandFixture(customers: 24)
         let id = try #require(stage.extendable().first).renewal.originalTransactionId
         let receipt = try #require(
             try stage.folder.lines("receipts.jsonl").first { $0["environment"]?.text == "Production" }?["receipt"]?.text
@@ -96,7 +96,7 @@ struct ExitCodeTests {
     }
 
     /// At the same time, since each of them tries for some seconds; each with a store of its own.
-    private func expect(_ rows: [(words: [String], exit: Int32)], _ stage: OperationStage, yaml: String) async throws {
+    private func expect(_ rows: [(words: [String], exit: Int32)], _ stage: CommandFixture, yaml: String) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (place, row) in rows.enumerated() {
                 try stage.folder.write(

@@ -32,7 +32,7 @@ struct ForgetTests {
 
     @Test("erases one customer under a running server, which then asks anew and answers everybody else as before")
     func running() async throws {
-        let stage = try await OperationStage(customers: 24)
+        let stage = try await CommandFixture(customers: 24)
         try stage.configure("stored.yaml", store: "sqlite:bridge.sqlite", answer: "[stored, api, receipt]")
         let server = try stage.start("serve", "--config", "stored.yaml", "--listen", "127.0.0.1:0")
         let client = Client(port: try await server.port())
@@ -76,7 +76,7 @@ struct ForgetTests {
 
     @Test("says 1 where nothing is known of a customer, and 2 where nobody is named")
     func mistakes() async throws {
-        let stage = try await OperationStage(customers: 2)
+        let stage = try await CommandFixture(customers: 2)
         let nobody = try await stage.run("forget", "--original-transaction-id", "730000000000001")
         #expect(nobody.exit == 2 && nobody.errors.contains("there is no such store"), "\(nobody.errors)")
         #expect(try await stage.run("notifications", "history", "--replay").exit == 0)

@@ -11,7 +11,7 @@ struct ForwardingTests {
     /// A configuration with two targets on this machine.
     private func folder(_ port: Int) throws -> Folder {
         let folder = try Folder()
-        let store = try StandIn.store(customers: 4)
+        let store = try SharedSimulator.store(customers: 4)
         try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: 9)
         let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
         let targets = ["raw", "camel"].map { "      - {url: \"http://127.0.0.1:\(port)/\($0)\", as: \($0)}\n" }
@@ -27,7 +27,7 @@ struct ForwardingTests {
                 "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Sandbox"),
             ]),
         ])
-        return JSONValue.object(["signedPayload": .string(try StandIn.pki.jwsSigner.jws(payload: payload))]).bytes
+        return JSONValue.object(["signedPayload": .string(try SharedSimulator.pki.jwsSigner.jws(payload: payload))]).bytes
     }
 
     private func serve(in folder: Folder) throws -> Running {

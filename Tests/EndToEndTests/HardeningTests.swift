@@ -47,7 +47,7 @@ struct HardeningTests {
     @Test("shows names of files without their control characters, on standard output and error")
     func hostileNames() async throws {
         let folder = try Folder()
-        let receipt = try StandIn.receipt(.activeSubscription).base64
+        let receipt = try SharedSimulator.receipt(.activeSubscription).base64
         let (name, shown) = ("a\u{1B}[31m\u{9B}31m\u{202E}\n.b64", "a[U+001B][31m[U+009B]31m[U+202E][U+000A].b64")
         try folder.write(name, receipt.utf8)
         let text = try await Binary.run("decode", "--format", "text", name, in: folder)

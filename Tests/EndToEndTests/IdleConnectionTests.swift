@@ -37,7 +37,7 @@ import Testing
             let wanted = min(Self.wanted, allowed - Self.others)
             try #require(wanted > 0)
             let folder = try Folder()
-            try StateDirectory(folder.url.path).write(StandIn.store(customers: 4), host: "127.0.0.1", port: 9)
+            try StateDirectory(folder.url.path).write(SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
             let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
                 .replacing("answer: [apple, receipt]", with: "answer: [receipt]")
             try folder.write("receipt-bridge.yaml", ("limits: {connections: 20000}\n" + yaml).utf8)

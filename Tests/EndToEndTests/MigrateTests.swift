@@ -119,7 +119,7 @@ struct MigrateTests {
 
     @Test("progress fits a terminal of 40 columns, and again after it was made narrower", .timeLimit(.minutes(2)))
     func narrowTerminal() async throws {
-        let stage = try await OperationStage(customers: 24)
+        let stage = try await CommandFixture(customers: 24)
         try await stage.ask(
             "POST", "/faults",
             .object([
@@ -147,7 +147,7 @@ struct MigrateTests {
 
     @Test("a private key file that is no key is exit 2 before any call, names the file, and leaves nothing behind")
     func uselessKey() async throws {
-        let stage = try await OperationStage(customers: 4)
+        let stage = try await CommandFixture(customers: 4)
         try stage.folder.write("other.p8", "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----\n".utf8)
         try stage.folder.write(
             "keyless.yaml", try stage.configuration().replacing(/file: \S+?\.p8/, with: "file: other.p8").utf8)
@@ -182,7 +182,7 @@ struct MigrateTests {
 
     @Test("account tokens that could not be set are exit 1, with the reason in words")
     func untiedAccounts() async throws {
-        let stage = try await OperationStage(customers: 4)
+        let stage = try await CommandFixture(customers: 4)
         var line = try #require(try stage.folder.lines("receipts.jsonl").first)
         if case .object(let members) = line { line = .object(members + [.init("user", .string("no UUID"))]) }
         try stage.folder.write("in.jsonl", line.bytes)
@@ -199,7 +199,7 @@ struct MigrateTests {
     @Test("a folder's own result is none of its rows, in the run and in those that go on")
     func intoItself() async throws {
         let folder = try Folder()
-        let receipts = try StandIn.world.receipts.prefix(4)
+        let receipts = try SharedSimulator.world.receipts.prefix(4)
         for receipt in receipts { try folder.write("\(receipt.id).b64", receipt.base64.utf8) }
         for destination in ["out.jsonl", "out.sqlite"] {
             for _ in 0..<2 {
@@ -217,7 +217,7 @@ struct MigrateTests {
     @Test("with other certificates than before does not go on, and says what to do")
     func otherTrust() async throws {
         let folder = try Folder()
-        let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try StandIn.pki)
+        let store = try SimulatedStore(seed: 7, customers: 3, clock: .real, pki: try SharedSimulator.pki)
         try StateDirectory(folder.path("state")).write(store)
         let words = ["migrate", "state/receipts.jsonl", "--to", "out.jsonl"]
         let first = try await Binary.run(Binary.url, words, in: folder)

@@ -7,13 +7,13 @@ import Testing
 
 @Suite("notifications")
 struct NotificationCommandTests {
-    private func target(_ stage: OperationStage, port: Int) async throws {
+    private func target(_ stage: CommandFixture, port: Int) async throws {
         try await stage.ask(
             "POST", "/notifications/targets",
             .object(["url": .string("http://127.0.0.1:\(port)/v1/notifications")]))
     }
 
-    private func isQuiet(_ stage: OperationStage) async throws -> Bool {
+    private func isQuiet(_ stage: CommandFixture) async throws -> Bool {
         try await stage.ask("GET", "/notifications/deliveries")["waiting"]?.integer == 0
     }
 
@@ -21,7 +21,7 @@ struct NotificationCommandTests {
 
     @Test("test follows a notification into the store; 1 where Apple cannot deliver it, or it is not there")
     func test() async throws {
-        let stage = try await OperationStage(customers: 2)
+        let stage = try await CommandFixture(customers: 2)
         let preview = try await stage.preview(["notifications", "test", "--environment", "sandbox"])
         #expect(preview["method"]?.text == "POST" && preview["body"] == .null)
         #expect(preview["url"]?.text?.hasSuffix("/sandbox/inApps/v1/notifications/test") == true)
@@ -49,7 +49,7 @@ struct NotificationCommandTests {
 
     @Test("history prints every notification once, verified, and says where it was clamped")
     func history() async throws {
-        let stage = try await OperationStage(store: nil)
+        let stage = try await CommandFixture(store: nil)
         try await stage.ask("POST", "/events", .object(["count": .number(60), "seed": .number(7)]))
         let all = try await stage.run("notifications", "history", "--start", "2020-01-01")
         #expect(all.exit == 0 && all.errors.contains("Apple remembers 180 days"), "\(all.errors)")
@@ -87,7 +87,7 @@ struct NotificationCommandTests {
 
     @Test("history --to goes on where it stopped, over faults and tokens that expire, and later with what is new")
     func resumed() async throws {
-        let stage = try await OperationStage(store: nil)
+        let stage = try await CommandFixture(store: nil)
         try await stage.ask("POST", "/events", .object(["count": .number(80), "seed": .number(7)]))
         let words = ["notifications", "history", "--to", "out.jsonl"]
         func uuids() throws -> [String] {
@@ -139,7 +139,7 @@ struct NotificationCommandTests {
 
     @Test("history --to that is killed as soon as something is in the file goes on by the same command")
     func killedEarly() async throws {
-        let stage = try await OperationStage(store: nil)
+        let stage = try await CommandFixture(store: nil)
         try await stage.ask("POST", "/events", .object(["count": .number(40), "seed": .number(7)]))
         // One window, which holds all of it.
         let start = Date.now.addingTimeInterval(-3_600).ISO8601Format()
@@ -184,7 +184,7 @@ struct NotificationCommandTests {
         "history --replay makes up for lost notifications while a server runs on the same store",
         .timeLimit(.minutes(1)))
     func replay() async throws {
-        let stage = try await OperationStage(customers: 60)
+        let stage = try await CommandFixture(customers: 60)
         try stage.configure("api.yaml", store: "sqlite:api.sqlite", answer: "[api]")
         try stage.configure("receipt-bridge.yaml", store: "sqlite:bridge.sqlite", answer: "[stored, api]")
         let customers = stage.extendable().map(\.customer).prefix(6)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A simulated App Store in this process, and a folder with a configuration that points at it.
-final class OperationStage: Sendable {
+final class CommandFixture: Sendable {
     let folder: Folder
     let appStore: SimulatedStore
     let port: Int
@@ -13,7 +13,7 @@ final class OperationStage: Sendable {
     /// - Parameter store: the file that `receipt-bridge.yaml` names; nil for none.
     init(customers: Int = 24, store: String? = "bridge.sqlite") async throws {
         folder = try Folder()
-        appStore = try SimulatedStore(seed: 7, customers: customers, clock: .real, pki: try StandIn.pki)
+        appStore = try SimulatedStore(seed: 7, customers: customers, clock: .real, pki: try SharedSimulator.pki)
         port = try await appStore.start()
         try StateDirectory(folder.url.path).write(appStore, host: "127.0.0.1", port: port)
         try configure("receipt-bridge.yaml", store: store.map { "sqlite:\($0)" } ?? "none")

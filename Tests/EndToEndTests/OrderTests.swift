@@ -6,7 +6,7 @@ import Testing
 struct OrderTests {
     @Test("prints the purchases of an order; 1 for one that is none; the sandbox is not asked")
     func lookup() async throws {
-        let stage = try await OperationStage(customers: 4, store: nil)
+        let stage = try await CommandFixture(customers: 4, store: nil)
         let purchase = try #require(stage.customers().flatMap(\.transactions).first)
         let found = try await stage.run("orders", "lookup", purchase.orderId)
         #expect(found.exit == 0 && found.errors.isEmpty, "\(found.errors)")

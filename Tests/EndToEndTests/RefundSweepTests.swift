@@ -7,13 +7,13 @@ import Testing
 @Suite("refunds sweep")
 struct RefundSweepTests {
     /// Refunds, of customers whom the store knows.
-    private func refund(_ stage: OperationStage, _ count: Int) async throws {
+    private func refund(_ stage: CommandFixture, _ count: Int) async throws {
         for _ in 0..<count { try await stage.ask("POST", "/events", .object(["event": .string("refund")])) }
         try await fill(stage)
     }
 
     /// Everybody whom notifications told of.
-    private func fill(_ stage: OperationStage, config: String = "receipt-bridge.yaml") async throws {
+    private func fill(_ stage: CommandFixture, config: String = "receipt-bridge.yaml") async throws {
         for environment in ["production", "sandbox"] {
             let history = try await stage.run(
                 "notifications", "history", "--replay", "--environment", environment, "--config", config)
@@ -27,7 +27,7 @@ struct RefundSweepTests {
 
     @Test("tells each refund once, and later only what is new", .timeLimit(.minutes(1)))
     func once() async throws {
-        let stage = try await OperationStage(customers: 12)
+        let stage = try await CommandFixture(customers: 12)
         try await stage.expectRefusal(["refunds", "sweep", "--since", "yesterday"], "--since: an instant")
         try await stage.expectRefusal(["refunds", "sweep", "--budget", "2"], "--budget")
         try await refund(stage, 3)
@@ -62,7 +62,7 @@ struct RefundSweepTests {
     #if os(Linux)
         @Test("tells again what could not be written", .timeLimit(.minutes(1)))
         func fullOutput() async throws {
-            let stage = try await OperationStage(customers: 12)
+            let stage = try await CommandFixture(customers: 12)
             try await refund(stage, 2)
             let sweep = "\(Binary.url.path) refunds sweep --budget 1 --config receipt-bridge.yaml"
             let full = try await Binary.run(
@@ -77,7 +77,7 @@ struct RefundSweepTests {
 
     @Test("a list names customers that the store does not know", .timeLimit(.minutes(1)))
     func listed() async throws {
-        let stage = try await OperationStage(customers: 36)
+        let stage = try await CommandFixture(customers: 36)
         let refunded = stage.appStore.world.customers.compactMap { customer in
             customer.transactions.first { $0.revocation != nil && $0.revocation?.type != "FAMILY_REVOKE" }
                 .map { (customer, $0) }
@@ -96,7 +96,7 @@ struct RefundSweepTests {
 
     @Test("killed again and again, tells exactly what an undisturbed sweep tells", .timeLimit(.minutes(1)))
     func killed() async throws {
-        let stage = try await OperationStage(customers: 30)
+        let stage = try await CommandFixture(customers: 30)
         try stage.configure("whole.yaml", store: "sqlite:whole.sqlite")
         try await refund(stage, 12)
         try await fill(stage, config: "whole.yaml")
@@ -127,7 +127,7 @@ struct RefundSweepTests {
 
     @Test("killed before the first refund counts as told, goes on by the same command", .timeLimit(.minutes(1)))
     func killedEarly() async throws {
-        let stage = try await OperationStage(customers: 12)
+        let stage = try await CommandFixture(customers: 12)
         try await refund(stage, 3)
         let words = ["refunds", "sweep", "--to", "refunds.jsonl", "--budget", "1"]
         let sweep = try stage.start(words)
@@ -148,7 +148,7 @@ struct RefundSweepTests {
 
     @Test("a second sweep of the same store is refused")
     func locked() async throws {
-        let stage = try await OperationStage(customers: 12)
+        let stage = try await CommandFixture(customers: 12)
         try await fill(stage)
         let sweep = try stage.start("refunds", "sweep", "--budget", "0.05")
         #expect(await eventually { (try? await stage.calls).map { $0 > 60 } ?? false || !sweep.isRunning })

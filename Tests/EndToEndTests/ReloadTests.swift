@@ -14,7 +14,7 @@ struct ReloadTests {
 
     /// A running proxy in front of the stage's App Store, and its file.
     private final class Stage: Sendable {
-        let inner: OperationStage
+        let inner: CommandFixture
         let proxy: Running
         let port: Int
         let yaml: String
@@ -22,7 +22,7 @@ struct ReloadTests {
         static let token = "token-of-the-reader"
 
         init(store: String? = nil) async throws {
-            inner = try await OperationStage(customers: 8, store: store)
+            inner = try await CommandFixture(customers: 8, store: store)
             try inner.folder.write("token.txt", Self.token.utf8)
             yaml =
                 try "tokens: [{file: token.txt}]\n"
@@ -179,7 +179,7 @@ struct ReloadTests {
                 "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Sandbox"),
             ]),
         ])
-        return JSONValue.object(["signedPayload": .string(try StandIn.pki.jwsSigner.jws(payload: payload))]).bytes
+        return JSONValue.object(["signedPayload": .string(try SharedSimulator.pki.jwsSigner.jws(payload: payload))]).bytes
     }
 
     @Test("sends what comes later to the targets that it names then, and to former ones no more")

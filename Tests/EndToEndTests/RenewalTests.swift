@@ -6,7 +6,7 @@ import Testing
 struct RenewalTests {
     @Test("extends a subscription twice; the third is refused here, and the same request again is none")
     func one() async throws {
-        let stage = try await OperationStage()
+        let stage = try await CommandFixture()
         let subscription = try #require(stage.extendable().first).renewal.originalTransactionId
         func words(_ request: String, days: String = "7") -> [String] {
             [
@@ -47,7 +47,7 @@ struct RenewalTests {
 
     @Test("Apple's own refusals, and 200 without success, are 1")
     func refused() async throws {
-        let stage = try await OperationStage(store: nil)
+        let stage = try await CommandFixture(store: nil)
         let (customer, renewal) = try #require(stage.extendable().first)
         let words = [
             "renewals", "extend", "--original-transaction-id", renewal.originalTransactionId, "--days", "1", "--reason",
@@ -72,7 +72,7 @@ struct RenewalTests {
 
     @Test("extends all of a product and says how far that is")
     func mass() async throws {
-        let stage = try await OperationStage(store: nil)
+        let stage = try await CommandFixture(store: nil)
         let product = try #require(stage.extendable().first).renewal.productId
         let id = "758883e8-151b-47b7-abd0-60c4d804c2f5"
         let words = ["renewals", "extend", "--mass", "--product-id", product, "--days", "3", "--reason", "3"]

@@ -73,7 +73,7 @@ struct ServeTests {
     @Test("SIGTERM under load loses no answer, and the log holds neither receipts nor secrets")
     func terminated() async throws {
         let folder = try Folder()
-        let store = try StandIn.store(customers: 4)
+        let store = try SharedSimulator.store(customers: 4)
         let upstream = try await store.start()
         try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: upstream)
         let proxy = try Running(
@@ -238,7 +238,7 @@ struct ServeTests {
     @Test("serve exits with 2 where its port is taken, or test roots stand beside Apple or before strangers")
     func refused() async throws {
         let folder = try Folder()
-        let store = try StandIn.store(customers: 1)
+        let store = try SharedSimulator.store(customers: 1)
         let taken = try await store.start()
         try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: taken)
         let port = try await Binary.run("serve", "--listen", "127.0.0.1:\(taken)", in: folder)

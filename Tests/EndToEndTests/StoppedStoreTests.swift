@@ -9,7 +9,7 @@ struct StoppedStoreTests {
     // T24
     @Test("is one file after SIGTERM: a copy of it holds every notification, and its owner alone can read it")
     func oneFile() async throws {
-        let stage = try await OperationStage(customers: 8)
+        let stage = try await CommandFixture(customers: 8)
         let path = stage.folder.path("bridge.sqlite")
         // An earlier version, or a backup that was put back.
         try DatabaseQueue(path: path).close()
@@ -40,7 +40,7 @@ struct StoppedStoreTests {
 
     @Test("A secret file that others can read is said once at the start, and its mode stays")
     func openSecret() async throws {
-        let stage = try await OperationStage(customers: 2)
+        let stage = try await CommandFixture(customers: 2)
         let secret = try stage.folder.write("token.txt", "token".utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o440], ofItemAtPath: secret.path)
         try stage.folder.write(

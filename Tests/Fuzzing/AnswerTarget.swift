@@ -10,7 +10,7 @@ enum AnswerTarget {
     private static let converter = DocumentConverter(tables: .bundled)
 
     static func run(_ bytes: [UInt8]) {
-        _ = try? StatusScanner.scan(bytes)
+        _ = try? VerifyReceiptStatusReader.scan(bytes)
         if let object = try? JSONObject(bytes) {
             _ = try? HistoryPage(object)
             _ = try? StatusesAnswer(object)

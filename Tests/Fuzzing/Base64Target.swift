@@ -7,17 +7,17 @@ import StoreTypes
 enum Base64Target {
     private static let strict = ReceiptDecoder(trust: FuzzTrust.seeds, profile: .apple)
     private static let lenient = ReceiptDecoder(trust: FuzzTrust.seeds, profile: .tolerant)
-    private static let reader = StoredReceiptReader(trust: FuzzTrust.seeds, now: { Rendered.now })
+    private static let reader = ReceiptReader(trust: FuzzTrust.seeds, now: { Rendered.now })
 
     static func run(_ text: [UInt8]) {
-        if let intake = try? ReceiptIntake(text.span, profile: .apple), intake.kind != .unknown {
-            let mended = try? ReceiptIntake(text.span, profile: .tolerant)
+        if let intake = try? ReceiptInput(text.span, profile: .apple), intake.kind != .unknown {
+            let mended = try? ReceiptInput(text.span, profile: .tolerant)
             require(mended?.kind == intake.kind, "what the apple profile takes, the tolerant one takes")
             require(mended?.bytes == intake.bytes, "both read the same bytes")
         }
         if let mended = ReceiptDecoder.mended(text.span) {
             require(ReceiptDecoder.mended(mended.span) == mended, "what was mended stays as it is")
-            let intake = try? ReceiptIntake(mended.span, profile: .apple)
+            let intake = try? ReceiptInput(mended.span, profile: .apple)
             require(intake?.isCanonicalText == true, "what was mended is as Apple writes it")
         }
         if let bytes = Base64.decode(text.span) {

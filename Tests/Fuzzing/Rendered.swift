@@ -7,7 +7,7 @@ import StoreTypes
 /// What is written of a receipt, be it authentic or not: JSON, whatever stands in it.
 enum Rendered {
     private static let camelCase = CamelCaseRenderer(tables: .bundled)
-    private static let answers = AnswerRenderer(tables: .bundled)
+    private static let answers = VerifyReceiptRenderer(tables: .bundled)
     static let now = Timestamp(seconds: 1_795_262_400)
 
     static func check(_ contents: ReceiptContents) {

@@ -28,12 +28,12 @@ enum SignedTextTargets {
         require(inspected(bytes, by: stranger).failure != nil, "nobody's text is authentic below other roots")
     }
 
-    private static func inspected(_ bytes: [UInt8], by verifier: SignedPayloadVerifier) -> SignedTextInspection {
-        SignedTextInspection(String(decoding: bytes, as: UTF8.self), verifier: verifier, now: Rendered.now)
+    private static func inspected(_ bytes: [UInt8], by verifier: SignedPayloadVerifier) -> JWSInspection {
+        JWSInspection(String(decoding: bytes, as: UTF8.self), verifier: verifier, now: Rendered.now)
     }
 
     private static let views = CustomerViewRenderer(tables: .bundled)
-    private static let answers = AnswerRenderer(tables: .bundled)
+    private static let answers = VerifyReceiptRenderer(tables: .bundled)
 
     /// What stands in one, as if its signature had held: read, and written in every form.
     static func claims(_ bytes: [UInt8]) {

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// Holds replies back until the test opens it.
-package final class Gate: Sendable {
+package final class BlockingResponse: Sendable {
     private let isOpen = Mutex(false)
 
     package init() {}

@@ -15,7 +15,7 @@ package indirect enum Reply: Sendable {
     /// The reply after a pause.
     case after(seconds: Double, Reply)
     /// The reply when the gate is open.
-    case behind(Gate, Reply)
+    case behind(BlockingResponse, Reply)
     /// The end of the connection without a byte.
     case hangUp
     /// A reset of the connection without a byte.

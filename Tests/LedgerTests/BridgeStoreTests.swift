@@ -7,13 +7,13 @@ import TestSupport
 import Testing
 
 @Suite("The store of the proxy")
-struct BridgeStoreTests {
+struct StoreTests {
     @Test("A new store is its owner's alone, and opens again")
     func permissions() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
         for _ in 0..<2 {
-            let store = try BridgeStore(path: path)
+            let store = try Store(path: path)
             await store.close()
         }
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
@@ -26,23 +26,23 @@ struct BridgeStoreTests {
         let text = folder.path("text.sqlite")
         try Data("this is a diary, not a database, and long enough to look like one".utf8).write(
             to: URL(filePath: text))
-        let refused = #expect(throws: LedgerError.self) { try BridgeStore(path: text) }
+        let refused = #expect(throws: StorageError.self) { try Store(path: text) }
         #expect(refused?.code == .notADatabase)
         let newer = folder.path("newer.sqlite")
-        _ = try BridgeStore(path: newer)
+        _ = try Store(path: newer)
         try DatabaseQueue(path: newer).write { db in
             try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('of a later version')")
         }
-        #expect(throws: LedgerError.self) { try BridgeStore(path: newer) }
+        #expect(throws: StorageError.self) { try Store(path: newer) }
     }
 
     @Test("An inspection finds pages of random bytes, and stops at its time limit")
     func integrity() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
-        let scope = LedgerScope(
+        let scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
-        let store = try BridgeStore(path: path)
+        let store = try Store(path: path)
         for batch in 0..<20 {
             let rows = (0..<500).map {
                 RevocationRow(
@@ -53,14 +53,14 @@ struct BridgeStoreTests {
         }
         try await store.rewrite()
         await store.close()
-        #expect(try BridgeStore.inspect(path: path).integrity == .intact)
-        #expect(try BridgeStore.inspect(path: path, limit: .zero).integrity == .unfinished)
+        #expect(try Store.inspect(path: path).integrity == .intact)
+        #expect(try Store.inspect(path: path, limit: .zero).integrity == .unfinished)
         // The first quarter belongs to the layout, which is read before; so the last one.
         var bytes = try folder.read("bridge.sqlite")
         var generator = SeededGenerator("pages of random bytes")
         for index in bytes.indices.suffix(bytes.count / 4) { bytes[index] = .random(in: 0...255, using: &generator) }
         try folder.write("bridge.sqlite", bytes)
-        let damaged = try BridgeStore.inspect(path: path).integrity
+        let damaged = try Store.inspect(path: path).integrity
         guard case .damaged = damaged else {
             Issue.record("\(damaged)")
             return
@@ -71,8 +71,8 @@ struct BridgeStoreTests {
     func failing() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
-        let store = try BridgeStore(path: path, maximumPages: 200)
-        let scope = LedgerScope(
+        let store = try Store(path: path, maximumPages: 200)
+        let scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
         func keep(_ numbers: Range<Int>) async throws {
             let rows = numbers.map {
@@ -81,7 +81,7 @@ struct BridgeStoreTests {
             }
             try await store.keep(revoked: rows, valid: [], of: scope)
         }
-        let error = await #expect(throws: LedgerError.self) { try await keep(1..<50_000) }
+        let error = await #expect(throws: StorageError.self) { try await keep(1..<50_000) }
         #expect(error?.code == .full && store.counts.isFailing)
         try await keep(1..<2)
         #expect(!store.counts.isFailing)
@@ -101,36 +101,36 @@ struct BridgeStoreTests {
         func refund(_ id: String) -> RevocationRow {
             RevocationRow(transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
         }
-        let scope = LedgerScope(
+        let scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
         let told = Mutex<[String]>([])
-        let store = BridgeStore(opening: path, pauses: [.milliseconds(20)]) { error in
+        let store = Store(opening: path, pauses: [.milliseconds(20)]) { error in
             told.withLock { $0.append(error?.code.rawValue ?? "open") }
         }
         try await store.keep(revoked: [refund("1")], valid: [], of: scope)
         let other = folder.path("other.sqlite")
-        let copy = try BridgeStore(path: other)
+        let copy = try Store(path: other)
         try await copy.keep(revoked: [refund("2")], valid: [], of: scope)
         // All of it in one file.
         try await copy.rewrite()
         await copy.close()
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.moveItem(atPath: other, toPath: path)
-        let error = await #expect(throws: LedgerError.self) {
+        let error = await #expect(throws: StorageError.self) {
             try await store.keep(revoked: [refund("3")], valid: [], of: scope)
         }
         #expect(error?.code == .changed && !store.isOpen)
-        #expect(throws: LedgerError.self) { try store.revocations(limit: 9) }
+        #expect(throws: StorageError.self) { try store.revocations(limit: 9) }
         #expect(told.withLock { $0 } == ["changed"])
         await store.close()
         for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-        let found = try BridgeStore(path: path).revocations(limit: 9)
+        let found = try Store(path: path).revocations(limit: 9)
         #expect(found[scope]?.map(\.transactionId) == ["2"], "\(found)")
     }
 
     @Test("A folder that is not there is told as such")
     func noFolder() {
-        let error = #expect(throws: LedgerError.self) { try BridgeStore(path: "/nonexistent/bridge.sqlite") }
+        let error = #expect(throws: StorageError.self) { try Store(path: "/nonexistent/bridge.sqlite") }
         #expect(error?.code == .notPermitted)
     }
 }

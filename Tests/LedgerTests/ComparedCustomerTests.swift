@@ -9,7 +9,7 @@ struct ComparedCustomerTests {
 
     init() throws { folder = try TemporaryFolder() }
 
-    private func add(_ digests: [Int64], on day: Int64, limit: Int = 10_000, to store: BridgeStore) async throws {
+    private func add(_ digests: [Int64], on day: Int64, limit: Int = 10_000, to store: Store) async throws {
         try await store.add(
             comparisons: [], differences: [],
             customers: [
@@ -18,18 +18,18 @@ struct ComparedCustomerTests {
             ], limit: limit)
     }
 
-    private func count(since day: Int64, in store: BridgeStore) async throws -> [Int64] {
+    private func count(since day: Int64, in store: Store) async throws -> [Int64] {
         try await store.comparedCustomers(since: day).map(\.count)
     }
 
     @Test("are counted once over days and restarts, and as of the last day")
     func once() async throws {
         let path = folder.path("bridge.sqlite")
-        let first = try BridgeStore(path: path)
+        let first = try Store(path: path)
         try await add([1, 2, 2], on: 10, to: first)
         try await add([1], on: 12, to: first)
         await first.close()
-        let second = try BridgeStore(path: path)
+        let second = try Store(path: path)
         try await add([1, 3], on: 11, to: second)
         #expect(try await count(since: 1, in: second) == [3])
         #expect(try await count(since: 11, in: second) == [2])
@@ -39,7 +39,7 @@ struct ComparedCustomerTests {
 
     @Test("are kept up to a limit, and those that are kept are still dated")
     func bounded() async throws {
-        let store = try BridgeStore(path: folder.path("bridge.sqlite"))
+        let store = try Store(path: folder.path("bridge.sqlite"))
         try await add(Array(1...9), on: 10, limit: 5, to: store)
         try await add(Array(1...9), on: 11, limit: 5, to: store)
         #expect(try await count(since: 1, in: store) == [5])

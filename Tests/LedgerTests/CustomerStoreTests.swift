@@ -6,14 +6,14 @@ import Testing
 @Suite("Customers in the store")
 struct CustomerStoreTests {
     private let folder: TemporaryFolder
-    private let store: BridgeStore
-    private let scope: LedgerScope
+    private let store: Store
+    private let scope: AppScope
 
     init() throws {
         folder = try TemporaryFolder()
-        store = try BridgeStore(path: folder.path("bridge.sqlite"))
+        store = try Store(path: folder.path("bridge.sqlite"))
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = LedgerScope(bundleId: bundleId, environment: .production)
+        scope = AppScope(bundleId: bundleId, environment: .production)
     }
 
     private func transaction(
@@ -53,14 +53,14 @@ struct CustomerStoreTests {
 
     private func find(_ originals: [String], _ others: [String] = []) async throws -> StoredCustomer? {
         try await store.customer(
-            of: LookupKeys(originalTransactionIds: originals, transactionIds: others), in: scope)
+            of: CustomerIdentifiers(originalTransactionIds: originals, transactionIds: others), in: scope)
     }
 
     @Test("Of the receipts without a purchase of one customer the newest eight are known, and all of others")
     func learntIdentifiers() async throws {
         func keep(_ id: String, _ receipt: UInt8, at date: Int64) async throws {
             try await store.keep(
-                learnt: LookupKeys(originalTransactionIds: [id], transactionIds: []), of: [receipt],
+                learnt: CustomerIdentifiers(originalTransactionIds: [id], transactionIds: []), of: [receipt],
                 at: Timestamp(milliseconds: date))
         }
         try await keep("10", 200, at: 1)
@@ -74,7 +74,7 @@ struct CustomerStoreTests {
     @Test("are found by any id of their history once it was looked up as a whole, and not before")
     func whole() async throws {
         let outcome = try await store.keep(
-            notification("1", at: 500), NotificationNews(transaction: transaction("11", "10", at: 500)), of: scope)
+            notification("1", at: 500), NotificationUpdate(transaction: transaction("11", "10", at: 500)), of: scope)
         #expect(outcome == .stored(isNews: true))
         #expect(try await find(["10"]) == nil)
         try await store.keep(
@@ -84,10 +84,10 @@ struct CustomerStoreTests {
         }
         #expect(try await find([], ["99"]) == nil)
         #expect(try await find(["10"], ["98"]) == nil)
-        let sandbox = LedgerScope(bundleId: scope.bundleId, environment: .sandbox)
+        let sandbox = AppScope(bundleId: scope.bundleId, environment: .sandbox)
         #expect(
             try await store.customer(
-                of: LookupKeys(originalTransactionIds: ["10"], transactionIds: []), in: sandbox) == nil)
+                of: CustomerIdentifiers(originalTransactionIds: ["10"], transactionIds: []), in: sandbox) == nil)
     }
 
     @Test("A receipt of two customers finds neither")
@@ -108,7 +108,7 @@ struct CustomerStoreTests {
         for (uuid, date, isNews) in [("a", 1_500, true), ("b", 1_200, false), ("c", 1_500, false)]
             as [(String, Int64, Bool)]
         {
-            let news = NotificationNews(
+            let news = NotificationUpdate(
                 transaction: transaction("10", "10", at: date, text: uuid),
                 renewal: RenewalRow(
                     originalTransactionId: "10", signedDate: Timestamp(milliseconds: date), text: "renewal \(uuid)"),
@@ -132,7 +132,7 @@ struct CustomerStoreTests {
     func needsLookup() async throws {
         try await store.keep(customer([transaction("10", "10", download: "d")]), of: scope)
         #expect(try await find(["10"])?.needsLookup == false)
-        let news = NotificationNews(transaction: transaction("11", "10", at: 1_500), needsLookup: true)
+        let news = NotificationUpdate(transaction: transaction("11", "10", at: 1_500), needsLookup: true)
         _ = try await store.keep(notification("a", at: 1_500), news, of: scope)
         #expect(try await find(["10"])?.needsLookup == true)
         try await store.keep(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: scope)
@@ -143,7 +143,7 @@ struct CustomerStoreTests {
         // The history does not have it any more.
         #expect(try await find(["10"])?.transactions == ["10@1600"])
         // By the download of the app it is theirs, and a subscription that nobody told the place of.
-        let other = NotificationNews(transaction: transaction("30", "30", at: 1_700, download: "d"))
+        let other = NotificationUpdate(transaction: transaction("30", "30", at: 1_700, download: "d"))
         _ = try await store.keep(notification("b", at: 1_700), other, of: scope)
         #expect(try await find(["30"])?.transactions == ["10@1600", "30@1700"])
         #expect(try await find(["10"])?.needsLookup == true)
@@ -165,7 +165,7 @@ struct CustomerStoreTests {
     func needsOfTwo() async throws {
         try await store.keep(customer([transaction("10", "10")]), of: scope)
         try await store.keep(customer([transaction("20", "20")], companions: ["99"]), of: scope)
-        let news = NotificationNews(transaction: transaction("21", "20", at: 1_500), needsLookup: true)
+        let news = NotificationUpdate(transaction: transaction("21", "20", at: 1_500), needsLookup: true)
         _ = try await store.keep(notification("a", at: 1_500), news, of: scope)
         // Signed before that.
         try await store.keep(
@@ -182,17 +182,17 @@ struct CustomerStoreTests {
         try await store.keep(
             customer([transaction("10", "10", revoked: true), transaction("11", "10", revoked: true)]), of: scope)
         _ = try await store.keep(
-            notification("a", at: 1_500), NotificationNews(transaction: transaction("11", "10", at: 1_500)), of: scope)
+            notification("a", at: 1_500), NotificationUpdate(transaction: transaction("11", "10", at: 1_500)), of: scope)
         // A late one does not bring it back.
         _ = try await store.keep(
             notification("b", at: 1_400),
-            NotificationNews(transaction: transaction("11", "10", at: 1_400, revoked: true)), of: scope)
+            NotificationUpdate(transaction: transaction("11", "10", at: 1_400, revoked: true)), of: scope)
         let told = RevocationRow(
             transactionId: "77", webOrderLineItemId: "78", date: Timestamp(milliseconds: 5), reason: nil)
         try await store.keep(revoked: [told], valid: ["76"], of: scope)
         #expect(try await find(["10"])?.takenBack == ["10"])
         await store.close()
-        let again = try BridgeStore(path: store.path)
+        let again = try Store(path: store.path)
         #expect(try again.revocations(limit: 10)[scope]?.map(\.transactionId) == ["10", "77"])
         #expect(try again.revocations(limit: 1)[scope]?.map(\.transactionId) == ["10"])
     }

@@ -9,20 +9,20 @@ import Testing
 struct DurabilityTests {
     private let folder: TemporaryFolder
     private let path: String
-    private let scope: LedgerScope
+    private let scope: AppScope
 
     init() throws {
         folder = try TemporaryFolder()
         path = folder.path("bridge.sqlite")
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = LedgerScope(bundleId: bundleId, environment: .production)
+        scope = AppScope(bundleId: bundleId, environment: .production)
     }
 
-    private func keep(_ number: Int, in store: BridgeStore) async throws {
+    private func keep(_ number: Int, in store: Store) async throws {
         let row = NotificationRow(
             uuid: "\(number)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
             receivedAt: Timestamp(milliseconds: 1), text: String(repeating: "text ", count: 1_000))
-        _ = try await store.keep(row, NotificationNews(), of: scope)
+        _ = try await store.keep(row, NotificationUpdate(), of: scope)
     }
 
     /// Notifications in a copy of the one file, without its companions.
@@ -38,11 +38,11 @@ struct DurabilityTests {
     @Test("A commit waits for the disk on the connection that writes, at the first opening and later ones")
     func synchronous() async throws {
         for _ in 0..<2 {
-            let store = try BridgeStore(path: path)
+            let store = try Store(path: path)
             #expect(try await store.synchronousLevel() == 2)
             await store.close()
         }
-        let late = BridgeStore(opening: path) { _ in }
+        let late = Store(opening: path) { _ in }
         #expect(try await late.synchronousLevel() == 2)
         await late.close()
     }
@@ -50,7 +50,7 @@ struct DurabilityTests {
     // T24
     @Test("A closed store is one file: a copy of it holds every row")
     func oneFile() async throws {
-        let store = try BridgeStore(path: path)
+        let store = try Store(path: path)
         for number in 0..<50 { try await keep(number, in: store) }
         // Opens a reader.
         #expect(try await store.notificationCount() == 50)
@@ -62,7 +62,7 @@ struct DurabilityTests {
 
     @Test("A store that another process reads is closed too, says that its log stays, and loses nothing")
     func readElsewhere() async throws {
-        let store = try BridgeStore(path: path)
+        let store = try Store(path: path)
         try await keep(0, in: store)
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
@@ -86,7 +86,7 @@ struct DurabilityTests {
 
     @Test("Nothing is moved into a file that took the store's place")
     func replaced() async throws {
-        let store = try BridgeStore(path: path)
+        let store = try Store(path: path)
         try await keep(0, in: store)
         try FileManager.default.removeItem(atPath: path)
         try Data("another file".utf8).write(to: URL(filePath: path))
@@ -96,14 +96,14 @@ struct DurabilityTests {
 
     @Test("A store that others could read is its owner's alone once it is open, with its companions")
     func permissions() async throws {
-        let first = try BridgeStore(path: path)
+        let first = try Store(path: path)
         let names = ["bridge.sqlite", "bridge.sqlite-wal", "bridge.sqlite-shm"]
         for name in names {
             try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: folder.path(name))
         }
         #expect(StoreFiles.exposed(of: path).map(\.path) == names.map(folder.path))
         #expect(StoreFiles.exposed(of: path).map(\.exposure) == [.everybody, .everybody, .everybody])
-        let second = try BridgeStore(path: path)
+        let second = try Store(path: path)
         #expect(try names.map(folder.permissions) == [0o600, 0o600, 0o600])
         #expect(StoreFiles.exposed(of: path).isEmpty)
         await second.close()

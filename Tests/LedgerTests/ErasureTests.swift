@@ -9,17 +9,17 @@ import Testing
 @Suite("Erasing a customer")
 struct ErasureTests {
     private let folder: TemporaryFolder
-    private let store: BridgeStore
-    private let scope: LedgerScope
+    private let store: Store
+    private let scope: AppScope
     private static let now = Timestamp(milliseconds: 9_000)
     private static let token = "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f"
     private static let otherToken = "00000000-6f2b-4c8a-9d3e-7a1b2c3d4e5f"
 
     init() throws {
         folder = try TemporaryFolder()
-        store = try BridgeStore(path: folder.path("bridge.sqlite"))
+        store = try Store(path: folder.path("bridge.sqlite"))
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = LedgerScope(bundleId: bundleId, environment: .production)
+        scope = AppScope(bundleId: bundleId, environment: .production)
     }
 
     // MARK: - Customers
@@ -54,7 +54,7 @@ struct ErasureTests {
     }
 
     /// Something in every table. Everything of the customer has an id that begins with `prefix`, 14 digits long.
-    private func fill(_ prefix: String, token: String?, in scope: LedgerScope) async throws {
+    private func fill(_ prefix: String, token: String?, in scope: AppScope) async throws {
         let (original, second) = ("\(prefix)1", "\(prefix)2")
         let rows = [transaction(original, original, token: nil), transaction(second, original, token: nil)]
         try await store.keep(
@@ -71,10 +71,10 @@ struct ErasureTests {
                         originalTransactionId: original, signedDate: Timestamp(milliseconds: 1_000),
                         text: jws("{\"originalTransactionId\":\"\(original)\"}"))
                 ], companions: ["\(prefix)8"]), of: scope)
-        let addressee = Addressee(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
+        let addressee = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
         // The later word on the second transaction has the token no more.
         for (name, token, date) in [("a", token, Int64(2_000)), ("b", nil, 3_000)] {
-            let news = NotificationNews(
+            let news = NotificationUpdate(
                 transaction: transaction(second, original, token: token, at: date, isRefunded: true))
             _ = try await store.keep(
                 notification("\(prefix)\(name)", text: jws("{\"data\":{\"signedTransactionInfo\":\"\(news.text)\"}}")),
@@ -85,7 +85,7 @@ struct ErasureTests {
         let download = jws("{\"appTransactionId\":\"\(prefix)7\"}")
         _ = try await store.keep(
             notification("\(prefix)c", text: jws("{\"appData\":{\"signedAppTransactionInfo\":\"\(download)\"}}")),
-            NotificationNews(), of: scope)
+            NotificationUpdate(), of: scope)
         _ = try await store.keep(
             hint: notification("\(prefix)d", 1, text: "{\"original_transaction_id\":\(prefix)1}"), about: [], of: scope)
         let identifier = try #require(TransactionIdentifier(rawValue: original))
@@ -100,10 +100,10 @@ struct ErasureTests {
                 originalTransactionId: original, requestIdentifier: "\(prefix)e", days: 3, reason: 1,
                 extendedAt: Self.now, effectiveDate: nil), of: scope)
         try await store.keep(
-            learnt: LookupKeys(originalTransactionIds: [original], transactionIds: ["\(prefix)9"]),
+            learnt: CustomerIdentifiers(originalTransactionIds: [original], transactionIds: ["\(prefix)9"]),
             of: Array("\(prefix)-digest".utf8), at: Self.now)
         _ = try await store.keep(
-            LastGoodRow(
+            ArchivedResponseRow(
                 question: Array("\(prefix)-question".utf8), status: 0,
                 body: Array("{\"original_transaction_id\":\"\(original)\"}".utf8), latestReceipt: nil,
                 digest: [1], originals: ["1\(prefix)", original]), of: scope, at: Self.now)
@@ -179,7 +179,7 @@ struct ErasureTests {
 
     @Test("Every table of the store is erased from, or spared for a reason")
     func everyTable() throws {
-        let known = ErasureTable.erased.map(\.name) + ErasureTable.spared.keys
+        let known = ErasurePolicy.erased.map(\.name) + ErasurePolicy.spared.keys
         #expect(Set(known).count == known.count)
         #expect(try tables() == Set(known))
     }
@@ -190,7 +190,7 @@ struct ErasureTests {
         let alone = try counts()
         try await fill(Self.mine, token: Self.token, in: scope)
         let both = try counts()
-        for table in ErasureTable.erased {
+        for table in ErasurePolicy.erased {
             #expect(both[table.name]! > alone[table.name]!, "\(table.name) is not tested")
         }
         for text in ["\(Self.mine)1", Self.token] { #expect(holds(text)) }
@@ -223,7 +223,7 @@ struct ErasureTests {
     func token() async throws {
         try await fill(Self.other, token: Self.otherToken, in: scope)
         try await fill(Self.mine, token: Self.token, in: scope)
-        let sandbox = LedgerScope(bundleId: scope.bundleId, environment: .sandbox)
+        let sandbox = AppScope(bundleId: scope.bundleId, environment: .sandbox)
         try await fill("20000000000000", token: Self.token, in: sandbox)
         let token = try #require(UUID(uuidString: Self.token))
         let narrow = try await store.erase(.accountToken(token), environment: .sandbox, isDryRun: true, at: Self.now)
@@ -244,7 +244,7 @@ struct ErasureTests {
         func keep(_ question: String, _ ids: [String], _ token: String) async throws {
             let rows = ids.map { #"{"transaction_id":"\#($0)","app_account_token":"\#(token)"}"# }
             _ = try await store.keep(
-                LastGoodRow(
+                ArchivedResponseRow(
                     question: Array(question.utf8), status: 0,
                     body: Array("{\"latest_receipt_info\":[\(rows.joined(separator: ","))]}".utf8), latestReceipt: nil,
                     digest: [1], originals: [ids[0]]), of: scope, at: Self.now)
@@ -297,7 +297,7 @@ struct ErasureTests {
                 askedAt: Self.now, signedDate: Self.now, appAppleId: nil, revision: "r", transactions: [other],
                 statuses: [], renewals: [], companions: []), of: scope)
         #expect(try await !erase().isEmpty)
-        let keys = LookupKeys(originalTransactionIds: ["\(Self.mine)8"], transactionIds: [])
+        let keys = CustomerIdentifiers(originalTransactionIds: ["\(Self.mine)8"], transactionIds: [])
         #expect(try await store.customer(of: keys, in: scope)?.transactions == [other.text])
     }
 
@@ -309,6 +309,6 @@ struct ErasureTests {
     }
 }
 
-extension NotificationNews {
+extension NotificationUpdate {
     fileprivate var text: String { transaction?.text ?? "" }
 }

@@ -8,22 +8,22 @@ import Testing
 @Suite("Version 1 notifications in the store")
 struct HintStoreTests {
     private let folder: TemporaryFolder
-    private let store: BridgeStore
-    private let scope: LedgerScope
+    private let store: Store
+    private let scope: AppScope
     private static let day: Int64 = 86_400_000
 
     init() throws {
         folder = try TemporaryFolder()
-        store = try BridgeStore(path: folder.path("bridge.sqlite"), hintsPerDay: 3)
+        store = try Store(path: folder.path("bridge.sqlite"), hintsPerDay: 3)
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = LedgerScope(bundleId: bundleId, environment: .production)
+        scope = AppScope(bundleId: bundleId, environment: .production)
     }
 
     private func identifiers(_ texts: String...) throws -> [TransactionIdentifier] {
         try texts.map { try #require(TransactionIdentifier(rawValue: $0)) }
     }
 
-    private func keep(_ name: String, at time: Int64, in other: LedgerScope? = nil) async throws {
+    private func keep(_ name: String, at time: Int64, in other: AppScope? = nil) async throws {
         let row = NotificationRow(
             hint: name, type: "CANCEL", naming: try identifiers("1"), receivedAt: Timestamp(milliseconds: time))
         _ = try await store.keep(hint: row, about: [], of: other ?? scope)
@@ -42,12 +42,12 @@ struct HintStoreTests {
     // T29
     @Test("Of one day, app and environment the newest are kept, up to the limit; version 2 is not counted")
     func budget() async throws {
-        let sandbox = LedgerScope(bundleId: scope.bundleId, environment: .sandbox)
+        let sandbox = AppScope(bundleId: scope.bundleId, environment: .sandbox)
         for number in 0..<3 {
             let row = NotificationRow(
                 uuid: "signed \(number)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
                 receivedAt: Timestamp(milliseconds: 5), text: "text")
-            _ = try await store.keep(row, NotificationNews(), of: scope)
+            _ = try await store.keep(row, NotificationUpdate(), of: scope)
         }
         try await keep("yesterday", at: Self.day - 1)
         for number in 0..<5 { try await keep("today \(number)", at: Self.day + Int64(number)) }

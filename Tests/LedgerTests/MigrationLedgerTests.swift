@@ -4,15 +4,15 @@ import Ledger
 import Testing
 
 @Suite("The ledger of a migration")
-struct MigrationLedgerTests {
+struct MigrationStoreTests {
     private let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).progress").path
 
-    private func with<Value>(_ work: (MigrationLedger) throws -> Value) throws -> Value {
+    private func with<Value>(_ work: (MigrationStore) throws -> Value) throws -> Value {
         defer { try? FileManager.default.removeItem(atPath: path) }
-        return try work(try MigrationLedger(path: path))
+        return try work(try MigrationStore(path: path))
     }
 
-    private func customer(_ identifiers: String..., in ledger: MigrationLedger, token: String? = nil) throws -> Int64 {
+    private func customer(_ identifiers: String..., in ledger: MigrationStore, token: String? = nil) throws -> Int64 {
         try ledger.customer(
             of: identifiers, bundleId: "com.example.app", environment: "Production", accountToken: token)
     }
@@ -26,7 +26,7 @@ struct MigrationLedgerTests {
             #expect(try ledger.state("a") == [3])
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
             #expect(mode == 0o600)
-            #expect(throws: LedgerError.self) { try MigrationLedger(path: path) }
+            #expect(throws: StorageError.self) { try MigrationStore(path: path) }
         }
     }
 
@@ -34,12 +34,12 @@ struct MigrationLedgerTests {
     func crash() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         do {
-            let ledger = try MigrationLedger(path: path)
+            let ledger = try MigrationStore(path: path)
             try ledger.keep([1], as: "a")
             try ledger.commit()
             try ledger.keep([2], as: "a")
         }
-        let ledger = try MigrationLedger(path: path)
+        let ledger = try MigrationStore(path: path)
         #expect(try ledger.state("a") == [1])
     }
 
@@ -85,7 +85,7 @@ struct MigrationLedgerTests {
         }
     }
 
-    private func known(_ identifiers: String...) -> CustomerFinding {
+    private func known(_ identifiers: String...) -> CustomerLookupResult {
         let text = Array("[\(identifiers.map { "\"\($0)\"" }.joined(separator: ","))]".utf8)
         return .known(
             CustomerColumns(
@@ -94,7 +94,7 @@ struct MigrationLedgerTests {
     }
 
     /// The records of a row's customer; nil where there are none.
-    private func records(of row: Int64, in ledger: MigrationLedger) throws -> [UInt8]? {
+    private func records(of row: Int64, in ledger: MigrationStore) throws -> [UInt8]? {
         let found = try ledger.stagedRows(after: row - 1, limit: 1).first?.finding
         guard case .known(let columns)? = found else { return nil }
         return columns.transactions
@@ -194,7 +194,7 @@ struct MigrationLedgerTests {
                 try db.execute(sql: "PRAGMA user_version = \(version)")
             }
             try queue.close()
-            let error = #expect(throws: LedgerError.self) { _ = try MigrationLedger(path: path) }
+            let error = #expect(throws: StorageError.self) { _ = try MigrationStore(path: path) }
             #expect(error?.code == .changed)
         }
     }
@@ -205,7 +205,7 @@ struct MigrationLedgerTests {
         func refusal(_ row: Int64, _ id: String, _ reason: String = "ends at byte 9") -> Refusal {
             Refusal(row: row, id: id, code: "truncated", place: "a\0b", reason: reason)
         }
-        do { _ = try MigrationLedger(path: path) }
+        do { _ = try MigrationStore(path: path) }
         // As version 2 wrote them: all text of others as bytes, in columns for text.
         let queue = try DatabaseQueue(path: path)
         try queue.write { db in
@@ -224,7 +224,7 @@ struct MigrationLedgerTests {
         }
         try queue.close()
         do {
-            let ledger = try MigrationLedger(path: path)
+            let ledger = try MigrationStore(path: path)
             #expect(
                 try ledger.refusals(after: 0, limit: 10)
                     == [refusal(1, "a1"), refusal(2, "a2", "ends at byte 7"), refusal(3, "a\0")])
@@ -233,7 +233,7 @@ struct MigrationLedgerTests {
             try ledger.commit()
         }
         do {
-            let ledger = try MigrationLedger(path: path)
+            let ledger = try MigrationStore(path: path)
             #expect(
                 try ledger.refusals(after: 1, limit: 10)
                     == [refusal(2, "a2", "ends at byte 7"), refusal(3, "a3"), refusal(4, "a4", "another")])

@@ -6,15 +6,15 @@ import Testing
 @Suite("Refunds and extensions in the store")
 struct OperationStoreTests {
     private let folder: TemporaryFolder
-    private let store: BridgeStore
-    private let scope: LedgerScope
+    private let store: Store
+    private let scope: AppScope
     private static let begin = Timestamp(milliseconds: 5_000)
 
     init() throws {
         folder = try TemporaryFolder()
-        store = try BridgeStore(path: folder.path("bridge.sqlite"))
+        store = try Store(path: folder.path("bridge.sqlite"))
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = LedgerScope(bundleId: bundleId, environment: .production)
+        scope = AppScope(bundleId: bundleId, environment: .production)
     }
 
     private func transaction(_ id: String, _ original: String, at date: Int64, refunded: Int64? = nil) -> TransactionRow
@@ -64,7 +64,7 @@ struct OperationStoreTests {
             transaction: transaction("12", "12", at: 2_000, refunded: 1_500), date: Timestamp(milliseconds: 1_500))
         for _ in 0..<2 { try await store.keep([row], of: target, revision: "r8", at: Self.begin) }
         #expect(try store.revocations(limit: 9)[scope]?.map(\.transactionId) == ["12"])
-        let keys = LookupKeys(originalTransactionIds: ["11"], transactionIds: [])
+        let keys = CustomerIdentifiers(originalTransactionIds: ["11"], transactionIds: [])
         #expect(try await store.customer(of: keys, in: scope)?.needsLookup == true)
         let untold = try await store.untoldRefunds(limit: 9)
         #expect(untold.map(\.text) == ["12@2000"])
@@ -90,7 +90,7 @@ struct OperationStoreTests {
         let row = RefundRow(
             transaction: transaction("11", "11", at: 3_000, refunded: 1_500), date: Timestamp(milliseconds: 1_500))
         try await store.keep([row], of: target, revision: "r8", at: Self.begin)
-        let keys = LookupKeys(originalTransactionIds: ["11"], transactionIds: [])
+        let keys = CustomerIdentifiers(originalTransactionIds: ["11"], transactionIds: [])
         #expect(try await store.customer(of: keys, in: scope)?.needsLookup == false)
         #expect(try await store.untoldRefunds(limit: 9).count == 1)
     }
@@ -105,7 +105,7 @@ struct OperationStoreTests {
         }
         for row in [row("b", at: 2), row("a", at: 1), row("b", at: 3)] { try await store.keep(row, of: scope) }
         #expect(try await store.extensions(of: id, in: scope) == [row("a", at: 1), row("b", at: 2)])
-        let sandbox = LedgerScope(bundleId: scope.bundleId, environment: .sandbox)
+        let sandbox = AppScope(bundleId: scope.bundleId, environment: .sandbox)
         #expect(try await store.extensions(of: id, in: sandbox).isEmpty)
     }
 }

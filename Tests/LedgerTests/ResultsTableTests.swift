@@ -12,8 +12,8 @@ struct ResultsTableTests {
         try ResultsTable(path: folder.path("a.db"), columns: columns, keeping: rows)
     }
 
-    private func row(_ id: String, _ number: Int64 = 1, _ text: String? = nil) -> PackedRow {
-        var row = PackedRow()
+    private func row(_ id: String, _ number: Int64 = 1, _ text: String? = nil) -> RowBuffer {
+        var row = RowBuffer()
         row.append(id)
         row.append(number)
         row.append(text)
@@ -42,7 +42,7 @@ struct ResultsTableTests {
         try table.close()
         #expect(try ids(folder) == ["a", "b"])
         try table.close()
-        let failure = #expect(throws: LedgerError.self) { _ = try table.insert(row("c")) }
+        let failure = #expect(throws: StorageError.self) { _ = try table.insert(row("c")) }
         #expect(failure?.code == .failed)
     }
 
@@ -87,18 +87,18 @@ struct ResultsTableTests {
         let folder = try TemporaryFolder()
         let queue = try DatabaseQueue(path: folder.path("a.db"))
         try queue.write { try $0.execute(sql: "CREATE TABLE mine (a)") }
-        #expect(#expect(throws: LedgerError.self) { _ = try open(folder) }?.code == .changed)
+        #expect(#expect(throws: StorageError.self) { _ = try open(folder) }?.code == .changed)
         try queue.write { try $0.execute(sql: "DROP TABLE mine; CREATE TABLE results (id, b)") }
-        #expect(#expect(throws: LedgerError.self) { _ = try open(folder) }?.code == .changed)
+        #expect(#expect(throws: StorageError.self) { _ = try open(folder) }?.code == .changed)
     }
 }
 
 @Suite("A set of identifiers")
-struct IdentifierSetTests {
+struct FingerprintSetTests {
     @Test("knows what it was given, in memory or not", arguments: [0, 1_000, 1 << 20])
     func membership(memoryLimit: Int) throws {
         var random = SeededGenerator("identifiers")
-        let set = IdentifierSet(memoryLimit: memoryLimit)
+        let set = FingerprintSet(memoryLimit: memoryLimit)
         var known: Set<[UInt8]> = []
         for text in ["", "\0", "a", "A", "a\0b", "a\0c", "é", "e\u{301}"] {
             #expect(try set.insert(text))
@@ -113,7 +113,7 @@ struct IdentifierSetTests {
 
     @Test("is no other one's")
     func separation() throws {
-        let (one, other) = (IdentifierSet(), IdentifierSet(memoryLimit: 0))
+        let (one, other) = (FingerprintSet(), FingerprintSet(memoryLimit: 0))
         #expect(try one.insert("a"))
         #expect(try other.insert("a"))
     }

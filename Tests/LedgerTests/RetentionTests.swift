@@ -8,16 +8,16 @@ import Testing
 @Suite("What is too old")
 struct RetentionTests {
     private let folder: TemporaryFolder
-    private let store: BridgeStore
-    private let scope: LedgerScope
+    private let store: Store
+    private let scope: AppScope
     private static let day: Int64 = 86_400_000
     private static let now = Timestamp(milliseconds: 20_000 * day)
 
     init() throws {
         folder = try TemporaryFolder()
-        store = try BridgeStore(path: folder.path("bridge.sqlite"))
+        store = try Store(path: folder.path("bridge.sqlite"))
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = LedgerScope(bundleId: bundleId, environment: .production)
+        scope = AppScope(bundleId: bundleId, environment: .production)
     }
 
     private func ago(_ days: Int64) -> Timestamp { Self.now.advanced(byMilliseconds: -days * Self.day) }
@@ -66,7 +66,7 @@ struct RetentionTests {
             uuid: "n", version: 2, type: "SUBSCRIBED", subtype: nil, signedDate: ago(500), receivedAt: ago(500),
             text: jws(
                 "{\"data\":{\"signedTransactionInfo\":\"\(text)\",\"signedRenewalInfo\":\"\(renewal.text)\"}}"))
-        _ = try await store.keep(notification, NotificationNews(transaction: row, renewal: renewal), of: scope)
+        _ = try await store.keep(notification, NotificationUpdate(transaction: row, renewal: renewal), of: scope)
         #expect(try await expire() == ["notifications 1"])
         let id = try #require(TransactionIdentifier(rawValue: "1"))
         #expect(try await store.transaction(id, in: scope) == text)
@@ -79,19 +79,19 @@ struct RetentionTests {
                     StatusRow(
                         originalTransactionId: "1", status: 1, subscriptionGroupIdentifier: nil, clock: ago(600))
                 ], renewals: [], companions: []), of: scope)
-        let keys = LookupKeys(originalTransactionIds: ["1"], transactionIds: [])
+        let keys = CustomerIdentifiers(originalTransactionIds: ["1"], transactionIds: [])
         let customer = try await store.customer(of: keys, in: scope)
         #expect(customer?.transactions == [text] && customer?.subscriptions.map(\.renewal) == [renewal.text])
     }
 
-    private func tell(_ uuid: String, _ days: Int64, about id: String? = nil, to addressees: [Addressee] = [])
+    private func tell(_ uuid: String, _ days: Int64, about id: String? = nil, to addressees: [ForwardingTargetKey] = [])
         async throws
     {
         let row = NotificationRow(
             uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: ago(days), receivedAt: ago(days),
             text: uuid, unusualBody: [1])
         _ = try await store.keep(
-            row, NotificationNews(transaction: id.map { transaction($0, days) }), of: scope, for: addressees)
+            row, NotificationUpdate(transaction: id.map { transaction($0, days) }), of: scope, for: addressees)
     }
 
     private func expire(_ retention: Retention = Retention(), dry: Bool = false) async throws -> [String] {
@@ -121,7 +121,7 @@ struct RetentionTests {
                     originalTransactionId: id, requestIdentifier: "e", days: 1, reason: 1, extendedAt: ago(days),
                     effectiveDate: nil), of: scope)
             try await store.keep(
-                learnt: LookupKeys(originalTransactionIds: ["\(days)"], transactionIds: []), of: Array(id.utf8),
+                learnt: CustomerIdentifiers(originalTransactionIds: ["\(days)"], transactionIds: []), of: Array(id.utf8),
                 at: ago(days))
             try await store.add(
                 comparisons: [
@@ -167,7 +167,7 @@ struct RetentionTests {
 
     @Test("Deliveries that are done go early; those that wait or were given up stay with their notification")
     func deliveries() async throws {
-        let addressee = Addressee(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
+        let addressee = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
         for (uuid, days) in [("done", Int64(31)), ("dead", 32), ("waiting", 33), ("new", 2), ("gone", 401)] {
             try await tell(uuid, days, to: [addressee])
         }

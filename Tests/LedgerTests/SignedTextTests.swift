@@ -10,19 +10,19 @@ import Testing
 @Suite("Signed texts in the store")
 struct SignedTextTests {
     private let folder: TemporaryFolder
-    private let store: BridgeStore
-    private let scope: LedgerScope
-    private let addressee: Addressee
+    private let store: Store
+    private let scope: AppScope
+    private let addressee: ForwardingTargetKey
 
     private static let header = segment(#"{"alg":"ES256","x5c":["leaf","authority","root"]}"#)
     private static let signature = Base64.encodeURLSafe([UInt8](0..<64))
 
     init() throws {
         folder = try TemporaryFolder()
-        store = try BridgeStore(path: folder.path("bridge.sqlite"))
+        store = try Store(path: folder.path("bridge.sqlite"))
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        scope = LedgerScope(bundleId: bundleId, environment: .production)
-        addressee = Addressee(bundleId: bundleId, form: "raw", url: "http://127.0.0.1/")
+        scope = AppScope(bundleId: bundleId, environment: .production)
+        addressee = ForwardingTargetKey(bundleId: bundleId, form: "raw", url: "http://127.0.0.1/")
     }
 
     private static func segment(_ text: String) -> String { Base64.encodeURLSafe(Array(text.utf8)) }
@@ -54,8 +54,8 @@ struct SignedTextTests {
 
     private func news(
         _ id: String, _ transaction: String?, _ renewal: String? = nil, at date: Int64 = 1_000
-    ) -> NotificationNews {
-        NotificationNews(
+    ) -> NotificationUpdate {
+        NotificationUpdate(
             transaction: transaction.map { self.transaction(id, $0, at: date) },
             renewal: renewal.map {
                 RenewalRow(originalTransactionId: id, signedDate: Timestamp(milliseconds: date), text: $0)
@@ -72,14 +72,14 @@ struct SignedTextTests {
     }
 
     /// The text of a notification as it is forwarded, the one that is due last.
-    private func forwarded(by store: BridgeStore) async throws -> String? {
+    private func forwarded(by store: Store) async throws -> String? {
         let now = Timestamp(milliseconds: 1_000_000)
         let due = try await store.dueDeliveries(to: addressee, at: now, limit: 10_000)
         guard let last = due.map(\.id).max() else { return nil }
         return try await store.dueDelivery(last, at: now)?.text
     }
 
-    private func transaction(_ id: String, of store: BridgeStore) async throws -> String? {
+    private func transaction(_ id: String, of store: Store) async throws -> String? {
         try await store.transaction(try #require(TransactionIdentifier(rawValue: id)), in: scope)
     }
 
@@ -129,8 +129,8 @@ struct SignedTextTests {
                     RenewalRow(originalTransactionId: "20", signedDate: Timestamp(milliseconds: 1_000), text: text)
                 ], companions: []), of: scope)
         await store.close()
-        let again = try BridgeStore(path: store.path)
-        let keys = LookupKeys(originalTransactionIds: ["20"], transactionIds: [])
+        let again = try Store(path: store.path)
+        let keys = CustomerIdentifiers(originalTransactionIds: ["20"], transactionIds: [])
         let customer = try #require(try await again.customer(of: keys, in: scope))
         let texts = [
             try await forwarded(by: again), try await transaction("10", of: again),
@@ -219,20 +219,20 @@ struct SignedTextTests {
         let headers = (0..<70).map { Self.segment("{\"alg\":\"ES256\",\"kid\":\"\($0)\"}") }
         for (number, header) in headers.enumerated() {
             _ = try await store.keep(
-                notification("\(number)", Self.jws("{}", header: header), at: Int64(number)), NotificationNews(),
+                notification("\(number)", Self.jws("{}", header: header), at: Int64(number)), NotificationUpdate(),
                 of: scope, for: [addressee])
         }
         await store.close()
-        let again = try BridgeStore(path: store.path)
+        let again = try Store(path: store.path)
         let now = Timestamp(milliseconds: 1_000_000)
         for (due, header) in zip(try await again.dueDeliveries(to: addressee, at: now, limit: 100), headers) {
             #expect(try await again.dueDelivery(due.id, at: now)?.text == Self.jws("{}", header: header))
         }
         // One that is known still counts.
         _ = try await again.keep(
-            notification("a", Self.jws("[]", header: headers[63])), NotificationNews(), of: scope)
+            notification("a", Self.jws("[]", header: headers[63])), NotificationUpdate(), of: scope)
         _ = try await again.keep(
-            notification("b", Self.jws("[]", header: headers[64])), NotificationNews(), of: scope)
+            notification("b", Self.jws("[]", header: headers[64])), NotificationUpdate(), of: scope)
         await again.close()
         #expect(try rows("SELECT count(*) FROM signedHeader") == ["64"])
         let kinds = try rows("SELECT typeof(text) FROM notification ORDER BY id")
@@ -254,7 +254,7 @@ struct SignedTextTests {
                     DELETE FROM grdb_migrations WHERE identifier = 'signedTexts'
                     """, arguments: [text, told, renews])
         }
-        let again = try BridgeStore(path: store.path)
+        let again = try Store(path: store.path)
         #expect(try await forwarded(by: again) == text)
         #expect(try await transaction("10", of: again) == told)
         #expect(try await again.keep(notification("1", text), news("10", told, renews), of: scope) == .repeated)
@@ -283,14 +283,14 @@ struct SignedTextTests {
             notification("1", Self.outer("1", told, nil)), news("10", told), of: scope, for: [addressee])
         await store.close()
         try await DatabaseQueue(path: store.path).write { try $0.execute(sql: change) }
-        let again = try BridgeStore(path: store.path)
+        let again = try Store(path: store.path)
         let now = Timestamp(milliseconds: 1_000_000)
         let due = try #require(try await again.dueDeliveries(to: addressee, at: now, limit: 2).first)
         let delivery = try #require(try await again.dueDelivery(due.id, at: now))
         #expect(delivery.uuid == "1" && delivery.text == nil)
         // A record of a customer without its text would be an answer without a purchase.
         guard change == "DELETE FROM signedHeader" else { return }
-        let error = await #expect(throws: LedgerError.self) { try await transaction("10", of: again) }
+        let error = await #expect(throws: StorageError.self) { try await transaction("10", of: again) }
         #expect(error?.code == .changed)
     }
 }

@@ -5,11 +5,11 @@ import TestSupport
 import Testing
 
 @Suite("A table of somebody else's")
-struct SourceTableTests {
-    private func table(_ sql: String, in folder: TemporaryFolder) throws -> SourceTable {
+struct SQLiteTableReaderTests {
+    private func table(_ sql: String, in folder: TemporaryFolder) throws -> SQLiteTableReader {
         let queue = try DatabaseQueue(path: folder.path("a.db"))
         try queue.writeWithoutTransaction { try $0.execute(sql: sql) }
-        return try SourceTable(
+        return try SQLiteTableReader(
             path: folder.path("a.db"), table: nil, receiptColumn: "receipt", idColumn: nil, accountTokenColumn: nil)
     }
 
@@ -55,7 +55,7 @@ struct SourceTableTests {
     @Test("in WAL mode says what is missing if it may not be read, and only in that mode")
     func readOnlyFolder() throws {
         let folder = try TemporaryFolder()
-        let error = LedgerError(.notPermitted, at: "a.db", "unable to open database file")
+        let error = StorageError(.notPermitted, at: "a.db", "unable to open database file")
         for (mode, isExplained) in [("WAL", true), ("DELETE", false)] {
             let path = folder.path("\(mode).db")
             let queue = try DatabaseQueue(path: path)
@@ -63,7 +63,7 @@ struct SourceTableTests {
                 try $0.execute(sql: "PRAGMA journal_mode = \(mode); CREATE TABLE t (receipt)")
             }
             try queue.close()
-            let explained = SourceTable.explained(error, path: path)
+            let explained = SQLiteTableReader.explained(error, path: path)
             #expect(explained.code == .notPermitted)
             #expect(explained.reason.contains("\(path)-shm") == isExplained, "\(explained)")
         }
@@ -78,8 +78,8 @@ struct SourceTableTests {
         try queue.close()
         try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.url.path)
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.url.path) }
-        let error = #expect(throws: LedgerError.self) {
-            try SourceTable(path: path, table: nil, receiptColumn: "receipt", idColumn: nil, accountTokenColumn: nil)
+        let error = #expect(throws: StorageError.self) {
+            try SQLiteTableReader(path: path, table: nil, receiptColumn: "receipt", idColumn: nil, accountTokenColumn: nil)
         }
         #expect(error?.reason.contains("WAL mode") == true, "\(String(describing: error))")
     }

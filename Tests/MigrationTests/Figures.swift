@@ -109,7 +109,7 @@ struct Figures {
     func sinks(name: String, hasRandomIds: Bool) throws {
         let folder = try TemporaryFolder()
         let count = 1_000_000
-        var sink = try Sinks.open(folder.path(name), withAPI: false)
+        var sink = try ResultWriters.open(folder.path(name), withAPI: false)
         var row = ResultRow(
             id: "", digest: String(repeating: "0123456789abcdef", count: 4), outcome: .decoded, kind: "appReceipt",
             verified: true, environment: "Production", bundleId: "com.example.app",
@@ -126,7 +126,7 @@ struct Figures {
             return last.rows == count
         }
         try report(name + ", opened again", count) {
-            sink = try Sinks.open(folder.path(name), withAPI: false, at: last)
+            sink = try ResultWriters.open(folder.path(name), withAPI: false, at: last)
             return true
         }
     }

@@ -11,7 +11,7 @@ import Testing
 @Suite("A migration that asks the Server API")
 struct MigrationCustomerTests {
     /// Customers who are known by the ids in their histories.
-    final class Book: CustomerDirectory {
+    final class Book: CustomerLookupService {
         private struct State {
             var asked: [[String]] = []
             var answered: [[String]] = []
@@ -39,7 +39,7 @@ struct MigrationCustomerTests {
 
         func serves(_ bundleId: String) -> Bool { bundleId == SimulatedApp.first.bundleId }
 
-        func look(up customer: MigratingCustomer) async -> CustomerAnswer {
+        func look(up customer: MigrationCustomer) async -> CustomerAnswer {
             let (fails, refuses) = state.withLock { state in
                 state.asked.append(customer.identifiers)
                 if let known = customer.known { state.revisions.append(known.revision) }
@@ -61,7 +61,7 @@ struct MigrationCustomerTests {
                         identifiers: history)))
         }
 
-        func setAccountToken(_ token: String, of identifier: String, customer: MigratingCustomer) async -> String? {
+        func setAccountToken(_ token: String, of identifier: String, customer: MigrationCustomer) async -> String? {
             state.withLock { state in
                 if state.failing.contains(identifier) { return "4000187" }
                 state.tokens.append("\(identifier) \(token)")
@@ -77,7 +77,7 @@ struct MigrationCustomerTests {
 
     /// The ids of all customers of the world.
     private func histories() throws -> [[String]] {
-        try StandIn.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter { !$0.isEmpty }
+        try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter { !$0.isEmpty }
     }
 
     @Test("asks once about each customer, whatever the number of receipts, and writes what it was told in all rows")
@@ -108,7 +108,7 @@ struct MigrationCustomerTests {
     @Test("tries again who failed for a while, and nobody else; the row is there meanwhile")
     func failures() async throws {
         let world = try MigrationWorld()
-        let receipt = try StandIn.receipt(.activeSubscription)
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
         let book = Book(try histories())
         book.fail(Set(receipt.originalTransactionIds))
         let first = try await world.run(directory: book, api)
@@ -181,8 +181,8 @@ struct MigrationCustomerTests {
 
     @Test("looks nobody up for a receipt that is not authentic, unless it is told to, and marks it then")
     func unverified() async throws {
-        let tampered = try #require(StandIn.hostile.first { $0.mangling == "tamperedByte" })
-        let receipt = try StandIn.receipt(.activeSubscription)
+        let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
         let row = MigrationWorld.Row(id: "t", receipt: tampered.text, expected: "refused")
         let strict = try MigrationWorld()
         try strict.write([row])
@@ -204,9 +204,9 @@ struct MigrationCustomerTests {
     @Test(
         "gives authentic rows what they would have without a forged one that claims their ids, and their accounts too")
     func forged() async throws {
-        let tampered = try #require(StandIn.hostile.first { $0.mangling == "tamperedByte" })
-        let first = try StandIn.receipt(.activeSubscription, tampered.environment)
-        let second = try StandIn.receipt(.nonConsumable, tampered.environment)
+        let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
+        let first = try SharedSimulator.receipt(.activeSubscription, tampered.environment)
+        let second = try SharedSimulator.receipt(.nonConsumable, tampered.environment)
         let claims = first.originalTransactionIds + second.originalTransactionIds
         let lines = claims.map { "{\"original_transaction_id\":\"\($0)\"}" }.joined(separator: ",")
         let answer = "{\"status\":0,\"latest_receipt\":\"\(tampered.text)\",\"latest_receipt_info\":[\(lines)]}"
@@ -260,8 +260,8 @@ struct MigrationCustomerTests {
     @Test("ties account tokens to purchases when it is told to, and says what it would do before")
     func accountTokens() async throws {
         let world = try MigrationWorld()
-        let first = try StandIn.receipt(.activeSubscription)
-        let second = try StandIn.receipt(.nonConsumable)
+        let first = try SharedSimulator.receipt(.activeSubscription)
+        let second = try SharedSimulator.receipt(.nonConsumable)
         let token = "11111111-2222-4333-8444-555555555555"
         var bytes: [UInt8] = []
         for (receipt, user) in [(first, token), (first, token.uppercased()), (second, "a"), (second, "b")] {
@@ -273,7 +273,7 @@ struct MigrationCustomerTests {
         try Data(bytes).write(to: world.source)
         let book = Book(try histories())
         @discardableResult
-        func run(_ tokens: MigrationOptions.AccountTokens) async throws -> Migration.Ending {
+        func run(_ tokens: MigrationOptions.AccountTokens) async throws -> Migration.RunResult {
             try await world.run(directory: book) {
                 api(&$0)
                 $0.lasting.source.accountTokenColumn = "user"

@@ -12,7 +12,7 @@ struct MigrationRefreshTests {
 
     /// The ids of all customers of the world.
     private func histories() throws -> [[String]] {
-        try StandIn.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter { !$0.isEmpty }
+        try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter { !$0.isEmpty }
     }
 
     private func api(_ options: inout MigrationOptions) { options.lasting.withAPI = true }
@@ -27,7 +27,7 @@ struct MigrationRefreshTests {
         let world = try MigrationWorld()
         // A line that nobody signed says another environment: such a customer is asked about in both.
         try world.write(world.rows.filter { !$0.id.contains("environmentLine") })
-        let unknown = try StandIn.receipt(.nonConsumable).originalTransactionIds
+        let unknown = try SharedSimulator.receipt(.nonConsumable).originalTransactionIds
         return (world, Book(try histories().filter { Set($0).isDisjoint(with: unknown) }))
     }
 
@@ -48,7 +48,7 @@ struct MigrationRefreshTests {
     @Test("and is told nothing for a while keeps what it was told before, says so, and tries again")
     func failing() async throws {
         let (world, book) = try stage()
-        let receipt = try StandIn.receipt(.activeSubscription)
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
         let first = try await world.run(directory: book, api)
         let result = try world.result
         book.fail(Set(receipt.originalTransactionIds))
@@ -57,7 +57,7 @@ struct MigrationRefreshTests {
         #expect(ending.counts.outcomes == first.counts.outcomes)
         #expect(try world.result == result)
         #expect(world.said.contains { $0.hasPrefix("1 customers could not be asked about again") }, "\(world.said)")
-        var ofKnown = Migration.Ending(counts: MigrationCounts())
+        var ofKnown = Migration.RunResult(counts: MigrationCounts())
         ofKnown.customers = ending.customers
         #expect(ofKnown.hasFailures && !ofKnown.counts.hasFailures)
         book.fail([])
@@ -96,7 +96,7 @@ struct MigrationRefreshTests {
     func addedFiles() async throws {
         let world = try MigrationWorld()
         let folder = try TemporaryFolder()
-        let receipt = try StandIn.receipt(.activeSubscription)
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
         for name in ["in/b", "in/c/1"] { try folder.write(name, receipt.base64) }
         let book = Book(try histories())
         func rows(_ change: (inout MigrationOptions) -> Void) async throws -> Int64 {

@@ -144,7 +144,7 @@ struct MigrationRunTests {
         #expect(await world.failure()?.description.contains("is not this migration's") == true)
         #expect(try world.result == Array("mine".utf8))
         try FileManager.default.removeItem(at: world.destination)
-        let other = try MigrationLedger(path: world.destination.path + ".progress")
+        let other = try MigrationStore(path: world.destination.path + ".progress")
         let locked = await world.failure()
         #expect(
             locked?.description.contains("another process works on this destination") == true,
@@ -159,7 +159,7 @@ struct MigrationRunTests {
         #expect(failed != nil)
         #expect(!FileManager.default.fileExists(atPath: world.destination.path + ".progress"))
         // A process that was killed while it started may leave one with nothing in it.
-        _ = try MigrationLedger(path: world.destination.path + ".progress")
+        _ = try MigrationStore(path: world.destination.path + ".progress")
         try Data("mine".utf8).write(to: world.destination)
         for isFresh in [false, true] {
             let refusal = await world.failure { $0.isFresh = isFresh }
@@ -187,12 +187,12 @@ final class MigrationWorld: Sendable {
     init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "migration-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let genuine = try StandIn.world.receipts.map { receipt in
+        let genuine = try SharedSimulator.world.receipts.map { receipt in
             Row(
                 id: receipt.id, receipt: receipt.base64,
                 expected: receipt.originalTransactionIds.isEmpty ? "noTransactions" : "decoded")
         }
-        rows = try genuine + StandIn.hostile.map { Row(id: $0.id, receipt: $0.text, expected: $0.expected.rawValue) }
+        rows = try genuine + SharedSimulator.hostile.map { Row(id: $0.id, receipt: $0.text, expected: $0.expected.rawValue) }
         try write(rows)
     }
 
@@ -217,12 +217,12 @@ final class MigrationWorld: Sendable {
     }
 
     func run(
-        directory: (any CustomerDirectory)? = nil, _ change: (inout MigrationOptions) -> Void = { _ in }
-    ) async throws(RunError) -> Migration.Ending {
+        directory: (any CustomerLookupService)? = nil, _ change: (inout MigrationOptions) -> Void = { _ in }
+    ) async throws(RunError) -> Migration.RunResult {
         var options = MigrationOptions(source: source.path, destination: destination.path, workers: 2)
         change(&options)
         let migration = try Migration(
-            options, reader: Self.reader(), directory: directory, watch: MigrationWatch(),
+            options, reader: Self.reader(), directory: directory, watch: MigrationMonitor(),
             say: { sentence in self.sentences.withLock { $0.append(sentence) } })
         return try await migration.run()
     }
@@ -236,13 +236,13 @@ final class MigrationWorld: Sendable {
         }
     }
 
-    private static func reader() throws(RunError) -> StoredReceiptReader {
+    private static func reader() throws(RunError) -> ReceiptReader {
         do {
-            let pki = try StandIn.pki
-            var settings = Settings()
+            let pki = try SharedSimulator.pki
+            var settings = ProxyConfiguration()
             settings.trustedRoots = pki.roots.map(\.certificate)
             settings.intermediates = pki.intermediates.map(\.certificate)
-            return StoredReceiptReader(trust: try TrustStore(settings: settings), now: { StandIn.noon })
+            return ReceiptReader(trust: try TrustStore(settings: settings), now: { SharedSimulator.noon })
         } catch {
             throw .notPossible("\(error)")
         }

@@ -6,8 +6,8 @@ import Testing
 
 @Suite("A line of progress")
 struct ProgressTextTests {
-    private func reading() throws -> MigrationWatch.Snapshot {
-        var snapshot = MigrationWatch().snapshot
+    private func reading() throws -> MigrationMonitor.Snapshot {
+        var snapshot = MigrationMonitor().snapshot
         snapshot.fraction = 0.63
         let counts = """
             {"rows": 120000, "outcomes": {"decoded": 118000, "refused": 2000}, "kinds": {}, "environments": {}, "years": {},
@@ -17,8 +17,8 @@ struct ProgressTextTests {
         return snapshot
     }
 
-    private func asking() -> MigrationWatch.Snapshot {
-        var snapshot = MigrationWatch().snapshot
+    private func asking() -> MigrationMonitor.Snapshot {
+        var snapshot = MigrationMonitor().snapshot
         snapshot.phase = .asking
         (snapshot.customers.waiting, snapshot.customers.known) = (58_766, 1_234)
         (snapshot.calls, snapshot.budgetLeft) = (2_468, 120)
@@ -58,7 +58,7 @@ struct ProgressTextTests {
 
     @Test("counts customers while account tokens are set")
     func accounts() {
-        var snapshot = MigrationWatch().snapshot
+        var snapshot = MigrationMonitor().snapshot
         snapshot.phase = .linking
         (snapshot.accounts.all, snapshot.accounts.done, snapshot.accounts.failed) = (4_000, 120, 3)
         snapshot.calls = 130

@@ -46,7 +46,7 @@ struct ReportTests {
                 row: 1_234_567, id: String(repeating: "0123456789abcdef", count: 4), code: "truncatedDescription",
                 place: "container.content", reason: "the printed form of data in place of the data"),
         ])
-        var ending = Migration.Ending(counts: ReportWorld.counts)
+        var ending = Migration.RunResult(counts: ReportWorld.counts)
         var customers = CustomerTally()
         (customers.known, customers.notFound, customers.failed, customers.waiting) = (1_200_000, 34, 5, 6)
         ending.customers = customers
@@ -130,7 +130,7 @@ struct ReportTests {
         for _ in 3..<1_500 {
             counts.add(ResultRow(id: "a", outcome: .refused, kind: "unknown", verified: false), year: nil)
         }
-        var ending = Migration.Ending(counts: counts, stop: .rowLimit)
+        var ending = Migration.RunResult(counts: counts, stop: .rowLimit)
         ending.taken = 50
         ending.duration = .milliseconds(2_500)
         let json = try world.json(MigrationReport(options: world.options, ending: ending))
@@ -167,7 +167,7 @@ struct ReportTests {
         options.lasting.withAPI = true
         var tally = CustomerTally()
         (tally.known, tally.notFound, tally.failed) = (1_200, 30, 4)
-        var ending = Migration.Ending(counts: ReportWorld.counts)
+        var ending = Migration.RunResult(counts: ReportWorld.counts)
         ending.customers = tally
         ending.history.calls = 2_468
         let report = MigrationReport(options: options, ending: ending)
@@ -356,13 +356,13 @@ struct ReportedMigrationTests {
 /// A folder with a ledger, and counts of nine rows.
 private final class ReportWorld {
     let folder: URL
-    let ledger: MigrationLedger
+    let ledger: MigrationStore
     let options = MigrationOptions(source: "/home/somebody/in.jsonl", destination: "/var/data/out.sqlite", workers: 2)
 
     init() throws {
         folder = FileManager.default.temporaryDirectory.appending(path: "report-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        ledger = try MigrationLedger(path: folder.appending(path: "progress").path)
+        ledger = try MigrationStore(path: folder.appending(path: "progress").path)
     }
 
     deinit { try? FileManager.default.removeItem(at: folder) }

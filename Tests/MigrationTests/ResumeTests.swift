@@ -146,14 +146,14 @@ struct ResumeTests {
         for turn in 0..<12 {
             let (folder, withAPI) = (try TemporaryFolder(), turn % 2 == 0)
             let count = Int.random(in: 1...300, using: &random)
-            var undisturbed = try Sinks.open(folder.path("whole." + name), withAPI: withAPI)
+            var undisturbed = try ResultWriters.open(folder.path("whole." + name), withAPI: withAPI)
             for number in 0..<count { try write(number, to: &undisturbed, withAPI: withAPI) }
             try undisturbed.close()
 
             var position: SinkPosition?
             var isAtEnd = false
             while !isAtEnd {
-                var sink = try Sinks.open(folder.path(name), withAPI: withAPI, at: position)
+                var sink = try ResultWriters.open(folder.path(name), withAPI: withAPI, at: position)
                 if position == nil { position = .start }
                 var number = Int(position?.rows ?? 0)
                 let deaths = Int.random(in: 1...100, using: &random)

@@ -30,7 +30,7 @@ struct SinkFailureTests {
     func fullDevice(name: String) throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createSymbolicLink(atPath: folder.path(name), withDestinationPath: "/dev/full")
-        var sink = try Sinks.open(folder.path(name), withAPI: false)
+        var sink = try ResultWriters.open(folder.path(name), withAPI: false)
         #expect(failures(&sink) == [.full, .full, .full, .full])
     }
 
@@ -59,7 +59,7 @@ struct SinkFailureTests {
         let position = try fillUp(path)
         // Somebody makes room.
         try FileManager.default.removeItem(atPath: "\(disk)/filler")
-        var sink = try Sinks.open(path, withAPI: false, at: position)
+        var sink = try ResultWriters.open(path, withAPI: false, at: position)
         for row in SinkTests.samples { #expect(try sink.write(row) == .repeatedId) }
         try fill(&sink, 10)
         try sink.close()
@@ -67,7 +67,7 @@ struct SinkFailureTests {
 
     /// The position of the one checkpoint that there was room for.
     private func fillUp(_ path: String) throws -> SinkPosition {
-        var sink = try Sinks.open(path, withAPI: false)
+        var sink = try ResultWriters.open(path, withAPI: false)
         for row in SinkTests.samples { _ = try sink.write(row) }
         let position = try sink.checkpoint()
         #expect(failures(&sink) == [.full, .full, .full, .full])
@@ -78,11 +78,11 @@ struct SinkFailureTests {
     func forbidden(name: String) throws {
         let folder = try TemporaryFolder()
         for path in [folder.path("no/\(name)"), "/proc/\(name)"] {
-            let error = #expect(throws: SinkError.self) { _ = try Sinks.open(path, withAPI: false) }
+            let error = #expect(throws: SinkError.self) { _ = try ResultWriters.open(path, withAPI: false) }
             #expect(error?.code == .notWritable, "\(path)")
         }
         try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: false)
-        let error = #expect(throws: SinkError.self) { _ = try Sinks.open(folder.path(name), withAPI: false) }
+        let error = #expect(throws: SinkError.self) { _ = try ResultWriters.open(folder.path(name), withAPI: false) }
         #expect(error?.code == .notWritable)
     }
 
@@ -90,7 +90,7 @@ struct SinkFailureTests {
     func locked() throws {
         let folder = try TemporaryFolder()
         let path = folder.path("out.sqlite")
-        var sink = try Sinks.open(path, withAPI: false)
+        var sink = try ResultWriters.open(path, withAPI: false)
         try fill(&sink, 1)
         let other = try DatabaseQueue(path: path)
         try other.inTransaction(.immediate) { _ in

@@ -28,7 +28,7 @@ struct SinkTests {
     /// Writes rows and closes; the text or the table that comes out.
     private func write(_ rows: [ResultRow], as name: String, withAPI: Bool) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
-        var sink = try Sinks.open(folder.path(name), withAPI: withAPI)
+        var sink = try ResultWriters.open(folder.path(name), withAPI: withAPI)
         for row in rows { #expect(try sink.write(row) == .written) }
         try sink.close()
         return folder
@@ -111,7 +111,7 @@ struct SinkTests {
     @Test("takes no id twice, before and after a restart", arguments: names)
     func repeatedIds(name: String) throws {
         let folder = try TemporaryFolder()
-        var sink = try Sinks.open(folder.path(name), withAPI: true)
+        var sink = try ResultWriters.open(folder.path(name), withAPI: true)
         for row in Self.samples { #expect(try sink.write(row) == .written) }
         for row in Self.samples { #expect(try sink.write(row) == .repeatedId) }
         let position = try sink.checkpoint()
@@ -120,7 +120,7 @@ struct SinkTests {
         lost.id = "lost"
         #expect(try sink.write(lost) == .written)
         if name == "out.sqlite" { try sink.close() }
-        sink = try Sinks.open(folder.path(name), withAPI: true, at: position)
+        sink = try ResultWriters.open(folder.path(name), withAPI: true, at: position)
         for row in Self.samples { #expect(try sink.write(row) == .repeatedId) }
         #expect(try sink.write(lost) == .written)
         #expect(try sink.write(lost) == .repeatedId)
@@ -130,7 +130,7 @@ struct SinkTests {
     @Test("is for its owner's eyes only", arguments: names)
     func permissions(name: String) throws {
         let folder = try TemporaryFolder()
-        var sink = try Sinks.open(folder.path(name), withAPI: false)
+        var sink = try ResultWriters.open(folder.path(name), withAPI: false)
         _ = try sink.write(Self.samples[0])
         _ = try sink.checkpoint()
         for file in try FileManager.default.contentsOfDirectory(atPath: folder.url.path) {
@@ -144,23 +144,23 @@ struct SinkTests {
     func existing(name: String) throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(name, "mine")
-        let error = #expect(throws: SinkError.self) { _ = try Sinks.open(path, withAPI: false) }
+        let error = #expect(throws: SinkError.self) { _ = try ResultWriters.open(path, withAPI: false) }
         #expect(error == SinkError(.destinationExists, at: path, "the file exists and is not empty"))
         #expect(try folder.text(name) == "mine")
         try folder.write(name, "")
-        var sink = try Sinks.open(path, withAPI: false)
+        var sink = try ResultWriters.open(path, withAPI: false)
         _ = try sink.write(Self.samples[0])
         try sink.close()
         #expect(try folder.permissions(name) == 0o600)
         #expect(
-            #expect(throws: SinkError.self) { _ = try Sinks.open(path, withAPI: false) }?.code == .destinationExists)
+            #expect(throws: SinkError.self) { _ = try ResultWriters.open(path, withAPI: false) }?.code == .destinationExists)
     }
 
     @Test("is opened at its start whatever a dead run left there", arguments: names)
     func start(name: String) throws {
         let folder = try TemporaryFolder()
         for attempt in 0..<3 {
-            var sink = try Sinks.open(folder.path(name), withAPI: false, at: .start)
+            var sink = try ResultWriters.open(folder.path(name), withAPI: false, at: .start)
             for row in Self.samples.prefix(attempt + 1) { #expect(try sink.write(row) == .written) }
             #expect(try sink.checkpoint().rows == Int64(attempt + 1))
         }
@@ -170,12 +170,12 @@ struct SinkTests {
     func changed(name: String) throws {
         let folder = try TemporaryFolder()
         let path = folder.path(name)
-        var sink = try Sinks.open(path, withAPI: false)
+        var sink = try ResultWriters.open(path, withAPI: false)
         for row in Self.samples { _ = try sink.write(row) }
         let position = try sink.checkpoint()
         try sink.close()
         func refusal(_ position: SinkPosition, withAPI: Bool = false) -> SinkError.Code? {
-            #expect(throws: SinkError.self) { _ = try Sinks.open(path, withAPI: withAPI, at: position) }?.code
+            #expect(throws: SinkError.self) { _ = try ResultWriters.open(path, withAPI: withAPI, at: position) }?.code
         }
         #expect(refusal(SinkPosition(rows: position.rows + 1, bytes: position.bytes)) == .changed)
         if name == "out.sqlite" {
@@ -195,7 +195,7 @@ struct SinkTests {
     @Test("has a name that says what it is")
     func unknownKind() throws {
         for name in ["out", "out.txt", "out.jsonl.gz", "-"] {
-            let error = #expect(throws: SinkError.self) { _ = try Sinks.open(name, withAPI: false) }
+            let error = #expect(throws: SinkError.self) { _ = try ResultWriters.open(name, withAPI: false) }
             #expect(error?.code == .unknownKind)
         }
     }

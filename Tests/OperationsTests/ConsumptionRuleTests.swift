@@ -33,10 +33,10 @@ struct ConsumptionRuleTests {
 
     @Test("by delivery, product and preference", arguments: cases)
     func rules(_ example: Case) {
-        let draft = ConsumptionDraft(
+        let draft = ConsumptionInput(
             sampleContentProvided: false, deliveryStatus: example.delivery, percentage: example.percentage,
             refundPreference: example.preference)
-        do throws(OperationRefusal) {
+        do throws(InvalidOperation) {
             let request = try draft.request(for: example.type)
             #expect(example.refusal == nil, "\(example)")
             #expect(request.consumptionPercentage == example.percentage)
@@ -58,7 +58,7 @@ struct ConsumptionRuleTests {
         ] as [([ConsumptionRequestV1.Field: Int64], String, ProductType?, String?)])
     func older(numbers: [ConsumptionRequestV1.Field: Int64], token: String, type: ProductType?, refusal: String?) {
         let draft = ConsumptionDraftV1(sampleContentProvided: true, appAccountToken: token, numbers: numbers)
-        do throws(OperationRefusal) {
+        do throws(InvalidOperation) {
             #expect(try draft.request(for: type).numbers == numbers && refusal == nil)
         } catch {
             #expect(refusal.map { error.reason.contains($0) } == true, "\(error)")
@@ -70,7 +70,7 @@ struct ConsumptionRuleTests {
         let deadline = ConsumptionDeadline(asked: Timestamp(seconds: 1_795_262_400))
         try deadline.check(at: Timestamp(seconds: 1_795_262_400 + 43_200))
         #expect(
-            throws: OperationRefusal(
+            throws: InvalidOperation(
                 "Apple asked at 2026-11-21T12:00:00Z and waited until 2026-11-22T00:00:00Z",
                 hint: "--late sends it anyway")
         ) { try deadline.check(at: Timestamp(seconds: 1_795_262_400 + 43_201)) }

@@ -12,7 +12,7 @@ struct ExtensionRuleTests {
         ]
     )
     func terms(days: Int, reason: Int64, isGood: Bool) {
-        #expect(((try? ExtensionTerms(days: days, reason: reason)) != nil) == isGood)
+        #expect(((try? ExtensionInput(days: days, reason: reason)) != nil) == isGood)
     }
 
     @Test(
@@ -53,21 +53,21 @@ struct ExtensionRuleTests {
         let rows = days.map { extended("r\($0)", day: $0) }
         let now = Timestamp(milliseconds: today * Self.day)
         #expect(
-            ExtensionAllowance(rows, for: try RequestIdentifier("other")).next(at: now)
+            ExtensionQuota(rows, for: try RequestIdentifier("other")).next(at: now)
                 == next.map { Timestamp(milliseconds: $0 * Self.day) })
         if let last = rows.last, rows.count == 2 {
             #expect(
-                ExtensionAllowance(rows, for: try RequestIdentifier(last.requestIdentifier)).next(at: now) == nil)
+                ExtensionQuota(rows, for: try RequestIdentifier(last.requestIdentifier)).next(at: now) == nil)
         }
     }
 
     @Test("a refusal says when the next one is possible")
     func sentence() throws {
-        let allowance = ExtensionAllowance(
+        let allowance = ExtensionQuota(
             [extended("a", day: 20_000), extended("b", day: 20_001)], for: try RequestIdentifier("c"))
         let now = Timestamp(milliseconds: 20_002 * Self.day)
         #expect(
-            throws: OperationRefusal(
+            throws: InvalidOperation(
                 "this subscription was extended twice in 365 days; the next time is possible at 2025-10-04T00:00:00Z")
         ) {
             try allowance.check(at: now)

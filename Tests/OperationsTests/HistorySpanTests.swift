@@ -3,7 +3,7 @@ import StoreTypes
 import Testing
 
 @Suite("Spans of the notification history")
-struct HistorySpanTests {
+struct HistoryIntervalTests {
     private static let now = Timestamp(seconds: 1_795_262_400)
     private static let day: Int64 = 86_400_000
 
@@ -14,17 +14,17 @@ struct HistorySpanTests {
         arguments: [(AppStoreEnvironment.production, 180), (.sandbox, 30)] as [(AppStoreEnvironment, Int64)])
     func clamped(environment: AppStoreEnvironment, days: Int64) throws {
         let oldest = Self.days(-days).advanced(byMilliseconds: 60_000)
-        let all = try HistorySpan(start: nil, end: nil, in: environment, now: Self.now)
+        let all = try HistoryInterval(start: nil, end: nil, in: environment, now: Self.now)
         #expect(all.start == oldest && all.end == Self.now && !all.isClamped)
-        let long = try HistorySpan(start: Self.days(-days - 1), end: Self.days(1), in: environment, now: Self.now)
+        let long = try HistoryInterval(start: Self.days(-days - 1), end: Self.days(1), in: environment, now: Self.now)
         #expect(long.start == oldest && long.end == Self.now && long.isClamped)
-        let short = try HistorySpan(start: Self.days(-2), end: Self.days(-1), in: environment, now: Self.now)
+        let short = try HistoryInterval(start: Self.days(-2), end: Self.days(-1), in: environment, now: Self.now)
         #expect(short.start == Self.days(-2) && short.end == Self.days(-1) && !short.isClamped)
-        #expect(throws: OperationRefusal.self) {
-            try HistorySpan(start: nil, end: Self.days(-days), in: environment, now: Self.now)
+        #expect(throws: InvalidOperation.self) {
+            try HistoryInterval(start: nil, end: Self.days(-days), in: environment, now: Self.now)
         }
-        #expect(throws: OperationRefusal.self) {
-            try HistorySpan(start: Self.days(-1), end: Self.days(-1), in: environment, now: Self.now)
+        #expect(throws: InvalidOperation.self) {
+            try HistoryInterval(start: Self.days(-1), end: Self.days(-1), in: environment, now: Self.now)
         }
     }
 
@@ -63,8 +63,8 @@ struct HistorySpanTests {
 
     @Test("are of a customer or of a type")
     func filters() {
-        #expect(throws: OperationRefusal.self) { try HistoryFilter(subtype: "UPGRADE") }
-        #expect(throws: OperationRefusal.self) { try HistoryFilter(type: "REFUND", transactionId: "1") }
-        #expect(throws: OperationRefusal.self) { try HistoryFilter(transactionId: "0") }
+        #expect(throws: InvalidOperation.self) { try HistoryFilter(subtype: "UPGRADE") }
+        #expect(throws: InvalidOperation.self) { try HistoryFilter(type: "REFUND", transactionId: "1") }
+        #expect(throws: InvalidOperation.self) { try HistoryFilter(transactionId: "0") }
     }
 }

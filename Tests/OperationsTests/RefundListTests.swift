@@ -7,7 +7,7 @@ import Testing
 struct RefundListTests {
     private func read(_ text: String) throws -> RefundList {
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
-        return try RefundList(Array(text.utf8), scope: LedgerScope(bundleId: bundleId, environment: .production))
+        return try RefundList(Array(text.utf8), scope: AppScope(bundleId: bundleId, environment: .production))
     }
 
     @Test("hold ids, objects with one, and lines of a migration's result; each customer once")
@@ -36,7 +36,7 @@ struct RefundListTests {
         do {
             _ = try read(text)
             Issue.record("\(text) was read")
-        } catch let error as OperationRefusal {
+        } catch let error as InvalidOperation {
             #expect(error.reason.contains(place), "\(error)")
         }
     }

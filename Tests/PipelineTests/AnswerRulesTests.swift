@@ -23,14 +23,14 @@ struct AnswerRulesTests {
         func base64() throws -> String {
             Base64.encode(
                 try text(
-                    StandIn.receipt(.activeSubscription, .sandbox).bytes,
-                    StandIn.receipt(.oldActiveSubscription, .sandbox, version: 3).bytes))
+                    SharedSimulator.receipt(.activeSubscription, .sandbox).bytes,
+                    SharedSimulator.receipt(.oldActiveSubscription, .sandbox, version: 3).bytes))
         }
     }
 
     /// The payload of a sandbox App Receipt, but for its type.
     private static func typed(_ type: String) throws -> [UInt8] {
-        try AppReceiptEncoder(signer: StandIn.pki.receiptSigner).encode(
+        try AppReceiptEncoder(signer: SharedSimulator.pki.receiptSigner).encode(
             payload: DEREncoder.set(
                 [
                     Simulator.ReceiptAttribute.text(0, type), .text(2, SimulatedApp.first.bundleId),
@@ -83,14 +83,14 @@ struct AnswerRulesTests {
         let text = try post.base64()
         for (form, name) in Self.names {
             let body = Self.body(name)
-            for route in [AppleWalk.Route.auto, .only(.sandbox)] {
-                let denied = try Bridge(Self.sandbox(body)) { $1.sandbox = .deny }
+            for route in [UpstreamRouter.Route.auto, .only(.sandbox)] {
+                let denied = try TestProxy(Self.sandbox(body)) { $1.sandbox = .deny }
                 #expect(await denied.ask(text, route: route).text == #"{"status":21003}"#, "\(form) \(route)")
                 if post.isRefusedAtOnce { #expect(denied.apple.questions.isEmpty) }
-                let strangers = try Bridge(Self.sandbox(body)) { $1.testers = SandboxTesters(["2000000000000777"]) }
+                let strangers = try TestProxy(Self.sandbox(body)) { $1.testers = SandboxAllowlist(["2000000000000777"]) }
                 #expect(await strangers.ask(text, route: route).text == #"{"status":21003}"#, "\(form) \(route)")
                 // Without a rule it is Apple's word, byte for byte.
-                let allowed = try Bridge(Self.sandbox(body)) { $1.answer = [.apple] }
+                let allowed = try TestProxy(Self.sandbox(body)) { $1.answer = [.apple] }
                 let reply = await allowed.ask(text, route: route)
                 #expect(reply.text == body && reply.short == "0 apple Sandbox", "\(form) \(route)")
             }
@@ -101,8 +101,8 @@ struct AnswerRulesTests {
     @Test("take a tester's receipt that is unreadable here by the purchases in Apple's answer")
     func testers() async throws {
         for post in Self.posts where !post.isRefusedAtOnce {
-            let bridge = try Bridge(Self.sandbox(Self.body(#""bundle_id":"com.example.app""#))) {
-                $1.testers = SandboxTesters([Self.owned])
+            let bridge = try TestProxy(Self.sandbox(Self.body(#""bundle_id":"com.example.app""#))) {
+                $1.testers = SandboxAllowlist([Self.owned])
             }
             #expect(await bridge.ask(try post.base64()).short == "0 apple Sandbox", "\(post.name)")
         }
@@ -112,8 +112,8 @@ struct AnswerRulesTests {
     @Test("are those of the app that Apple names, not of the one that the bytes claim to be")
     func otherApp() async throws {
         let other = #""bundle_id":"com.example.other""#
-        func bridge(_ body: String, _ change: (inout Settings, inout AppSettings) -> Void) throws -> Bridge {
-            try Bridge(FakeApple { _, _ in .body(body) }) { settings, app in change(&settings, &app) }
+        func bridge(_ body: String, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void) throws -> TestProxy {
+            try TestProxy(FakeApple { _, _ in .body(body) }) { settings, app in change(&settings, &app) }
         }
         let unreadable = Base64.encode(Array("Hello".utf8))
         let claimed = Base64.encode(try Self.typed("Production2"))
@@ -140,13 +140,13 @@ struct AnswerRulesTests {
     @Test("ask no sandbox about bytes that claim to be of an app without sandbox receipts")
     func notFollowed() async throws {
         let claimed = Base64.encode(try Self.typed("Production2"))
-        let denied = try Bridge(Self.sandbox(Self.body(#""bundle_id":"com.example.app""#))) { $1.sandbox = .deny }
+        let denied = try TestProxy(Self.sandbox(Self.body(#""bundle_id":"com.example.app""#))) { $1.sandbox = .deny }
         #expect(await denied.ask(claimed).short == "21003 receipt Sandbox")
         #expect(denied.apple.environments == [.production])
         // A receipt of production that Apple sends away by mistake stays good: the sandbox says so.
         let mistaken = FakeApple { environment, _ in .status(environment == .production ? 21007 : 21008) }
-        let bridge = try Bridge(mistaken) { $1.sandbox = .deny }
-        #expect(await bridge.ask(try StandIn.receipt(.nonConsumable).base64).short == "0 receipt Production")
+        let bridge = try TestProxy(mistaken) { $1.sandbox = .deny }
+        #expect(await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64).short == "0 receipt Production")
     }
 
     // MARK: - Replay
@@ -160,9 +160,9 @@ struct AnswerRulesTests {
     // T28, T32
     @Test(
         "see a purchase of another user in whatever form it is presented",
-        arguments: [AppSettings.Replay.off, .report, .refuse])
-    func replay(policy: AppSettings.Replay) async throws {
-        let receipt = try StandIn.receipt(.nonConsumable)
+        arguments: [AppConfiguration.Replay.off, .report, .refuse])
+    func replay(policy: AppConfiguration.Replay) async throws {
+        let receipt = try SharedSimulator.receipt(.nonConsumable)
         let id = try #require(receipt.transactions.first?.originalTransactionId)
         let body = Self.body(#""bundle_id":"com.example.app""#, ids: id)
         for (name, copy) in Self.copies {
@@ -184,7 +184,7 @@ struct AnswerRulesTests {
     @Test("see it also in Apple's answer to a receipt that is unreadable here or has no purchase yet")
     func replayInAnswer() async throws {
         let body = Self.body(#""bundle_id":"com.example.app""#)
-        let empty = try StandIn.receipt(.noPurchases).base64
+        let empty = try SharedSimulator.receipt(.noPurchases).base64
         for text in [Base64.encode(Array("Hello".utf8)), empty] {
             let (bridge, lines) = try watching(FakeApple { _, _ in .body(body) }) { $1.replay = .refuse }
             #expect(await bridge.ask(Question.body(text), user: "alice").text == body)
@@ -195,10 +195,10 @@ struct AnswerRulesTests {
 
     /// A bridge, and how often it has logged a replay.
     private func watching(
-        _ apple: FakeApple, _ change: (inout Settings, inout AppSettings) -> Void
-    ) throws -> (Bridge, () -> [String]) {
+        _ apple: FakeApple, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void
+    ) throws -> (TestProxy, () -> [String]) {
         let handler = InMemoryLogHandler()
-        let bridge = try Bridge(apple, logger: Logger(label: "test") { _ in handler }, change)
+        let bridge = try TestProxy(apple, logger: Logger(label: "test") { _ in handler }, change)
         return (
             bridge,
             {
@@ -215,21 +215,21 @@ struct AnswerRulesTests {
     @Test("count for an answer that was kept before the rule, and keep none that they refuse")
     func kept() async throws {
         // Of production by its own word, and of the sandbox by Apple's.
-        let receipt = try StandIn.receipt(.nonConsumable).base64
+        let receipt = try SharedSimulator.receipt(.nonConsumable).base64
         let body = Self.body(#""bundle_id":"com.example.app""#, environment: #""environment":"Sandbox","#)
         let folder = try TemporaryFolder()
-        let store = try BridgeStore(path: folder.path("bridge.sqlite"))
-        let denied = try Bridge(Self.sandbox(body), store: store) { $1.sandbox = .deny }
+        let store = try Store(path: folder.path("bridge.sqlite"))
+        let denied = try TestProxy(Self.sandbox(body), store: store) { $1.sandbox = .deny }
         #expect(await denied.ask(receipt).text == #"{"status":21003}"#)
         await denied.pipelines.finishKeeping()
         #expect(try await store.lastGoodUsage().count == 0)
-        let allowed = try Bridge(Self.sandbox(body), store: store)
+        let allowed = try TestProxy(Self.sandbox(body), store: store)
         #expect(await allowed.ask(receipt).text == body)
         await allowed.pipelines.finishKeeping()
         #expect(try await store.lastGoodUsage().count == 1)
-        let down = try Bridge(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.apple] }
+        let down = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.apple] }
         #expect(await down.ask(receipt).short == "0 stored Sandbox")
-        let since = try Bridge(FakeApple(instead: FakeApple.isDown), store: store) {
+        let since = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) {
             $1.answer = [.apple]
             $1.sandbox = .deny
         }

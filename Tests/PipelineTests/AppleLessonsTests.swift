@@ -7,9 +7,9 @@ import TestSupport
 import Testing
 
 @Suite("What Apple's answers teach for the time when Apple has none")
-struct AppleLessonsTests {
-    private func bridge(_ bodies: [String]) throws -> Bridge {
-        try Bridge(FakeApple { _, number in number < bodies.count ? .body(bodies[number]) : .http(503) }) {
+struct UpstreamObservationsTests {
+    private func bridge(_ bodies: [String]) throws -> TestProxy {
+        try TestProxy(FakeApple { _, number in number < bodies.count ? .body(bodies[number]) : .http(503) }) {
             $1.answer = [.apple, .receipt]
         }
     }
@@ -18,7 +18,7 @@ struct AppleLessonsTests {
 
     @Test("a refund stays a refund, and one that was undone does not")
     func refunds() async throws {
-        let receipt = try StandIn.receipt(.nonConsumable)
+        let receipt = try SharedSimulator.receipt(.nonConsumable)
         let id = try #require(receipt.transactions.first?.transactionId)
         let refunded = answer(
             "\"transaction_id\":\"\(id)\",\"cancellation_date\":\"2026-11-20 00:00:00 Etc/GMT\","
@@ -38,7 +38,7 @@ struct AppleLessonsTests {
 
     @Test("what an answer says last of a purchase holds: in_app is as old as the receipt")
     func lastRow() async throws {
-        let receipt = try StandIn.receipt(.nonConsumable)
+        let receipt = try SharedSimulator.receipt(.nonConsumable)
         let id = try #require(receipt.transactions.first?.transactionId)
         let old = "{\"transaction_id\":\"\(id)\",\"cancellation_date_ms\":\"1795132800586\"}"
         let bridge = try bridge([
@@ -52,20 +52,20 @@ struct AppleLessonsTests {
     @Test("the refund of an older period does not make what is old news of the newest a verdict")
     func olderRefund() async throws {
         let (receipt, periods) = try #require(
-            try StandIn.world.receipts.lazy.compactMap { receipt in
+            try SharedSimulator.world.receipts.lazy.compactMap { receipt in
                 let periods = receipt.transactions.filter { $0.product.kind == .autoRenewable }
                     .sorted { $0.purchaseDate < $1.purchaseDate }
                 let isOne = Set(periods.map(\.originalTransactionId)).count == 1
                 let isWhole = periods.allSatisfy { $0.revocation == nil }
                 return receipt.plan.version == nil && periods.count > 1 && isOne && isWhole ? (receipt, periods) : nil
             }.first)
-        let later = StandIn.noon.advanced(byMilliseconds: 3 * 366 * 86_400_000)
+        let later = SharedSimulator.noon.advanced(byMilliseconds: 3 * 366 * 86_400_000)
         for refunded in [periods.first, periods.last, nil] {
             let row = refunded.map {
                 "\"transaction_id\":\"\($0.transactionId)\",\"cancellation_date_ms\":\"\(later.milliseconds - 1)\""
             }
             let first = answer(row ?? "")
-            let bridge = try Bridge(FakeApple { _, number in number < 1 ? .body(first) : .http(503) }, now: later) {
+            let bridge = try TestProxy(FakeApple { _, number in number < 1 ? .body(first) : .http(503) }, now: later) {
                 $1.answer = [.apple, .receipt]
             }
             #expect(await bridge.ask(receipt.base64).source == .apple)
@@ -84,7 +84,7 @@ struct AppleLessonsTests {
             "\"cancellation_date\":{}",
         ])
     func noRefund(members: String) async throws {
-        let receipt = try StandIn.receipt(.nonConsumable)
+        let receipt = try SharedSimulator.receipt(.nonConsumable)
         let id = try #require(receipt.transactions.first?.transactionId)
         let bridge = try bridge([answer("\"transaction_id\":\"\(id)\",\(members)")])
         #expect(await bridge.ask(receipt.base64).source == .apple)
@@ -96,7 +96,7 @@ struct AppleLessonsTests {
     @Test("the flat answers of iOS 6 teach as well")
     func flat() async throws {
         let receipt = try #require(
-            try StandIn.world.receipts.first {
+            try SharedSimulator.world.receipts.first {
                 $0.plan.version != nil
                     && $0.transactions.first.map { $0.product.kind == .nonConsumable && $0.revocation == nil } == true
             })
@@ -162,13 +162,13 @@ struct AppleLessonsTests {
             }
             fail("verifyReceipt")
             #expect(try await ask() == (.api, false))
-            try store.happen(EventWish(.refund, transactionId: bought.transactionId))
+            try store.happen(EventRequest(.refund, transactionId: bought.transactionId))
             fail()
             #expect(try await ask() == (.apple, true))
             fail("verifyReceipt")
             #expect(try await ask() == (.api, true))
             fail("verifyReceipt", "serverAPI")
-            clock.now = StandIn.noon.advanced(byMilliseconds: 61_000)
+            clock.now = SharedSimulator.noon.advanced(byMilliseconds: 61_000)
             #expect(try await ask() == (.receipt, true))
         }
     }
@@ -176,15 +176,15 @@ struct AppleLessonsTests {
     @Test("with a store, refunds are known after a restart, and whom a receipt without purchases is of")
     func restart() async throws {
         let folder = try TemporaryFolder()
-        let store = try BridgeStore(path: folder.path("bridge.sqlite"))
-        let bought = try StandIn.receipt(.nonConsumable)
-        let empty = try StandIn.receipt(.noPurchases)
+        let store = try Store(path: folder.path("bridge.sqlite"))
+        let bought = try SharedSimulator.receipt(.nonConsumable)
+        let empty = try SharedSimulator.receipt(.noPurchases)
         let id = try #require(bought.transactions.first?.transactionId)
         let bodies = [
             answer("\"transaction_id\":\"\(id)\",\"cancellation_date_ms\":\"1795132800586\""),
             answer("\"transaction_id\":\"700000000000777\",\"original_transaction_id\":\"700000000000777\""),
         ]
-        let before = try Bridge(FakeApple { _, number in .body(bodies[min(number, 1)]) }, store: store)
+        let before = try TestProxy(FakeApple { _, number in .body(bodies[min(number, 1)]) }, store: store)
         for receipt in [bought, empty] { #expect(await before.ask(receipt.base64).source == .apple) }
         let isKept = await eventually {
             let learnt = try? store.learntIdentifiers(limit: 10).map(\.keys)
@@ -192,10 +192,10 @@ struct AppleLessonsTests {
             return learnt?.first?.transactionIds.map(\.rawValue) == ["700000000000777"] && revoked == [id]
         }
         #expect(isKept)
-        let after = try Bridge(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.stored, .receipt] }
+        let after = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.stored, .receipt] }
         #expect(await after.ask(bought.base64).text.contains("cancellation_date_ms"))
         // Somebody is behind it, so that the receipt alone is not all there is.
-        let alone = try Bridge(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.stored] }
+        let alone = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.stored] }
         #expect(await alone.ask(empty.base64).short == "21005 stored Production")
         await store.close()
     }

@@ -4,7 +4,7 @@ import StoreTypes
 import Testing
 
 @Suite("Which of Apple's endpoints is asked next")
-struct AppleWalkTests {
+struct UpstreamRouterTests {
     /// What Apple says, as one word.
     enum Say: Sendable, CustomStringConvertible {
         case status(Int, retryable: Bool?)
@@ -20,7 +20,7 @@ struct AppleWalkTests {
             switch self {
             case .status(let number, let retryable):
                 .answer(
-                    AppleAnswer(
+                    UpstreamResponse(
                         body: Array("{\"status\":\(number)}".utf8), status: VerifyReceiptStatus(rawValue: number),
                         isRetryable: retryable))
             case .outage(let code, let http): .outage(UpstreamFailure(code, at: "apple", "x", httpStatus: http))
@@ -40,9 +40,9 @@ struct AppleWalkTests {
 
     /// The walk in words: `P` and `S` for questions with their pauses, then the end.
     private func walk(
-        _ route: AppleWalk.Route, verified: Bool, followsToSandbox: Bool = true, _ says: [Say]
+        _ route: UpstreamRouter.Route, verified: Bool, followsToSandbox: Bool = true, _ says: [Say]
     ) -> String {
-        var walk = AppleWalk(route: route, isVerifiedHere: verified, followsToSandbox: followsToSandbox)
+        var walk = UpstreamRouter(route: route, isVerifiedHere: verified, followsToSandbox: followsToSandbox)
         var instruction = walk.first
         var words: [String] = []
         var rest = says[...]
@@ -65,7 +65,7 @@ struct AppleWalkTests {
 
     @Test("ends with what Apple said where no time is left to ask again")
     func outOfTime() {
-        var walk = AppleWalk(route: .auto, isVerifiedHere: true)
+        var walk = UpstreamRouter(route: .auto, isVerifiedHere: true)
         guard case .unavailable(nil, .production, "no time left to ask") = walk.outOfTime else {
             Issue.record("\(walk.outOfTime)")
             return
@@ -79,7 +79,7 @@ struct AppleWalkTests {
         #expect(last.status.rawValue == 21104 && reason.contains("httpStatus"))
     }
 
-    static let roads: [(AppleWalk.Route, Bool, [Say], String)] = [
+    static let roads: [(UpstreamRouter.Route, Bool, [Say], String)] = [
         // Production first, the sandbox on 21007, its status checked too.
         (.auto, true, [.verdict(0)], "P pass 0 production"),
         (.auto, true, [.verdict(21006)], "P pass 21006 production"),
@@ -127,7 +127,7 @@ struct AppleWalkTests {
     ]
 
     @Test("follows the map", arguments: roads)
-    func road(route: AppleWalk.Route, verified: Bool, says: [Say], expected: String) {
+    func road(route: UpstreamRouter.Route, verified: Bool, says: [Say], expected: String) {
         #expect(walk(route, verified: verified, says) == expected)
     }
 
@@ -138,8 +138,8 @@ struct AppleWalkTests {
             (.auto, [.verdict(0)], "P pass 0 production"), (.auto, [.verdict(21008)], "P unavailable - production"),
             (.only(.production), [.verdict(21007)], "P pass 21007 production"),
             (.only(.sandbox), [.verdict(21007)], "S unavailable - sandbox"),
-        ] as [(AppleWalk.Route, [Say], String)])
-    func denied(route: AppleWalk.Route, says: [Say], expected: String) {
+        ] as [(UpstreamRouter.Route, [Say], String)])
+    func denied(route: UpstreamRouter.Route, says: [Say], expected: String) {
         #expect(walk(route, verified: false, followsToSandbox: false, says) == expected)
     }
 
@@ -156,7 +156,7 @@ struct AppleWalkTests {
         let words: [Say] = [
             .verdict(21002), .verdict(21005), .verdict(21007), .verdict(21008), .verdict(21100), .html, .busy,
         ]
-        for route in [AppleWalk.Route.auto, .only(.production), .only(.sandbox)] {
+        for route in [UpstreamRouter.Route.auto, .only(.production), .only(.sandbox)] {
             for verified in [true, false] {
                 for number in 0..<words.count * words.count * words.count * words.count {
                     let says = [1, words.count, words.count * words.count, words.count * words.count * words.count]

@@ -16,11 +16,11 @@ struct CommittedReceiptsTests {
     ]
 
     /// Answers at an instant, with the folder's roots trusted as `--roots Receipts/roots` trusts them.
-    private func pipeline(now: Timestamp = ReceiptsFolder.clock) throws -> VerifyReceiptPipeline {
-        var settings = Settings()
+    private func pipeline(now: Timestamp = ReceiptsFolder.clock) throws -> VerifyReceiptService {
+        var settings = ProxyConfiguration()
         try settings.trust(certificatesIn: SampleReceipts.folder.appending(path: "roots"))
         try settings.trust(certificatesIn: SampleReceipts.folder.appending(path: "intermediates"))
-        return try VerifyReceiptPipeline(
+        return try VerifyReceiptService(
             settings: settings, transport: nil, tables: .bundled, logger: Logger(label: "test"), now: { now })
     }
 
@@ -80,12 +80,12 @@ struct TrustedCertificatesTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         var expected: [String: [[UInt8]]] = [:]
         for name in ["roots", "intermediates"] {
-            expected[name] = try CertificateFile.read(SampleReceipts.folder.appending(path: name))
+            expected[name] = try CertificateLoader.read(SampleReceipts.folder.appending(path: name))
             for (index, certificate) in (expected[name] ?? []).enumerated() {
                 try Data(certificate).write(to: folder.appending(path: "\(name)-\(index).cer"))
             }
         }
-        var settings = Settings()
+        var settings = ProxyConfiguration()
         try settings.trust(certificatesIn: folder)
         #expect(settings.trustedRoots.count == 2)
         #expect(settings.trustedRoots == expected["roots"])

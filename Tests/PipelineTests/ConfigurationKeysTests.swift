@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The reader, docs/CONFIGURATION.md and a reload know the same keys. A new key makes these tests fail until it is in
-/// ``sample``, in the document, and in `SettingsChanges`.
+/// ``sample``, in the document, and in `ConfigurationDiff`.
 @Suite("Configuration keys")
 struct ConfigurationKeysTests {
     /// Every key, a line each, with two values: ` | ` is between them. A key without a second value has ``unchangeable``.
@@ -165,7 +165,7 @@ struct ConfigurationKeysTests {
     @Test("are those of the sample: the reader asks for each of them, and for no other")
     func reader() throws {
         let folder = try Self.folder()
-        let requested = try SettingsFile.requestedKeys(in: Self.document(), folder: folder.url)
+        let requested = try ConfigurationFile.requestedKeys(in: Self.document(), folder: folder.url)
         // Names of comparison rules are keys, too. They are in docs/COMPARISON.md.
         let rules = "apps[].comparisonRules."
         let unlike = Set(requested.map(normalized)).symmetricDifference(Self.lines.map(\.key))
@@ -223,13 +223,13 @@ struct ConfigurationKeysTests {
     @Test("are each named by a reload if the value changes; the document names those that need a restart")
     func reload() throws {
         let folder = try Self.folder()
-        func settings(changing line: Int? = nil) throws -> Settings {
-            try SettingsFile.parse(Self.document(changing: line), name: "", folder: folder.url, environment: [:])
+        func settings(changing line: Int? = nil) throws -> ProxyConfiguration {
+            try ConfigurationFile.parse(Self.document(changing: line), name: "", folder: folder.url, environment: [:])
         }
         let old = try settings()
         var needRestart: Set<String> = []
         for (index, line) in Self.lines.enumerated() where line.second != nil {
-            let changes = SettingsChanges(from: old, to: try settings(changing: index))
+            let changes = ConfigurationDiff(from: old, to: try settings(changing: index))
             let names = changes.applied + changes.needRestart
             let isNamed = names.map(normalized).map { name in
                 line.key == name || line.key.hasPrefix("\(name).") || line.key.hasPrefix("\(name)[].")

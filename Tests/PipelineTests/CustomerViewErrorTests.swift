@@ -34,7 +34,7 @@ struct CustomerViewErrorTests {
 
     @Test("comes of an app that is not configured, and of no name where several are")
     func apps() async throws {
-        let second = AppSettings(bundleId: BundleIdentifier(rawValue: "com.example.second"))
+        let second = AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.example.second"))
         try await CustomerViews.looking(customers: 1, { settings, _ in settings.apps.append(second) }) { views in
             #expect(await views.failure { try await $0.ask(id: "1") } == "400 bundleIdRequired")
             #expect(await views.failure { try await $0.ask(id: "1", bundleId: "com.example.x") } == "404 unknownApp")
@@ -56,8 +56,8 @@ struct CustomerViewErrorTests {
             let other = try views.signed(transaction, bundleId: "com.example.other")
             let parts = good.split(separator: ".").map(String.init)
             let payload = other.split(separator: ".")[1]
-            let foreign = try StandIn.foreign.jwsSigner.jws(
-                payload: transaction.row(.production, signedDate: StandIn.noon))
+            let foreign = try SharedSimulator.foreign.jwsSigner.jws(
+                payload: transaction.row(.production, signedDate: SharedSimulator.noon))
             let renewal = try views.store.pki.jwsSigner.jws(
                 payload: .object(["originalTransactionId": .string("1"), "environment": .string("Production")]))
             for (text, expected) in [
@@ -74,7 +74,7 @@ struct CustomerViewErrorTests {
     @Test("comes of every mangled and forged receipt that the proxy refuses")
     func hostileReceipts() async throws {
         try await CustomerViews.looking(customers: 1) { views in
-            for hostile in try StandIn.hostile {
+            for hostile in try SharedSimulator.hostile {
                 guard hostile.status != 0 else { continue }
                 let failure = await views.failure { try await $0.ask(receipt: hostile.text) }
                 #expect(["400 notAReceipt", "422 notAuthentic"].contains(failure), "\(hostile.mangling)")
@@ -85,7 +85,7 @@ struct CustomerViewErrorTests {
 
     @Test("comes of an unknown app's receipt where those are refused; else the receipt answers for itself")
     func unknownApps() async throws {
-        for choice in Settings.UnknownApps.allCases {
+        for choice in ProxyConfiguration.UnknownApps.allCases {
             try await CustomerViews.looking(
                 customers: 1,
                 { settings, app in
@@ -143,7 +143,7 @@ struct CustomerViewErrorTests {
     func retryAfter() async throws {
         try await CustomerViews.looking(customers: 1) { views in
             let id = try #require(try views.customer(.activeSubscription).transactions.first?.transactionId)
-            let instant = StandIn.noon.advanced(byMilliseconds: 90_500).milliseconds
+            let instant = SharedSimulator.noon.advanced(byMilliseconds: 90_500).milliseconds
             views.store.faults.add(
                 SimulatedFault(
                     .serverAPI(.failure(code: 4_290_000, retryAfter: "\(instant)")), endpoint: "serverAPI"))

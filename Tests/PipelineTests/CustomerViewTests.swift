@@ -17,13 +17,13 @@ struct CustomerViewTests {
                 #expect(view["appAppleId"]?.integer == SimulatedApp.first.appAppleId)
                 #expect(view["environment"]?.text == customer.environment.rawValue)
                 #expect(view["source"]?.text == "api" && view["receipt"] == .null)
-                #expect(view["verifiedAt"]?.integer == StandIn.noon.milliseconds)
+                #expect(view["verifiedAt"]?.integer == SharedSimulator.noon.milliseconds)
 
                 let expected = customer.transactions.sorted {
                     ($0.purchaseDate, Int64($0.transactionId) ?? 0) < ($1.purchaseDate, Int64($1.transactionId) ?? 0)
                 }
                 let rows = view["transactions"]?.elements ?? []
-                #expect(rows == expected.map { $0.row(customer.environment, signedDate: StandIn.noon) })
+                #expect(rows == expected.map { $0.row(customer.environment, signedDate: SharedSimulator.noon) })
                 #expect(view["signedTransactions"]?.elements?.count == rows.count)
                 #expect(view["appAccountToken"]?.text == expected.lazy.compactMap(\.appAccountToken).first)
 

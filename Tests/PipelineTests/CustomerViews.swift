@@ -9,17 +9,17 @@ import Transport
 /// The walk of new clients in front of a simulated Server API.
 struct CustomerViews {
     let store: SimulatedStore
-    let pipeline: CustomerViewPipeline
+    let pipeline: CustomerViewService
 
-    static let noKey = { @Sendable (_: inout Settings, app: inout AppSettings) in app.serverAPI = nil }
+    static let noKey = { @Sendable (_: inout ProxyConfiguration, app: inout AppConfiguration) in app.serverAPI = nil }
 
     /// Runs the work, and ends all that it needed.
     static func looking<Value>(
-        customers: Int = 36, _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
+        customers: Int = 36, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in },
         _ work: (CustomerViews) async throws -> Value
     ) async throws -> Value {
         let store = try SimulatedStore(
-            seed: 7, customers: customers, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
+            seed: 7, customers: customers, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki)
         let port = try await store.start()
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let result: Result<Value, any Error>
@@ -36,15 +36,15 @@ struct CustomerViews {
 
     private static func pipeline(
         _ store: SimulatedStore, port: Int, transport: CurlTransport,
-        _ change: (inout Settings, inout AppSettings) -> Void
-    ) throws -> CustomerViewPipeline {
-        var app = AppSettings(of: store)
+        _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void
+    ) throws -> CustomerViewService {
+        var app = AppConfiguration(of: store)
         app.appAppleId = SimulatedApp.first.appAppleId
-        var settings = Settings(of: store, port: port)
+        var settings = ProxyConfiguration(of: store, port: port)
         change(&settings, &app)
         settings.apps.insert(app, at: 0)
-        return try Pipelines(
-            settings: settings, transport: transport, tables: .bundled, logger: .silent, now: { StandIn.noon }
+        return try ServiceGraph(
+            settings: settings, transport: transport, tables: .bundled, logger: .silent, now: { SharedSimulator.noon }
         ).customerView
     }
 
@@ -85,6 +85,6 @@ struct CustomerViews {
     /// A transaction as the App Store signs it; `changing` replaces claims.
     func signed(_ transaction: SimulatedTransaction, bundleId: String = SimulatedApp.first.bundleId) throws -> String {
         try store.pki.jwsSigner.jws(
-            payload: transaction.row(.production, signedDate: StandIn.noon, bundleId: bundleId))
+            payload: transaction.row(.production, signedDate: SharedSimulator.noon, bundleId: bundleId))
     }
 }

@@ -24,7 +24,7 @@ struct EquivalenceTests {
             ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_SEED"].flatMap { UInt64($0) } ?? .random(in: 1...9_999)
         print("RECEIPT_BRIDGE_SEED=\(seed)")
         let store = try SimulatedStore(
-            seed: seed, customers: Self.customers, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
+            seed: seed, customers: Self.customers, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki)
         let port = try await store.start()
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])

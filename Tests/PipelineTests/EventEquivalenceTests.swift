@@ -27,7 +27,7 @@ struct EventEquivalenceTests {
             let changed = Dictionary(
                 events.compactMap(\.after).map { ($0.id, $0) }, uniquingKeysWith: { _, last in last })
             let folder = try TemporaryFolder()
-            let store = try BridgeStore(path: folder.path("bridge.sqlite"))
+            let store = try Store(path: folder.path("bridge.sqlite"))
             let api = try ServerAPIWorld.pipeline(appStore, port: port, transport: transport, answer: [.api])
             let stored = try ServerAPIWorld.pipeline(
                 appStore, port: port, transport: transport, store: store, answer: [.stored, .api])
@@ -39,7 +39,7 @@ struct EventEquivalenceTests {
                 let consumables = Set(
                     current.transactions.filter { $0.product.kind == .consumable }.map(\.transactionId)
                 ).subtracting(receipt.transactions.map(\.transactionId))
-                func differences(_ reply: PipelineReply) throws -> LeafDifferences {
+                func differences(_ reply: VerifyReceiptResult) throws -> LeafDifferences {
                     try LeafDifferences(ours: reply.answer.body, theirs: theirs, consumables: consumables)
                 }
                 outcome.receipts += 1

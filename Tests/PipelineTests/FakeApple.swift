@@ -50,7 +50,7 @@ final class FakeApple: HTTPTransport {
         switch instead(environment, number) {
         case nil:
             guard
-                let answer = try? StandIn.world.verifyReceipt.answer(
+                let answer = try? SharedSimulator.world.verifyReceipt.answer(
                     body: request.body, at: isSandbox ? .sandbox : .production)
             else { throw TransportError(.internalFault, at: "simulator", "no answer") }
             return HTTPResponse(status: 200, body: answer.bytes)
@@ -65,47 +65,47 @@ final class FakeApple: HTTPTransport {
 }
 
 /// A pipeline in front of a ``FakeApple``, at noon first.
-struct Bridge {
+struct TestProxy {
     let apple: FakeApple
     let clock: MovableClock
-    let pipelines: Pipelines
-    var pipeline: VerifyReceiptPipeline { pipelines.verifyReceipt }
+    let pipelines: ServiceGraph
+    var pipeline: VerifyReceiptService { pipelines.verifyReceipt }
 
     static let secret = SimulatedApp.first.sharedSecret
 
     init(
-        _ apple: FakeApple = FakeApple(), store: BridgeStore? = nil, knowsIntermediates: Bool = true,
-        now: Timestamp = StandIn.noon, logger: Logger? = nil,
-        _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in }
+        _ apple: FakeApple = FakeApple(), store: Store? = nil, knowsIntermediates: Bool = true,
+        now: Timestamp = SharedSimulator.noon, logger: Logger? = nil,
+        _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in }
     ) throws {
-        let pki = try StandIn.pki
-        var settings = Settings()
+        let pki = try SharedSimulator.pki
+        var settings = ProxyConfiguration()
         settings.trustedRoots = pki.roots.map(\.certificate)
         if knowsIntermediates { settings.intermediates = pki.intermediates.map(\.certificate) }
         settings.verifyReceipt.production = "http://127.0.0.1:9/production/verifyReceipt"
         settings.verifyReceipt.sandbox = "http://127.0.0.1:9/sandbox/verifyReceipt"
-        var app = AppSettings(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
+        var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
         app.sharedSecret = SharedSecret(Self.secret)
         change(&settings, &app)
         if app.bundleId != nil { settings.apps.append(app) }
         self.apple = apple
         let clock = MovableClock(now)
         self.clock = clock
-        pipelines = try Pipelines(
+        pipelines = try ServiceGraph(
             settings: settings, transport: apple, store: store, tables: .bundled, logger: logger ?? .silent,
             now: { clock.now }, sleep: { _ in })
     }
 
     func ask(
-        _ receipt: String, password: String? = nil, route: AppleWalk.Route = .auto,
+        _ receipt: String, password: String? = nil, route: UpstreamRouter.Route = .auto,
         _ further: KeyValuePairs<String, JSONValue?> = [:]
     ) async -> Reply {
         await ask(Array(Question.body(receipt, password: password, further)), route: route)
     }
 
     /// - Parameter user: whom the caller names.
-    func ask(_ body: [UInt8], route: AppleWalk.Route = .auto, user: String? = nil) async -> Reply {
-        var manner = VerifyReceiptPipeline.Manner()
+    func ask(_ body: [UInt8], route: UpstreamRouter.Route = .auto, user: String? = nil) async -> Reply {
+        var manner = VerifyReceiptService.RequestOptions()
         manner.user = user.map { Redacted($0) }
         let reply = await pipeline.answer(body: body, route: route, manner: manner)
         return Reply(

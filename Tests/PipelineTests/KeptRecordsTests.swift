@@ -22,7 +22,7 @@ struct KeptRecordsTests {
             let first = await pipeline.answer(body: body(receipt), route: .auto)
             #expect(first.source == .api && first.answer.status == .valid)
             #expect(store.requests.total == 2)
-            clock.now = StandIn.noon.advanced(byMilliseconds: 59_000)
+            clock.now = SharedSimulator.noon.advanced(byMilliseconds: 59_000)
             let second = await pipeline.answer(body: body(receipt), route: .auto)
             #expect(second.source == .api)
             #expect(store.requests.total == 2)
@@ -34,10 +34,10 @@ struct KeptRecordsTests {
                 body: body(receipt, ["exclude-old-transactions": .bool(true)]), route: .auto)
             #expect(thinned.answer.body.count < second.answer.body.count || customer.transactions.count == 1)
             #expect(store.requests.total == 2)
-            clock.now = StandIn.noon.advanced(byMilliseconds: 60_000)
+            clock.now = SharedSimulator.noon.advanced(byMilliseconds: 60_000)
             _ = await pipeline.answer(body: body(receipt), route: .auto)
             #expect(store.requests.total == 4)
-            clock.now = StandIn.noon
+            clock.now = SharedSimulator.noon
             _ = await pipeline.answer(body: body(receipt), route: .auto)
             #expect(store.requests.total == 6, "a clock that went back makes nothing last longer")
         }
@@ -48,7 +48,7 @@ struct KeptRecordsTests {
         try await ServerAPIWorld.asking { store, port, transport in
             let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
             let receipt = try #require(store.receipts(of: customer).first)
-            func calls(_ pipeline: VerifyReceiptPipeline) async -> Int {
+            func calls(_ pipeline: VerifyReceiptService) async -> Int {
                 store.requests.removeAll()
                 for _ in 0..<3 { _ = await pipeline.answer(body: body(receipt), route: .auto) }
                 return store.requests.total
@@ -68,22 +68,22 @@ struct KeptRecordsTests {
         try await ServerAPIWorld.asking { store, port, transport in
             let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
             let receipt = try #require(store.receipts(of: customer).first)
-            var app = AppSettings(of: store)
+            var app = AppConfiguration(of: store)
             app.answer = [.api]
             app.cacheSeconds = 3_600
-            var settings = Settings(of: store, port: port)
+            var settings = ProxyConfiguration(of: store, port: port)
             settings.apps = [app]
-            let before = try Pipelines(
+            let before = try ServiceGraph(
                 settings: settings, transport: transport, store: nil, tables: .bundled, logger: .silent,
-                now: { StandIn.noon })
+                now: { SharedSimulator.noon })
             for _ in 0..<2 {
                 #expect(await before.verifyReceipt.answer(body: body(receipt), route: .auto).source == .api)
             }
             #expect(store.requests.total == 2)
             settings.apps[0].cacheSeconds = 0
-            let after = try Pipelines(
+            let after = try ServiceGraph(
                 settings: settings, transport: transport, store: nil, former: before, tables: .bundled, logger: .silent,
-                now: { StandIn.noon })
+                now: { SharedSimulator.noon })
             #expect(await after.verifyReceipt.answer(body: body(receipt), route: .auto).source == .api)
             #expect(store.requests.total == 4)
         }
@@ -107,7 +107,7 @@ struct KeptRecordsTests {
         try await ServerAPIWorld.asking { store, port, transport in
             let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
             let receipt = try #require(store.receipts(of: customer).first)
-            func ask(_ sources: [AnswerSource], _ policy: AppSettings.UnknownTransaction) async throws -> String {
+            func ask(_ sources: [AnswerSource], _ policy: AppConfiguration.UnknownTransaction) async throws -> String {
                 let pipeline = try ServerAPIWorld.pipeline(
                     store, port: port, transport: transport, answer: sources,
                     changing: { $0.unknownTransaction = policy })

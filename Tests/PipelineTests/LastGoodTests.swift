@@ -11,18 +11,18 @@ import TestSupport
 import Testing
 
 @Suite("Apple's last good answer")
-struct LastGoodTests {
+struct ResponseArchiveTests {
     private static let hour: Int64 = 3_600_000
     private static let day = 24 * hour
 
     /// One app and its store, asked with Apple there and with Apple gone.
     private final class Stage: Sendable {
-        let store: BridgeStore
+        let store: Store
         private let folder: TemporaryFolder
 
         init() throws {
             folder = try TemporaryFolder()
-            store = try BridgeStore(path: folder.path("bridge.sqlite"))
+            store = try Store(path: folder.path("bridge.sqlite"))
         }
 
         /// Of the only kept answer that has one.
@@ -37,10 +37,10 @@ struct LastGoodTests {
         func bridge(
             isDown: Bool = false, saying body: String? = nil, after milliseconds: Int64 = 0,
             _ answer: [AnswerSource] = [.apple, .receipt],
-            _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in }
-        ) throws -> Bridge {
+            _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in }
+        ) throws -> TestProxy {
             let apple = FakeApple { _, _ in isDown ? .http(503) : body.map { .body($0) } }
-            return try Bridge(apple, store: store, now: StandIn.noon.advanced(byMilliseconds: milliseconds)) {
+            return try TestProxy(apple, store: store, now: SharedSimulator.noon.advanced(byMilliseconds: milliseconds)) {
                 $1.answer = answer
                 change(&$0, &$1)
             }
@@ -48,7 +48,7 @@ struct LastGoodTests {
 
         /// Asks while Apple is there, until the answer is kept.
         @discardableResult
-        func learn(_ receipt: String, saying body: String? = nil) async throws -> Bridge.Reply {
+        func learn(_ receipt: String, saying body: String? = nil) async throws -> TestProxy.Reply {
             let kept = try await store.lastGoodUsage()
             let reply = await (try bridge(saying: body)).ask(receipt)
             #expect(reply.source == .apple)
@@ -79,7 +79,7 @@ struct LastGoodTests {
         [AppStoreEnvironment.production, .sandbox])
     func again(kind: CustomerKind, environment: AppStoreEnvironment) async throws {
         let receipt = try #require(
-            try StandIn.world.receipts.first { $0.customer.kind == kind && $0.environment == environment })
+            try SharedSimulator.world.receipts.first { $0.customer.kind == kind && $0.environment == environment })
         let stage = try Stage()
         let good = try await stage.learn(receipt.base64)
         let later = try stage.bridge(isDown: true, after: Self.hour)
@@ -87,8 +87,8 @@ struct LastGoodTests {
         #expect(reply.short == "\(good.status) stored \(good.environment.rawValue)")
         #expect(try undated(reply.text) == undated(good.text))
         if let date = good.json?["receipt"]?["request_date_ms"]?.text {
-            let now = StandIn.noon.advanced(byMilliseconds: Self.hour)
-            #expect(date == "\(StandIn.noon.milliseconds)")
+            let now = SharedSimulator.noon.advanced(byMilliseconds: Self.hour)
+            #expect(date == "\(SharedSimulator.noon.milliseconds)")
             #expect(reply.json?["receipt"]?["request_date_ms"]?.text == "\(now.milliseconds)")
             #expect(reply.json?["receipt"]?["request_date"]?.text == "2026-11-21 13:00:00 Etc/GMT")
         }
@@ -99,7 +99,7 @@ struct LastGoodTests {
 
     @Test("stands before the receipt's own answer, and where there is no other source")
     func place() async throws {
-        let receipt = try StandIn.receipt(.activeSubscription)
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
         let stage = try Stage()
         try await stage.learn(receipt.base64)
         for sources in [[.apple], [.apple, .receipt], [.apple, .stored, .receipt]] as [[AnswerSource]] {
@@ -111,22 +111,22 @@ struct LastGoodTests {
 
     @Test("is that of the same question only: receipt, password, endpoint, exclude-old-transactions")
     func question() async throws {
-        let receipt = try StandIn.receipt(.activeSubscription)
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
         let stage = try Stage()
         try await stage.learn(receipt.base64)
         let down = try stage.bridge(isDown: true, [.apple])
         #expect(await down.ask(receipt.base64).short == "0 stored Production")
-        #expect(await down.ask(receipt.base64, password: Bridge.secret).short == "0 stored Production")
+        #expect(await down.ask(receipt.base64, password: TestProxy.secret).short == "0 stored Production")
         #expect(await down.ask(receipt.base64, route: .only(.production)).short == "0 stored Production")
         #expect(await down.ask(receipt.base64, password: "wrong").short == "21005 apple Production")
         #expect(await down.ask(receipt.base64, route: .only(.sandbox)).status == 21005)
         let excluding = await down.ask(receipt.base64, ["exclude-old-transactions": .bool(true)])
         #expect(excluding.short == "21005 apple Production")
-        let other = try StandIn.receipt(.longHistory)
+        let other = try SharedSimulator.receipt(.longHistory)
         #expect(await down.ask(other.base64).short == "21005 apple Production")
         let required = try stage.bridge(isDown: true, [.apple]) { $1.clientPassword = .required }
         #expect(await required.ask(receipt.base64).status == 21004)
-        #expect(await required.ask(receipt.base64, password: Bridge.secret).short == "0 stored Production")
+        #expect(await required.ask(receipt.base64, password: TestProxy.secret).short == "0 stored Production")
         let forbidden = try stage.bridge(isDown: true, [.apple]) {
             $0.lastGood.days = 0; $1.sandbox = .allow
         }
@@ -135,24 +135,24 @@ struct LastGoodTests {
 
     @Test("where the app has no secret to compare with, is that of the same password")
     func unjudgedPassword() async throws {
-        let receipt = try StandIn.receipt(.activeSubscription)
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
         let stage = try Stage()
         let free = try stage.bridge { $1.sharedSecret = nil }
-        #expect(await free.ask(receipt.base64, password: Bridge.secret).short == "0 apple Production")
+        #expect(await free.ask(receipt.base64, password: TestProxy.secret).short == "0 apple Production")
         let down = try stage.bridge(isDown: true, [.apple]) { $1.sharedSecret = nil }
         #expect(
-            await eventually { await down.ask(receipt.base64, password: Bridge.secret).short == "0 stored Production" })
+            await eventually { await down.ask(receipt.base64, password: TestProxy.secret).short == "0 stored Production" })
         #expect(await down.ask(receipt.base64, password: "another").status == 21005)
         #expect(await down.ask(receipt.base64).status == 21005)
     }
 
     @Test("has the refunds that became known since, in the form of our own answers")
     func refund() async throws {
-        let receipt = try StandIn.receipt(.nonConsumable)
+        let receipt = try SharedSimulator.receipt(.nonConsumable)
         let id = try #require(receipt.transactions.first?.transactionId)
         let stage = try Stage()
         try await stage.learn(receipt.base64)
-        let scope = LedgerScope(
+        let scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: SimulatedApp.first.bundleId)),
             environment: .production)
         try await stage.store.keep(
@@ -182,7 +182,7 @@ struct LastGoodTests {
         var testDescription: String { name }
 
         func body(_ receipt: String) -> String {
-            let end = StandIn.noon.milliseconds + ends * 3_600_000
+            let end = SharedSimulator.noon.milliseconds + ends * 3_600_000
             let pending = renews.map {
                 #","pending_renewal_info":[{"original_transaction_id":"1","auto_renew_status":"\#($0)"\#(further)}]"#
             }
@@ -207,14 +207,14 @@ struct LastGoodTests {
             answers: [(0, 21005)]),
         Story(
             name: "has grace", ends: -5,
-            further: #","grace_period_expires_date_ms":"\#(StandIn.noon.milliseconds + 3_600_000)""#,
+            further: #","grace_period_expires_date_ms":"\#(SharedSimulator.noon.milliseconds + 3_600_000)""#,
             answers: [(0, 0), (2, 21005)]),
         Story(name: "longer ago than answers are kept", ends: 10_000, answers: [(719, 0), (721, 21005)]),
     ]
 
     @Test("never says from old knowledge that a subscription is over", arguments: stories)
     func staleness(story: Story) async throws {
-        let receipt = try StandIn.receipt(.nonConsumable)
+        let receipt = try SharedSimulator.receipt(.nonConsumable)
         let stage = try Stage()
         try await stage.learn(receipt.base64, saying: story.body(receipt.base64))
         for answer in story.answers {
@@ -230,7 +230,7 @@ struct LastGoodTests {
     @Test("is kept once, is not written down again while nothing is new, and takes little")
     func writing() async throws {
         let stage = try Stage()
-        let receipt = try StandIn.receipt(.nonConsumable)
+        let receipt = try SharedSimulator.receipt(.nonConsumable)
         let good = try await stage.learn(receipt.base64)
         let usage = try await stage.store.lastGoodUsage()
         #expect(usage.count == 1)
@@ -246,7 +246,7 @@ struct LastGoodTests {
         }
         #expect(isMarked)
         // A subscription's answer has a newly signed receipt each time: the first one stays.
-        let subscription = try StandIn.receipt(.activeSubscription)
+        let subscription = try SharedSimulator.receipt(.activeSubscription)
         let story = Self.stories[0]
         try await stage.learn(subscription.base64, saying: story.body("QUJD"))
         #expect(try stage.latestReceipt() == Data("ABC".utf8))
@@ -260,7 +260,7 @@ struct LastGoodTests {
     @Test("is no more than it was where the same is told again")
     func unchanged() async throws {
         let stage = try Stage()
-        let receipt = try StandIn.receipt(.nonConsumable)
+        let receipt = try SharedSimulator.receipt(.nonConsumable)
         try await stage.learn(receipt.base64)
         let usage = try await stage.store.lastGoodUsage()
         for hours in [1, 2, 40] as [Int64] {
@@ -278,12 +278,12 @@ struct LastGoodTests {
         let bridge = try stage.bridge { settings, _ in settings.lastGood.bytes = limit }
         let dark = try stage.bridge(isDown: true, after: 1_000) { $1.staleSubscription = .answer }
         let isKept = { @Sendable (receipt: String) in
-            await dark.ask(receipt, password: Bridge.secret).source == .stored
+            await dark.ask(receipt, password: TestProxy.secret).source == .stored
         }
         var kept: [String] = []
         // No single one may be too much for all of it.
-        for receipt in try StandIn.world.receipts.filter({ $0.customer.kind != .longHistory }).map(\.base64) {
-            let reply = await bridge.ask(receipt, password: Bridge.secret)
+        for receipt in try SharedSimulator.world.receipts.filter({ $0.customer.kind != .longHistory }).map(\.base64) {
+            let reply = await bridge.ask(receipt, password: TestProxy.secret)
             guard reply.short == "0 apple Production" else { continue }
             let isNew = await eventually { await isKept(receipt) }
             #expect(isNew, "after \(kept.count), \(reply.text.utf8.count) bytes")
@@ -299,7 +299,7 @@ struct LastGoodTests {
         let oldest = try #require(kept.first)
         #expect(await !isKept(oldest))
         let isBack = await eventually {
-            _ = await bridge.ask(oldest, password: Bridge.secret)
+            _ = await bridge.ask(oldest, password: TestProxy.secret)
             return await isKept(oldest)
         }
         #expect(isBack)
@@ -309,10 +309,10 @@ struct LastGoodTests {
     @Test("of one customer takes no room of others, however many variants of a receipt or password are asked about")
     func variants() async throws {
         let stage = try Stage()
-        let victim = try StandIn.receipt(.nonConsumable)
-        let genuine = try StandIn.receipt(.activeSubscription).bytes
-        let empty = try StandIn.receipt(.noPurchases).bytes
-        func change(_ settings: inout Settings, _ app: inout AppSettings) {
+        let victim = try SharedSimulator.receipt(.nonConsumable)
+        let genuine = try SharedSimulator.receipt(.activeSubscription).bytes
+        let empty = try SharedSimulator.receipt(.noPurchases).bytes
+        func change(_ settings: inout ProxyConfiguration, _ app: inout AppConfiguration) {
             settings.lastGood.bytes = 40_000
             app.sharedSecret = nil
         }
@@ -347,11 +347,11 @@ struct LastGoodTests {
     @Test("No answer but a good one to an authentic receipt of a configured app is kept")
     func notKept() async throws {
         let stage = try Stage()
-        let receipt = try StandIn.receipt(.activeSubscription)
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
         for body in [#"{"status":21010}"#, #"{"status":21003}"#, #"{"status":21004}"#, #"{"status":0"#] {
             _ = await (try stage.bridge(saying: body)).ask(receipt.base64)
         }
-        for hostile in try StandIn.hostile where hostile.status != 0 {
+        for hostile in try SharedSimulator.hostile where hostile.status != 0 {
             _ = await (try stage.bridge()).ask(hostile.text)
         }
         let unknown = try stage.bridge { $1.bundleId = BundleIdentifier(rawValue: "com.example.other") }
@@ -367,13 +367,13 @@ struct LastGoodTests {
     func openedLater() async throws {
         let folder = try TemporaryFolder()
         let told = Told()
-        let store = BridgeStore(opening: folder.path("missing/bridge.sqlite"), pauses: [.milliseconds(20)]) {
+        let store = Store(opening: folder.path("missing/bridge.sqlite"), pauses: [.milliseconds(20)]) {
             told.note($0)
         }
         #expect(!store.isOpen && told.all == ["notPermitted"])
-        let receipt = try StandIn.receipt(.nonConsumable)
-        func bridge(_ isDown: Bool) throws -> Bridge {
-            try Bridge(FakeApple { _, _ in isDown ? .http(503) : nil }, store: store) {
+        let receipt = try SharedSimulator.receipt(.nonConsumable)
+        func bridge(_ isDown: Bool) throws -> TestProxy {
+            try TestProxy(FakeApple { _, _ in isDown ? .http(503) : nil }, store: store) {
                 $1.answer = [.stored, .apple, .receipt]
             }
         }
@@ -399,5 +399,5 @@ private final class Told: Sendable {
 
     var all: [String] { words.withLock { $0 } }
 
-    func note(_ error: LedgerError?) { words.withLock { $0.append(error?.code.rawValue ?? "open") } }
+    func note(_ error: StorageError?) { words.withLock { $0.append(error?.code.rawValue ?? "open") } }
 }

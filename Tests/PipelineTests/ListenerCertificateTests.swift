@@ -13,9 +13,9 @@ struct ListenerCertificateTests {
 
     private func settings(
         _ yaml: String = yaml, in folder: TemporaryFolder, environment: [String: String] = [:]
-    ) throws -> Settings {
+    ) throws -> ProxyConfiguration {
         try folder.write("bridge.yaml", yaml)
-        return try SettingsEnvironment.settings(
+        return try ConfigurationEnvironment.settings(
             file: folder.url.appending(path: "bridge.yaml"), environment: environment)
     }
 
@@ -26,7 +26,7 @@ struct ListenerCertificateTests {
         do {
             _ = try settings(yaml, in: folder)
             return []
-        } catch let error as SettingsError {
+        } catch let error as ConfigurationError {
             return error.findings
         }
     }
@@ -53,7 +53,7 @@ struct ListenerCertificateTests {
                 "RECEIPT_BRIDGE_TLS_PRIVATEKEY": folder.path("tls/key.pem"),
             ])
         #expect(named.tls?.chain == certificate.chain && named.unused.isEmpty)
-        #expect(Settings().tls == nil)
+        #expect(ProxyConfiguration().tls == nil)
     }
 
     @Test("may have an RSA key, be alone, be over, and lie in one file with its key")
@@ -164,20 +164,20 @@ struct ListenerCertificateTests {
 
     @Test("may be another after a reload; whether there is one at all needs a restart")
     func changes() throws {
-        func settings(_ pair: ListenerPair?) throws -> Settings {
-            var settings = Settings()
+        func settings(_ pair: ListenerPair?) throws -> ProxyConfiguration {
+            var settings = ProxyConfiguration()
             settings.tls = try pair.map {
                 try ListenerCertificate(certificates: $0.chainPEM, privateKey: $0.keyPEM)
             }
             return settings
         }
         let (old, new, none) = (try settings(ListenerPair()), try settings(ListenerPair()), try settings(nil))
-        #expect(SettingsChanges(from: old, to: new).applied == ["tls.certificate"])
-        #expect(SettingsChanges(from: old, to: new).needRestart == [])
+        #expect(ConfigurationDiff(from: old, to: new).applied == ["tls.certificate"])
+        #expect(ConfigurationDiff(from: old, to: new).needRestart == [])
         #expect(new.keepingFixedKeys(of: old).tls?.chain == new.tls?.chain)
         for (from, to) in [(old, none), (none, old)] {
-            #expect(SettingsChanges(from: from, to: to).applied == [])
-            #expect(SettingsChanges(from: from, to: to).needRestart == ["tls"])
+            #expect(ConfigurationDiff(from: from, to: to).applied == [])
+            #expect(ConfigurationDiff(from: from, to: to).needRestart == ["tls"])
             #expect(to.keepingFixedKeys(of: from).tls?.chain == from.tls?.chain)
         }
     }

@@ -11,7 +11,7 @@ struct LogThrottleTests {
     /// A receipt that claims to be of an app, and is signed by somebody else.
     private func claim(_ bundleId: String) throws -> String {
         Base64.encode(
-            try AppReceiptEncoder(signer: StandIn.foreign.receiptSigner).encode(
+            try AppReceiptEncoder(signer: SharedSimulator.foreign.receiptSigner).encode(
                 payload: DEREncoder.set(
                     [
                         Simulator.ReceiptAttribute.text(0, "Production"), .text(2, bundleId),
@@ -23,7 +23,7 @@ struct LogThrottleTests {
     @Test("is one line a minute for all apps that are not configured, and one for each that is")
     func verdicts() async throws {
         let handler = InMemoryLogHandler()
-        let bridge = try Bridge(
+        let bridge = try TestProxy(
             FakeApple { _, _ in .status(21003) }, logger: Logger(label: "test") { _ in handler })
         func lines() -> [String] {
             handler.entries.filter { $0.level >= .notice }.map { entry in
@@ -47,12 +47,12 @@ struct LogThrottleTests {
     @Test("leaves room for the warnings of configured apps, however many names others make up")
     func warnings() async throws {
         let handler = InMemoryLogHandler()
-        let bridge = try Bridge(
+        let bridge = try TestProxy(
             FakeApple { _, number in number < 20 ? .http(503) : .status(21004) },
             logger: Logger(label: "test") { _ in handler })
         for number in 0..<20 { _ = await bridge.ask(try claim("com.example.\(number)")) }
         #expect(handler.entries.filter { $0.message == "Apple has no answer" && $0.level == .warning }.count == 1)
-        _ = await bridge.ask(try StandIn.receipt(.activeSubscription).base64)
+        _ = await bridge.ask(try SharedSimulator.receipt(.activeSubscription).base64)
         #expect(
             handler.entries.filter { $0.level == .error }.map { "\($0.message)" } == [
                 "Apple does not take the app's sharedSecret: clients that send none get 21004"

@@ -6,7 +6,7 @@ import TestSupport
 final class MovableClock: Sendable {
     private let instant: Mutex<Timestamp>
 
-    init(_ start: Timestamp = StandIn.noon) {
+    init(_ start: Timestamp = SharedSimulator.noon) {
         instant = Mutex(start)
     }
 

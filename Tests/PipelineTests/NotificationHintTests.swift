@@ -28,7 +28,7 @@ struct NotificationHintTests {
 
     @Test("counts only with the app's secret")
     func password() async throws {
-        let bridge = try StoringBridge { $0.acceptedSecrets = [SharedSecret("former")] }
+        let bridge = try StoringTestProxy { $0.acceptedSecrets = [SharedSecret("former")] }
         #expect(await bridge.refusal(body("wrong")) == .wrongPassword)
         #expect(await bridge.refusal(body(nil)) == .wrongPassword)
         #expect(await bridge.refusal(body(Self.secret, bundleId: "com.example.other")) == .unknownApp)
@@ -36,7 +36,7 @@ struct NotificationHintTests {
         #expect(await bridge.refusal(body(Self.secret)) == nil)
         #expect(await bridge.refusal(body("former", ["bvrs": .string("43")])) == nil)
         #expect(try await bridge.notifications() == 2)
-        let open = try StoringBridge { $0.sharedSecret = nil }
+        let open = try StoringTestProxy { $0.sharedSecret = nil }
         #expect(await open.refusal(body("")) == .noSharedSecret)
         #expect(await open.refusal(body("anything")) == .noSharedSecret)
     }
@@ -46,7 +46,7 @@ struct NotificationHintTests {
         var original: String?
     }
 
-    private func kept(_ bridge: StoringBridge) async throws -> [Kept] {
+    private func kept(_ bridge: StoringTestProxy) async throws -> [Kept] {
         try await DatabaseQueue(path: bridge.store.path).read { db in
             try Row.fetchAll(
                 db,
@@ -57,7 +57,7 @@ struct NotificationHintTests {
 
     @Test("is stored as its type, its ids and the digest of its body without the password, however that is spelled")
     func stored() async throws {
-        let bridge = try StoringBridge { $0.acceptedSecrets = [SharedSecret("former")] }
+        let bridge = try StoringTestProxy { $0.acceptedSecrets = [SharedSecret("former")] }
         func body(_ first: String, _ second: String) -> [UInt8] {
             Array(
                 #"{"notification_type":"CANCEL","bid":"com.example.app","pass\u0077ord":"\#(first)","password":"\#(second)","unified_receipt":{"latest_receipt":"AAAA","latest_receipt_info":[{"transaction_id":"700000000000998"},{"original_transaction_id":"700000000000997","transaction_id":"1"}],"pending_renewal_info":[{"original_transaction_id":"700000000000996"}]}}"#
@@ -77,7 +77,7 @@ struct NotificationHintTests {
     // T29
     @Test("that names no transaction and holds no receipt of the app is refused, and leaves nothing")
     func nameless() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         let mangled = String(receipt.dropLast(400)) + String(repeating: "A", count: 400)
         #expect(await bridge.refusal(body(Self.secret, id: nil)) == .noTransactionId)
@@ -99,7 +99,7 @@ struct NotificationHintTests {
     // T29
     @Test("of a mebibyte leaves a row of some hundred bytes and nothing of its receipt in the file")
     func small() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let receipt = String(repeating: "QUJD", count: 250_000)
         for number in 0..<12 {
             let body = body(Self.secret, ["n": .number(Int64(number))], receipt: receipt)
@@ -108,7 +108,7 @@ struct NotificationHintTests {
         #expect(try await bridge.notifications() == 12)
         await bridge.store.close()
         let file = try bridge.folder.read("bridge.sqlite")
-        let empty = try StoringBridge()
+        let empty = try StoringTestProxy()
         await empty.store.close()
         let before = try empty.folder.read("bridge.sqlite").count
         #expect(file.count - before <= 65_536, "\(file.count) bytes; \(before) without them")
@@ -118,12 +118,12 @@ struct NotificationHintTests {
 
     @Test("counts each time, and makes the App Store be asked about whom its receipt is of once in a minute")
     func hint() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.learn(receipt))
         bridge.appStore.tell { world in
-            world.clock = StandIn.noon.advanced(byMilliseconds: 2_000)
-            world.change("700000000000500") { $0.revoked = StandIn.noon }
+            world.clock = SharedSimulator.noon.advanced(byMilliseconds: 2_000)
+            world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
         }
         let before = bridge.appStore.questions.count
         #expect(await bridge.refusal(body(Self.secret, receipt: receipt)) == nil)
@@ -142,7 +142,7 @@ struct NotificationHintTests {
         #expect(bridge.appStore.questions.count == after)
         // Something may have happened since: who asks gets it.
         bridge.appStore.tell { world in
-            world.clock = StandIn.noon.advanced(byMilliseconds: 3_000)
+            world.clock = SharedSimulator.noon.advanced(byMilliseconds: 3_000)
             world.change("700000000000500") { $0.revoked = nil }
         }
         let asked = await bridge.ask(receipt)
@@ -151,7 +151,7 @@ struct NotificationHintTests {
         // It is kept behind the answer.
         #expect(await bridge.learn(receipt))
         let afterwards = bridge.appStore.questions.count
-        bridge.now = StandIn.noon.advanced(byMilliseconds: 60_000)
+        bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 60_000)
         #expect(await bridge.refusal(body(Self.secret, ["n": .string("later")], receipt: receipt)) == nil)
         #expect(await eventually { bridge.appStore.questions.count >= afterwards + 2 })
     }
@@ -160,7 +160,7 @@ struct NotificationHintTests {
         "names ids that nobody knows, or a receipt that is not authentic: then nobody is asked",
         arguments: ["700000000000999", "700000000000100"])
     func namedOnly(id: String) async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.learn(receipt))
         let before = bridge.appStore.questions.count

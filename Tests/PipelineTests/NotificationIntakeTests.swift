@@ -11,7 +11,7 @@ import TestSupport
 import Testing
 
 @Suite("A notification of version 2")
-struct NotificationIntakeTests {
+struct NotificationReceiverTests {
     typealias Twist = ScriptedAppStore.Twist
 
     private static let feature: String = "700000000000500"
@@ -19,7 +19,7 @@ struct NotificationIntakeTests {
     // T29
     @Test("is stored, and a second time it is known already")
     func replayed() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let body = try bridge.appStore.notification("DID_RENEW", of: "700000000000101")
         #expect(try await bridge.take(body) == .stored(isNews: true))
         #expect(try await bridge.take(body) == .repeated)
@@ -40,14 +40,14 @@ struct NotificationIntakeTests {
         "is not one",
         arguments: ["", "[]", "{}", "{\"signedPayload\":7}", "{\"signedPayload\":\"a.b\"}", "{\"x\":", "null"])
     func malformed(text: String) async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         #expect(await bridge.refusal(Array(text.utf8)) == .malformedNotification)
         #expect(try await bridge.notifications() == 0)
     }
 
     @Test("that is not signed, or by somebody else, or was changed, is refused and leaves nothing")
     func forged() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let genuine = try #require(JSONValue(reading: bridge.appStore.notification("TEST"))["signedPayload"]?.text)
         let parts = genuine.split(separator: ".").map(String.init)
         let foreign = try MintedReceipts.foreign.jwsSigner.jws(
@@ -72,10 +72,10 @@ struct NotificationIntakeTests {
             (Twist(nestedBundleId: "com.example.other"), .notAuthentic),
             (Twist(appAppleId: 7), .unknownApp), (Twist(appAppleId: nil), .unknownApp),
             (Twist(environment: "Sandbox"), .notAuthentic), (Twist(environment: "Xcode"), .notAuthentic),
-            (Twist(signedDate: StandIn.noon.advanced(byMilliseconds: 301_000)), .signedInFuture),
-        ] as [(ScriptedAppStore.Twist, NotificationRefusal.Code)])
-    func foreign(twist: ScriptedAppStore.Twist, code: NotificationRefusal.Code) async throws {
-        let bridge = try StoringBridge()
+            (Twist(signedDate: SharedSimulator.noon.advanced(byMilliseconds: 301_000)), .signedInFuture),
+        ] as [(ScriptedAppStore.Twist, NotificationRejection.Code)])
+    func foreign(twist: ScriptedAppStore.Twist, code: NotificationRejection.Code) async throws {
+        let bridge = try StoringTestProxy()
         let body = try bridge.appStore.notification("REFUND", of: Self.feature, twist)
         #expect(await bridge.refusal(body) == code)
         let test = try bridge.appStore.notification("TEST", nil, of: nil, Twist(environment: "Xcode"))
@@ -85,21 +85,21 @@ struct NotificationIntakeTests {
 
     @Test("of a little later is taken, and one of which only a part is of the future is not")
     func clock() async throws {
-        let bridge = try StoringBridge()
-        let soon = Twist(signedDate: StandIn.noon.advanced(byMilliseconds: 299_000))
+        let bridge = try StoringTestProxy()
+        let soon = Twist(signedDate: SharedSimulator.noon.advanced(byMilliseconds: 299_000))
         _ = try await bridge.take(try bridge.appStore.notification("REFUND", of: Self.feature, soon))
-        bridge.appStore.tell { $0.clock = StandIn.noon.advanced(byMilliseconds: 400_000) }
-        let nested = try bridge.appStore.notification("REFUND", of: Self.feature, Twist(signedDate: StandIn.noon))
+        bridge.appStore.tell { $0.clock = SharedSimulator.noon.advanced(byMilliseconds: 400_000) }
+        let nested = try bridge.appStore.notification("REFUND", of: Self.feature, Twist(signedDate: SharedSimulator.noon))
         #expect(await bridge.refusal(nested) == .signedInFuture)
     }
 
     @Test("is not taken where nothing is remembered")
     func noStore() async throws {
         let appStore = ScriptedAppStore()
-        let pipelines = try Pipelines(
-            settings: Settings(), transport: appStore, tables: .bundled, logger: Logger(label: "test"))
+        let pipelines = try ServiceGraph(
+            settings: ProxyConfiguration(), transport: appStore, tables: .bundled, logger: Logger(label: "test"))
         let body = try appStore.notification("TEST")
-        do throws(NotificationRefusal) {
+        do throws(NotificationRejection) {
             try await pipelines.notifications.take(body)
             Issue.record("taken")
         } catch {
@@ -111,7 +111,7 @@ struct NotificationIntakeTests {
 
     @Test("without a purchase is stored: tests, summaries, tokens, withdrawn consent")
     func others() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         #expect(try await bridge.take(try bridge.appStore.notification("TEST")) == .stored(isNews: false))
         let app: [JSONValue.Member] = [
             .init("bundleId", .string(ScriptedAppStore.bundleId)),
@@ -121,7 +121,7 @@ struct NotificationIntakeTests {
         let appTransaction = try MintedReceipts.pki.jwsSigner.jws(
             payload: .object([
                 "bundleId": .string(ScriptedAppStore.bundleId), "receiptType": .string("Production"),
-                "receiptCreationDate": .number(StandIn.noon.milliseconds), "appTransactionId": .string("704"),
+                "receiptCreationDate": .number(SharedSimulator.noon.milliseconds), "appTransactionId": .string("704"),
             ]))
         let objects: [(String, String?, String, [JSONValue.Member])] = [
             ("RENEWAL_EXTENSION", "SUMMARY", "summary", app + [.init("succeededCount", .number(5))]),
@@ -135,7 +135,7 @@ struct NotificationIntakeTests {
             let payload = JSONValue.object(
                 [
                     .init("notificationType", .string(type)), .init("notificationUUID", .string(type)),
-                    .init("signedDate", .number(StandIn.noon.milliseconds)), .init(name, .object(members)),
+                    .init("signedDate", .number(SharedSimulator.noon.milliseconds)), .init(name, .object(members)),
                 ] + (subtype.map { [.init("subtype", .string($0))] } ?? []))
             let text = try MintedReceipts.pki.jwsSigner.jws(payload: payload)
             #expect(try await bridge.take(ScriptedAppStore.body(text)) == .stored(isNews: false), "\(type)")
@@ -145,11 +145,11 @@ struct NotificationIntakeTests {
 
     @Test("of an unknown type is stored, and what is signed in it counts where it holds")
     func unknownType() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.learn(receipt))
         bridge.appStore.tell { world in
-            world.change(Self.feature) { $0.revoked = StandIn.noon }
+            world.change(Self.feature) { $0.revoked = SharedSimulator.noon }
         }
         let body = try bridge.appStore.notification("SOMETHING_NEW", "LATER", of: Self.feature)
         #expect(try await bridge.take(body) == .stored(isNews: true))
@@ -163,11 +163,11 @@ struct NotificationIntakeTests {
     @Test("that comes behind a newer one changes nothing, whichever of refund and its reversal that is")
     func outOfOrder() async throws {
         for reversed in [false, true] {
-            let bridge = try StoringBridge()
+            let bridge = try StoringTestProxy()
             let receipt = try bridge.appStore.receipt()
             #expect(await bridge.learn(receipt))
             bridge.appStore.tell { world in
-                world.change(Self.feature) { $0.revoked = StandIn.noon }
+                world.change(Self.feature) { $0.revoked = SharedSimulator.noon }
             }
             let refund = try bridge.appStore.notification("REFUND", of: Self.feature)
             bridge.appStore.tell { world in
@@ -191,17 +191,17 @@ struct NotificationIntakeTests {
 
     @Test("that another process stored is seen a minute later, in both directions")
     func otherProcess() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.learn(receipt))
-        let other = try StoringBridge(appStore: bridge.appStore, folder: bridge.folder)
-        for (minute, revoked) in [(1, StandIn.noon), (2, nil)] as [(Int64, Timestamp?)] {
+        let other = try StoringTestProxy(appStore: bridge.appStore, folder: bridge.folder)
+        for (minute, revoked) in [(1, SharedSimulator.noon), (2, nil)] as [(Int64, Timestamp?)] {
             bridge.appStore.tell { world in world.change(Self.feature) { $0.revoked = revoked } }
             let type = revoked == nil ? "REFUND_REVERSED" : "REFUND"
             let told = try bridge.appStore.notification(type, of: Self.feature)
             // The refund comes to the one, its reversal to the other.
             #expect(try await (revoked == nil ? other : bridge).take(told) == .stored(isNews: true))
-            bridge.now = StandIn.noon.advanced(byMilliseconds: minute * 61_000)
+            bridge.now = SharedSimulator.noon.advanced(byMilliseconds: minute * 61_000)
             let reply = await bridge.ask(receipt)
             let fresh = await bridge.askAPI(receipt).body
             #expect(reply.source == .stored && reply.body == fresh)
@@ -211,7 +211,7 @@ struct NotificationIntakeTests {
 
     @Test("of an old period does not touch where the subscription stands now")
     func lateOldPeriod() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.learn(receipt))
         let late = try bridge.appStore.notification("EXPIRED", "VOLUNTARY", of: "700000000000101", Twist(uuid: "late"))
@@ -229,7 +229,7 @@ struct NotificationIntakeTests {
 
     @Test("without a status makes the next answer ask")
     func noStatus() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.learn(receipt))
         try await bridge.take(
@@ -242,7 +242,7 @@ struct NotificationIntakeTests {
 
     @Test("is never said to be stored where the disk is full, and takes nobody else's place")
     func full() async throws {
-        let bridge = try StoringBridge(maximumPages: 60)
+        let bridge = try StoringTestProxy(maximumPages: 60)
         var bodies: [[UInt8]] = []
         for _ in 0..<60 { bodies.append(try bridge.appStore.notification("DID_RENEW", of: "700000000000101")) }
         for body in bodies.prefix(3) { #expect(await bridge.refusal(body) == nil) }
@@ -261,14 +261,14 @@ struct NotificationIntakeTests {
         #expect(isFull)
         await bridge.store.close()
         // There is room again: every one that was not taken comes a second time.
-        let later = try StoringBridge(appStore: bridge.appStore, folder: bridge.folder)
+        let later = try StoringTestProxy(appStore: bridge.appStore, folder: bridge.folder)
         for body in bodies { #expect(await later.refusal(body) == nil) }
         #expect(try await later.notifications() == 60)
     }
 
     @Test("holds half of nothing: when its record cannot be stored, neither is it")
     func atomic() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         try await DatabasePool(path: bridge.store.path).write { db in
             try db.execute(
                 sql: """
@@ -292,16 +292,16 @@ struct NotificationIntakeTests {
         for file in Self.genuine {
             let text = try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
             let folder = try TemporaryFolder()
-            let store = try BridgeStore(path: folder.path("bridge.sqlite"))
-            var settings = Settings()
-            settings.apps = [AppSettings(bundleId: BundleIdentifier(rawValue: "com.audaos.audarecorder"))]
-            let pipelines = try Pipelines(
+            let store = try Store(path: folder.path("bridge.sqlite"))
+            var settings = ProxyConfiguration()
+            settings.apps = [AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.audaos.audarecorder"))]
+            let pipelines = try ServiceGraph(
                 settings: settings, transport: nil, store: store, tables: .bundled,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             #expect(try await pipelines.notifications.take(ScriptedAppStore.body(text)) == .stored(isNews: true))
             var damaged = Array(text.utf8)
             damaged[damaged.count / 2] = damaged[damaged.count / 2] == 0x41 ? 0x42 : 0x41
-            await #expect(throws: NotificationRefusal.self) {
+            await #expect(throws: NotificationRejection.self) {
                 try await pipelines.notifications.take(ScriptedAppStore.body(String(decoding: damaged, as: UTF8.self)))
             }
             #expect(try await store.notificationCount() == 1)
@@ -314,7 +314,7 @@ struct NotificationIntakeTests {
     func otherTexts(name: String) async throws {
         let file = try #require(Corpus.folder).appending(path: "jws").appending(path: name)
         let text = try String(contentsOf: file, encoding: .utf8).trimmingCharacters(in: .whitespacesAndNewlines)
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let code = await bridge.refusal(ScriptedAppStore.body(text))
         #expect(code?.httpStatus ?? 0 >= 400)
         #expect(try await bridge.notifications() == 0)

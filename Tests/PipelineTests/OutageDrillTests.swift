@@ -64,24 +64,24 @@ struct OutageDrillTests {
     }
 
     /// The bridge with one order of sources.
-    private final class Bridge: Sendable {
+    private final class TestProxy: Sendable {
         let order: [AnswerSource]
-        let store: BridgeStore
-        let pipelines: Pipelines
+        let store: Store
+        let pipelines: ServiceGraph
 
         init(_ order: [AnswerSource], _ appStore: SimulatedStore, port: Int, curl: CurlTransport, path: String) throws {
             self.order = order
-            store = try BridgeStore(path: path)
-            var app = AppSettings(of: appStore)
+            store = try Store(path: path)
+            var app = AppConfiguration(of: appStore)
             app.appAppleId = SimulatedApp.first.appAppleId
             app.answer = order
             app.cacheSeconds = 0
-            var settings = Settings(of: appStore, port: port)
+            var settings = ProxyConfiguration(of: appStore, port: port)
             settings.apps = [app]
             let clock = MovableClock()
             self.clock = clock
-            pipelines = try Pipelines(
-                settings: settings, transport: GuardedTransport(curl), store: store, tables: .bundled, logger: .silent,
+            pipelines = try ServiceGraph(
+                settings: settings, transport: CircuitBreakingTransport(curl), store: store, tables: .bundled, logger: .silent,
                 now: { clock.now })
         }
 
@@ -92,7 +92,7 @@ struct OutageDrillTests {
             set { clock.now = newValue }
         }
 
-        func ask(_ receipt: IssuedReceipt) async -> PipelineReply {
+        func ask(_ receipt: IssuedReceipt) async -> VerifyReceiptResult {
             await pipelines.verifyReceipt.answer(
                 body: Question.body(receipt.base64, password: SimulatedApp.first.sharedSecret), route: .auto)
         }
@@ -115,11 +115,11 @@ struct OutageDrillTests {
         arguments: [[AnswerSource.api, .stored, .receipt], [.stored, .api, .receipt], [.apple, .receipt]])
     func drill(order: [AnswerSource]) async throws {
         let appStore = try SimulatedStore(
-            seed: 11, customers: 84, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
+            seed: 11, customers: 84, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki)
         let port = try await appStore.start()
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let folder = try TemporaryFolder()
-        let bridge = try Bridge(order, appStore, port: port, curl: curl, path: folder.path("bridge.sqlite"))
+        let bridge = try TestProxy(order, appStore, port: port, curl: curl, path: folder.path("bridge.sqlite"))
         // Life before: what happens is told.
         try await tell(appStore.happen(40, seed: 3), of: appStore, to: bridge)
         let receipts = appStore.receipts
@@ -136,7 +136,7 @@ struct OutageDrillTests {
         // Some are refunded, then Apple is gone: all connections are refused.
         var refunds: [EventOutcome] = []
         for customer in appStore.world.customers where refunds.count < 12 {
-            if let outcome = try? appStore.happen(EventWish(.refund, customerId: customer.id)) {
+            if let outcome = try? appStore.happen(EventRequest(.refund, customerId: customer.id)) {
                 refunds.append(outcome)
             }
         }
@@ -145,7 +145,7 @@ struct OutageDrillTests {
         let refunded = Set(refunds.flatMap(\.notifications).compactMap { $0.transaction?.transactionId })
         await appStore.stop()
         for hours in Self.hours {
-            bridge.now = StandIn.noon.advanced(byMilliseconds: hours * Self.hour + 1)
+            bridge.now = SharedSimulator.noon.advanced(byMilliseconds: hours * Self.hour + 1)
             var tally = Tally()
             for receipt in receipts {
                 let reply = await bridge.ask(receipt)
@@ -159,7 +159,7 @@ struct OutageDrillTests {
     }
 
     private func judge(
-        _ reply: PipelineReply, of receipt: IssuedReceipt, known: Rights, refunded: Set<String>, at now: Timestamp,
+        _ reply: VerifyReceiptResult, of receipt: IssuedReceipt, known: Rights, refunded: Set<String>, at now: Timestamp,
         _ tally: inout Tally
     ) throws {
         let name = "\(receipt.id) \(receipt.customer.kind) \(reply.source)"
@@ -184,14 +184,14 @@ struct OutageDrillTests {
     }
 
     /// As the App Store posts it.
-    private func tell(_ outcomes: [EventOutcome], of appStore: SimulatedStore, to bridge: Bridge) async throws {
+    private func tell(_ outcomes: [EventOutcome], of appStore: SimulatedStore, to bridge: TestProxy) async throws {
         for notification in outcomes.flatMap(\.notifications) {
             try await bridge.pipelines.notifications.take(try appStore.body(of: notification))
         }
     }
 
     /// Until everything that was learnt is on disk.
-    private func settle(_ bridge: Bridge) async throws {
+    private func settle(_ bridge: TestProxy) async throws {
         var counts: [Int] = []
         for _ in 0..<100 {
             let count = try await DatabaseQueue(path: bridge.store.path).read { db in

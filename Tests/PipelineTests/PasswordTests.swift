@@ -6,13 +6,13 @@ import Testing
 
 @Suite("The client's password")
 struct PasswordTests {
-    private let subscription = Result { try StandIn.receipt(.activeSubscription) }
-    private let purchase = Result { try StandIn.receipt(.nonConsumable) }
+    private let subscription = Result { try SharedSimulator.receipt(.activeSubscription) }
+    private let purchase = Result { try SharedSimulator.receipt(.nonConsumable) }
 
     private func bridge(
-        _ answer: [AnswerSource], _ change: @escaping (inout AppSettings) -> Void = { _ in }
-    ) throws -> Bridge {
-        try Bridge {
+        _ answer: [AnswerSource], _ change: @escaping (inout AppConfiguration) -> Void = { _ in }
+    ) throws -> TestProxy {
+        try TestProxy {
             $1.answer = answer
             $1.acceptedSecrets = [SharedSecret("former \"one\"")]
             change(&$1)
@@ -26,7 +26,7 @@ struct PasswordTests {
         let receipt = try subscription.get().base64
         let apple = try bridge([.apple])
         #expect(await apple.ask(receipt, ["password": password]).short == "0 apple Production")
-        #expect(apple.apple.questions.map { $0.json?["password"]?.text } == [Bridge.secret])
+        #expect(apple.apple.questions.map { $0.json?["password"]?.text } == [TestProxy.secret])
         #expect(await (try bridge([.receipt])).ask(receipt, ["password": password]).short == "0 receipt Production")
     }
 
@@ -41,7 +41,7 @@ struct PasswordTests {
             #expect(bridge.apple.questions.isEmpty)
             #expect(await bridge.ask(try purchase.get().base64).short == "0 \(source) Production")
             #expect(
-                await bridge.ask(try subscription.get().base64, password: Bridge.secret).short
+                await bridge.ask(try subscription.get().base64, password: TestProxy.secret).short
                     == "0 \(source) Production")
         }
     }
@@ -49,7 +49,7 @@ struct PasswordTests {
     @Test("that is required does not keep a receipt from being sent to its own endpoint")
     func requiredElsewhere() async throws {
         let bridge = try bridge([.apple, .receipt]) { $0.clientPassword = .required }
-        let sandbox = try StandIn.receipt(.activeSubscription, .sandbox).base64
+        let sandbox = try SharedSimulator.receipt(.activeSubscription, .sandbox).base64
         #expect(await bridge.ask(sandbox, route: .only(.production)).status == 21007)
         #expect(
             await bridge.ask(sandbox, route: .only(.sandbox)).text == #"{"environment":"Sandbox","status":21004}"#)
@@ -70,7 +70,7 @@ struct PasswordTests {
             #expect(own.apple.questions.isEmpty)
         }
         let sandbox = await (try bridge([.receipt])).ask(
-            try StandIn.receipt(.activeSubscription, .sandbox).base64, password: "wrong")
+            try SharedSimulator.receipt(.activeSubscription, .sandbox).base64, password: "wrong")
         #expect(sandbox.text == #"{"environment":"Sandbox","status":21004}"#)
     }
 
@@ -89,7 +89,7 @@ struct PasswordTests {
         for sources in [[AnswerSource.apple], [.receipt]] {
             let bridge = try bridge(sources) { $0.clientPassword = .required }
             #expect(await bridge.ask(receipt, password: "former \"one\"").status == 0)
-            #expect(bridge.apple.questions.allSatisfy { $0.json?["password"]?.text == Bridge.secret })
+            #expect(bridge.apple.questions.allSatisfy { $0.json?["password"]?.text == TestProxy.secret })
         }
     }
 
@@ -97,7 +97,7 @@ struct PasswordTests {
     func right() async throws {
         let bridge = try bridge([.apple])
         let body = Array(
-            #"{ "receipt-data" : "\#(try subscription.get().base64)", "password":"\#(Bridge.secret)" }"#.utf8)
+            #"{ "receipt-data" : "\#(try subscription.get().base64)", "password":"\#(TestProxy.secret)" }"#.utf8)
         #expect(await bridge.ask(body).status == 0)
         #expect(bridge.apple.questions.map(\.body) == [body])
     }
@@ -109,7 +109,7 @@ struct PasswordTests {
                 $0.sharedSecret = nil
                 $0.acceptedSecrets = []
             }
-            let body = Question.body(try subscription.get().base64, password: Bridge.secret)
+            let body = Question.body(try subscription.get().base64, password: TestProxy.secret)
             #expect(await bridge.ask(body).status == 0)
             #expect(bridge.apple.questions.allSatisfy { $0.body == body })
         }
@@ -118,16 +118,16 @@ struct PasswordTests {
     @Test("of the account stands in where the app has none, and never for an unknown app")
     func accountWide() async throws {
         let receipt = try subscription.get().base64
-        let known = try Bridge {
-            $0.sharedSecret = SharedSecret(Bridge.secret)
+        let known = try TestProxy {
+            $0.sharedSecret = SharedSecret(TestProxy.secret)
             $1.sharedSecret = nil
         }
         #expect(await known.ask(receipt).short == "0 apple Production")
-        let unknown = try Bridge {
-            $0.sharedSecret = SharedSecret(Bridge.secret)
+        let unknown = try TestProxy {
+            $0.sharedSecret = SharedSecret(TestProxy.secret)
             $1.bundleId = nil
         }
         #expect(await unknown.ask(receipt).short == "21004 apple Production")
-        #expect(unknown.apple.questions.allSatisfy { !$0.text.contains(Bridge.secret) })
+        #expect(unknown.apple.questions.allSatisfy { !$0.text.contains(TestProxy.secret) })
     }
 }

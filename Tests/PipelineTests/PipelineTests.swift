@@ -9,8 +9,8 @@ import Transport
 struct PipelineTests {
     private static let orders: [[AnswerSource]] = [[.apple, .receipt], [.receipt, .apple]]
 
-    private func bridge(_ answer: [AnswerSource], _ apple: FakeApple = FakeApple()) throws -> Bridge {
-        try Bridge(apple) { $1.answer = answer }
+    private func bridge(_ answer: [AnswerSource], _ apple: FakeApple = FakeApple()) throws -> TestProxy {
+        try TestProxy(apple) { $1.answer = answer }
     }
 
     // MARK: - Genuine receipts
@@ -18,7 +18,7 @@ struct PipelineTests {
     @Test("answers every receipt of the world, whichever source comes first", arguments: orders)
     func world(order: [AnswerSource]) async throws {
         let bridge = try bridge(order)
-        for receipt in try StandIn.world.receipts {
+        for receipt in try SharedSimulator.world.receipts {
             let reply = await bridge.ask(receipt.base64)
             #expect(reply.status == 0 || (reply.status == 21006 && receipt.plan.version != nil), "\(receipt.id)")
             #expect(reply.source == order[0])
@@ -33,8 +33,8 @@ struct PipelineTests {
             let bridge = try bridge(order)
             for environment in [AppStoreEnvironment.production, .sandbox] {
                 for receipt in [
-                    try StandIn.receipt(.activeSubscription, environment),
-                    try StandIn.receipt(.oldActiveSubscription, environment, version: 3),
+                    try SharedSimulator.receipt(.activeSubscription, environment),
+                    try SharedSimulator.receipt(.oldActiveSubscription, environment, version: 3),
                 ] {
                     let other = environment == .production ? AppStoreEnvironment.sandbox : .production
                     #expect(await bridge.ask(receipt.base64, route: .only(environment)).status == 0)
@@ -48,9 +48,9 @@ struct PipelineTests {
     @Test("asks Apple's production first and the sandbox on 21007 only")
     func walk() async throws {
         let bridge = try bridge([.apple])
-        #expect(await bridge.ask(try StandIn.receipt(.nonConsumable).base64).short == "0 apple Production")
+        #expect(await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64).short == "0 apple Production")
         #expect(bridge.apple.environments == [.production])
-        #expect(await bridge.ask(try StandIn.receipt(.nonConsumable, .sandbox).base64).short == "0 apple Sandbox")
+        #expect(await bridge.ask(try SharedSimulator.receipt(.nonConsumable, .sandbox).base64).short == "0 apple Sandbox")
         #expect(bridge.apple.environments == [.production, .production, .sandbox])
     }
 
@@ -58,7 +58,7 @@ struct PipelineTests {
     func passThrough() async throws {
         let body = " {\"status\" : 0,\n\"zeal\":[1.50, \"\\u00e9é\"], \"status\":0 }\n"
         let bridge = try bridge([.apple], FakeApple { _, _ in .body(body) })
-        let reply = await bridge.ask(try StandIn.receipt(.nonConsumable).base64)
+        let reply = await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64)
         #expect(reply.text == body)
         #expect(reply.short == "0 apple Production")
     }
@@ -66,7 +66,7 @@ struct PipelineTests {
     @Test("passes Apple's verdicts on, also against its own opinion", arguments: [21003, 21004, 21006, 21010, 99])
     func verdicts(status: Int) async throws {
         let bridge = try bridge([.apple, .receipt], FakeApple { _, _ in .status(status) })
-        let reply = await bridge.ask(try StandIn.receipt(.nonConsumable).base64)
+        let reply = await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64)
         #expect(reply.short == "\(status) apple Production")
         #expect(bridge.apple.questions.count == 1)
     }
@@ -83,7 +83,7 @@ struct PipelineTests {
     @Test("answers a fresh receipt from itself when Apple is down", arguments: silences)
     func fallback(silence: FakeApple.Instead) async throws {
         let bridge = try bridge([.apple, .receipt], FakeApple { _, _ in silence })
-        let reply = await bridge.ask(try StandIn.receipt(.activeSubscription).base64)
+        let reply = await bridge.ask(try SharedSimulator.receipt(.activeSubscription).base64)
         #expect(reply.short == "0 receipt Production")
         #expect(reply.json?["latest_receipt_info"] != nil)
         #expect(reply.json?["pending_renewal_info"] == nil)
@@ -92,7 +92,7 @@ struct PipelineTests {
 
     @Test("is 21005 with is_retryable where Apple alone could answer, and Apple's own word where it had one")
     func nobody() async throws {
-        let receipt = try StandIn.receipt(.activeSubscription).base64
+        let receipt = try SharedSimulator.receipt(.activeSubscription).base64
         let down = await (try bridge([.apple], FakeApple(instead: FakeApple.isDown))).ask(receipt)
         #expect(down.text == #"{"status":21005,"is_retryable":true}"#)
         #expect(down.short == "21005 apple Production")
@@ -107,10 +107,10 @@ struct PipelineTests {
 
     @Test("never says from old knowledge that a subscription is over", arguments: stale)
     func staleSubscription(kind: CustomerKind, version: UInt8?) async throws {
-        let receipt = try StandIn.receipt(kind, version: version).base64
+        let receipt = try SharedSimulator.receipt(kind, version: version).base64
         let retry = await (try bridge([.apple, .receipt], FakeApple(instead: FakeApple.isDown))).ask(receipt)
         #expect(retry.text == #"{"status":21005,"is_retryable":true}"#)
-        let answer = try Bridge(FakeApple(instead: FakeApple.isDown)) {
+        let answer = try TestProxy(FakeApple(instead: FakeApple.isDown)) {
             $1.answer = [.apple, .receipt]
             $1.staleSubscription = .answer
         }
@@ -121,10 +121,10 @@ struct PipelineTests {
 
     @Test("knows the moment at which a subscription becomes old knowledge")
     func period() async throws {
-        let receipt = try StandIn.receipt(.activeSubscription)
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
         let end = try #require(receipt.transactions.compactMap(\.expiresDate).max())
         for (now, status) in [(end.advanced(byMilliseconds: -1), 0), (end, 21005)] {
-            let bridge = try Bridge(FakeApple(instead: FakeApple.isDown), now: now)
+            let bridge = try TestProxy(FakeApple(instead: FakeApple.isDown), now: now)
             #expect(await bridge.ask(receipt.base64).status == status)
         }
     }
@@ -132,7 +132,7 @@ struct PipelineTests {
     // T22
     @Test("takes Apple's 21002 for a fault where the receipt is authentic: asks once more, then answers itself")
     func appleSaysMalformed() async throws {
-        let receipt = try StandIn.receipt(.activeSubscription).base64
+        let receipt = try SharedSimulator.receipt(.activeSubscription).base64
         let passing = try bridge([.apple, .receipt], FakeApple { _, number in number == 0 ? .status(21002) : nil })
         #expect(await passing.ask(receipt).short == "0 apple Production")
         let lasting = try bridge([.apple, .receipt], FakeApple { _, _ in .status(21002) })
@@ -147,7 +147,7 @@ struct PipelineTests {
     // MARK: - Receipts that are none
 
     private func tampered() throws -> String {
-        try #require(try StandIn.hostile.first { $0.mangling == "tamperedByte" }).text
+        try #require(try SharedSimulator.hostile.first { $0.mangling == "tamperedByte" }).text
     }
 
     @Test("forwards what is base64 and names no app, whatever the apps say, and refuses it itself when Apple is down")
@@ -169,7 +169,7 @@ struct PipelineTests {
             #"{"receipt-data":"%2B"}"#,
         ])
     func notForwarded(body: String) async throws {
-        for route in [AppleWalk.Route.auto, .only(.production), .only(.sandbox)] {
+        for route in [UpstreamRouter.Route.auto, .only(.production), .only(.sandbox)] {
             let bridge = try bridge([.apple, .receipt])
             let reply = await bridge.ask(Array(body.utf8), route: route)
             #expect(reply.text == #"{"status":21002}"#)
@@ -191,7 +191,7 @@ struct PipelineTests {
     @Test("gives hostile receipts their status, whichever source comes first", arguments: orders)
     func hostile(order: [AnswerSource]) async throws {
         let bridge = try bridge(order)
-        for receipt in try StandIn.hostile {
+        for receipt in try SharedSimulator.hostile {
             let reply = await bridge.ask(receipt.text)
             #expect(Int64(reply.status) == receipt.status, "\(receipt.mangling)")
         }
@@ -199,20 +199,20 @@ struct PipelineTests {
 
     @Test("takes a transactionReceipt that contradicts itself about its environment for one of the sandbox")
     func environmentConflict() async throws {
-        let edited = try #require(try StandIn.hostile.first { $0.mangling == "environmentLineAdded" }).text
+        let edited = try #require(try SharedSimulator.hostile.first { $0.mangling == "environmentLineAdded" }).text
         let bridge = try bridge([.receipt, .apple])
         #expect(await bridge.ask(edited, route: .only(.production)).text == #"{"status":21007}"#)
         #expect(await bridge.ask(edited, route: .only(.sandbox)).short == "0 receipt Sandbox")
         #expect(await bridge.ask(edited).short == "0 receipt Sandbox")
-        let bare = try #require(try StandIn.hostile.first { $0.mangling == "environmentLineRemoved" }).text
+        let bare = try #require(try SharedSimulator.hostile.first { $0.mangling == "environmentLineRemoved" }).text
         #expect(await bridge.ask(bare, route: .only(.production)).text == #"{"status":21007}"#)
     }
 
     @Test("leaves a receipt whose issuer is unknown to the next source, and is 21005 where there is none")
     func issuerUnknown() async throws {
-        let receipt = try StandIn.receipt(.oldActiveSubscription, version: 3).base64
-        func bridge(_ answer: [AnswerSource], _ apple: FakeApple = FakeApple()) throws -> Bridge {
-            try Bridge(apple, knowsIntermediates: false) { $1.answer = answer }
+        let receipt = try SharedSimulator.receipt(.oldActiveSubscription, version: 3).base64
+        func bridge(_ answer: [AnswerSource], _ apple: FakeApple = FakeApple()) throws -> TestProxy {
+            try TestProxy(apple, knowsIntermediates: false) { $1.answer = answer }
         }
         #expect(await (try bridge([.receipt, .apple])).ask(receipt).short == "0 apple Production")
         #expect(
@@ -224,7 +224,7 @@ struct PipelineTests {
     @Test("mends a mangled receipt in the tolerant profile, for Apple and for itself")
     func tolerant() async throws {
         for order in Self.orders {
-            let bridge = try Bridge {
+            let bridge = try TestProxy {
                 $0.usesTolerantProfile = true
                 $1.answer = order
             }
@@ -233,7 +233,7 @@ struct PipelineTests {
                 "hexadecimal", "dataDescription", "unityWrapper", "missingPadding", "doublyPercentEncoded", "pemArmour",
                 "prefixedHexadecimal", "postgresqlBytea",
             ]
-            for receipt in try StandIn.hostile where mended.contains(receipt.mangling) {
+            for receipt in try SharedSimulator.hostile where mended.contains(receipt.mangling) {
                 #expect(await bridge.ask(receipt.text).short == "0 \(order[0]) Production", "\(receipt.mangling)")
             }
         }
@@ -244,15 +244,15 @@ struct PipelineTests {
     // T8, T28
     @Test("passes unknown apps on without a secret, or refuses them")
     func unknownApps() async throws {
-        let receipt = try StandIn.receipt(.nonConsumable).base64
-        let pass = try Bridge {
+        let receipt = try SharedSimulator.receipt(.nonConsumable).base64
+        let pass = try TestProxy {
             $0.sharedSecret = SharedSecret("account-wide")
             $1.bundleId = BundleIdentifier(rawValue: "com.example.other")
         }
         let body = Question.body(receipt)
         #expect(await pass.ask(body).short == "0 apple Production")
         #expect(pass.apple.questions.map(\.body) == [body])
-        let refuse = try Bridge {
+        let refuse = try TestProxy {
             $0.unknownApps = .refuse
             $1.bundleId = BundleIdentifier(rawValue: "com.example.other")
         }
@@ -265,17 +265,17 @@ struct PipelineTests {
     @Test("refuses sandbox receipts and the sandbox endpoint where an app denies them")
     func sandboxDenied() async throws {
         for order in Self.orders {
-            let bridge = try Bridge {
+            let bridge = try TestProxy {
                 $1.sandbox = .deny
                 $1.answer = order
             }
             for kind in [CustomerKind.activeSubscription, .noPurchases] {
-                let sandbox = try StandIn.receipt(kind, .sandbox).base64
-                for route in [AppleWalk.Route.auto, .only(.sandbox), .only(.production)] {
+                let sandbox = try SharedSimulator.receipt(kind, .sandbox).base64
+                for route in [UpstreamRouter.Route.auto, .only(.sandbox), .only(.production)] {
                     #expect(await bridge.ask(sandbox, route: route).text == #"{"status":21003}"#)
                 }
             }
-            let production = try StandIn.receipt(.nonConsumable).base64
+            let production = try SharedSimulator.receipt(.nonConsumable).base64
             #expect(await bridge.ask(production, route: .only(.sandbox)).text == #"{"status":21003}"#)
             #expect(bridge.apple.questions.isEmpty)
             #expect(await bridge.ask(production).status == 0)
@@ -284,7 +284,7 @@ struct PipelineTests {
 
     @Test("answers a receipt without purchases from the receipt alone, and by Apple where Apple comes first")
     func appOnly() async throws {
-        let receipt = try StandIn.receipt(.noPurchases).base64
+        let receipt = try SharedSimulator.receipt(.noPurchases).base64
         let own = try bridge([.receipt, .apple])
         let reply = await own.ask(receipt)
         #expect(reply.short == "0 receipt Production")
@@ -299,7 +299,7 @@ struct PipelineTests {
 
     @Test("thins the subscription's rows where the client wants it, in its own answer too")
     func exclusion() async throws {
-        let receipt = try StandIn.receipt(.activeSubscription)
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
         let periods = Set(receipt.transactions.filter(\.isAutoRenewable).map(\.originalTransactionId)).count
         for order in Self.orders {
             let reply = await (try bridge(order)).ask(

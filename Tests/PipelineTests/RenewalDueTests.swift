@@ -38,8 +38,8 @@ struct RenewalDueTests {
         let transaction: SimulatedTransaction
 
         init() throws {
-            store = try StandIn.world
-            receipt = try StandIn.receipt(.oldActiveSubscription, version: 3)
+            store = try SharedSimulator.world
+            receipt = try SharedSimulator.receipt(.oldActiveSubscription, version: 3)
             transaction = try #require(receipt.transactions.last)
         }
 
@@ -51,7 +51,7 @@ struct RenewalDueTests {
             var row = transaction
             row.expiresDate = end
             let signed = try store.pki.jwsSigner.jws(
-                payload: row.row(.production, signedDate: StandIn.noon, bundleId: bundleId))
+                payload: row.row(.production, signedDate: SharedSimulator.noon, bundleId: bundleId))
             let renewal = try store.pki.jwsSigner.jws(
                 payload: .object([
                     "originalTransactionId": .string(transaction.originalTransactionId),
@@ -59,7 +59,7 @@ struct RenewalDueTests {
                     "autoRenewProductId": .string(transaction.product.productId),
                     "autoRenewStatus": .number(renews), "environment": .string("Production"),
                     "isInBillingRetryPeriod": retries.map(JSONValue.bool),
-                    "signedDate": .number(StandIn.noon.milliseconds),
+                    "signedDate": .number(SharedSimulator.noon.milliseconds),
                 ]))
             let envelope: KeyValuePairs<String, JSONValue?> = [
                 "bundleId": .string(bundleId), "environment": .string("Production"), "revision": .string("1"),
@@ -86,8 +86,8 @@ struct RenewalDueTests {
         }
     }
 
-    private let minuteAgo = StandIn.noon.advanced(byMilliseconds: -60_000)
-    private let nextMonth = StandIn.noon.advanced(byMilliseconds: 30 * 86_400_000)
+    private let minuteAgo = SharedSimulator.noon.advanced(byMilliseconds: -60_000)
+    private let nextMonth = SharedSimulator.noon.advanced(byMilliseconds: 30 * 86_400_000)
 
     @Test("is asked for once more before anybody hears that it is over, and the renewal counts")
     func renewed() async throws {
@@ -111,7 +111,7 @@ struct RenewalDueTests {
     @Test("is not asked for again where nothing is to be expected")
     func nothingToExpect() async throws {
         let story = try Story()
-        let hourAgo = StandIn.noon.advanced(byMilliseconds: -3_600_000)
+        let hourAgo = SharedSimulator.noon.advanced(byMilliseconds: -3_600_000)
         for answers in [
             try story.answers(end: hourAgo, status: 2), try story.answers(end: minuteAgo, status: 2, renews: 0),
             try story.answers(end: minuteAgo, status: 2, retries: true), try story.answers(end: minuteAgo, status: 3),
@@ -147,13 +147,13 @@ struct RenewalDueTests {
         let turn = Self.turns[index]
         let story = try Story()
         let transport = Renewing([
-            try story.answers(end: StandIn.noon.advanced(byMilliseconds: turn.end), status: 1)
+            try story.answers(end: SharedSimulator.noon.advanced(byMilliseconds: turn.end), status: 1)
         ])
         let clock = MovableClock()
         let pipeline = try ServerAPIWorld.pipeline(
             story.store, port: 9, transport: transport, answer: [.api], now: { clock.now })
         for post in turn.posts {
-            clock.now = StandIn.noon.advanced(byMilliseconds: post.at)
+            clock.now = SharedSimulator.noon.advanced(byMilliseconds: post.at)
             let before = transport.questions.count
             let reply = await pipeline.answer(
                 body: Array(Question.body(story.receipt.base64, password: nil, [:])), route: .auto)
@@ -170,7 +170,7 @@ struct RenewalDueTests {
         let pipeline = try ServerAPIWorld.pipeline(
             story.store, port: 9, transport: transport, answer: [.api], now: { clock.now })
         for (at, calls) in [(0, 4), (1, 0), (4_999, 0), (5_000, 4)] as [(Int64, Int)] {
-            clock.now = StandIn.noon.advanced(byMilliseconds: at)
+            clock.now = SharedSimulator.noon.advanced(byMilliseconds: at)
             let before = transport.questions.count
             let reply = await pipeline.answer(
                 body: Array(Question.body(story.receipt.base64, password: nil, [:])), route: .auto)

@@ -44,7 +44,7 @@ final class ScriptedAppStore: HTTPTransport {
     struct World: Sendable {
         var purchases: [Purchase]
         var subscriptions: [Subscription]
-        var clock = StandIn.noon
+        var clock = SharedSimulator.noon
         var isDown = false
         /// What verifyReceipt answers; without it that one is down.
         var verifyReceipt: String?
@@ -72,7 +72,7 @@ final class ScriptedAppStore: HTTPTransport {
 
     /// A subscription with a period that ended half a month ago and one that ends in half a month, and an unlocked feature.
     init() {
-        let begin = StandIn.noon.advanced(byMilliseconds: -Self.month / 2)
+        let begin = SharedSimulator.noon.advanced(byMilliseconds: -Self.month / 2)
         world = Mutex(
             World(
                 purchases: [
@@ -244,7 +244,7 @@ final class ScriptedAppStore: HTTPTransport {
     func receipt(of count: Int = 3) throws -> String {
         let rows = tell { $0.purchases.sorted { $0.purchased < $1.purchased }.prefix(count) }
         let content = AppReceiptContent(
-            environment: .production, bundleId: Self.bundleId, creationDate: StandIn.noon,
+            environment: .production, bundleId: Self.bundleId, creationDate: SharedSimulator.noon,
             purchases: rows.map { row in
                 AppReceiptPurchase(
                     productId: row.product, transactionId: row.id, originalTransactionId: row.original,
@@ -255,24 +255,24 @@ final class ScriptedAppStore: HTTPTransport {
 }
 
 /// A proxy with a store, in front of a ``ScriptedAppStore``.
-final class StoringBridge: Sendable {
+final class StoringTestProxy: Sendable {
     let appStore: ScriptedAppStore
     let folder: TemporaryFolder
-    let store: BridgeStore
-    let pipelines: Pipelines
-    private let fresh: VerifyReceiptPipeline
+    let store: Store
+    let pipelines: ServiceGraph
+    private let fresh: VerifyReceiptService
 
     init(
         _ answer: [AnswerSource] = [.stored, .api], appStore: ScriptedAppStore = ScriptedAppStore(),
         folder: TemporaryFolder? = nil, maximumPages: Int? = nil,
-        logger: Logger = .silent, changing change: (inout AppSettings) -> Void = { _ in }
+        logger: Logger = .silent, changing change: (inout AppConfiguration) -> Void = { _ in }
     ) throws {
         self.appStore = appStore
         let folder = try folder ?? TemporaryFolder()
         self.folder = folder
-        store = try BridgeStore(path: folder.path("bridge.sqlite"), maximumPages: maximumPages)
+        store = try Store(path: folder.path("bridge.sqlite"), maximumPages: maximumPages)
         let pki = try MintedReceipts.pki
-        var app = AppSettings(bundleId: BundleIdentifier(rawValue: ScriptedAppStore.bundleId))
+        var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: ScriptedAppStore.bundleId))
         app.appAppleId = SimulatedApp.first.appAppleId
         app.sharedSecret = SharedSecret(SimulatedApp.first.sharedSecret)
         app.answer = answer
@@ -280,7 +280,7 @@ final class StoringBridge: Sendable {
             issuerId: "issuer", keyId: "key", bundleId: ScriptedAppStore.bundleId,
             privateKey: .text(Redacted(try SigningKey.p256().privateKeyPEM)))
         change(&app)
-        var settings = Settings()
+        var settings = ProxyConfiguration()
         settings.trustedRoots = pki.roots.map(\.certificate)
         settings.intermediates = pki.intermediates.map(\.certificate)
         settings.serverAPI.production = "http://127.0.0.1:9/production"
@@ -290,12 +290,12 @@ final class StoringBridge: Sendable {
         settings.apps = [app]
         let clock = MovableClock()
         self.clock = clock
-        pipelines = try Pipelines(
+        pipelines = try ServiceGraph(
             settings: settings, transport: appStore, store: store, tables: .bundled, logger: logger,
             now: { clock.now }, sleep: { _ in })
         settings.apps[0].answer = [.api]
         settings.apps[0].cacheSeconds = 0
-        fresh = try VerifyReceiptPipeline(
+        fresh = try VerifyReceiptService(
             settings: settings, transport: appStore, tables: .bundled, logger: logger, now: { clock.now },
             sleep: { _ in })
     }
@@ -321,7 +321,7 @@ final class StoringBridge: Sendable {
     /// What the Server API says at this moment.
     func askAPI(_ receipt: String) async -> Reply { await ask(receipt, password: nil, fresh) }
 
-    private func ask(_ receipt: String, password: String?, _ pipeline: VerifyReceiptPipeline) async -> Reply {
+    private func ask(_ receipt: String, password: String?, _ pipeline: VerifyReceiptService) async -> Reply {
         let reply = await pipeline.answer(body: Question.body(receipt, password: password), route: .auto)
         return Reply(
             source: reply.source, status: reply.answer.status.rawValue,
@@ -334,8 +334,8 @@ final class StoringBridge: Sendable {
     @discardableResult
     func take(_ body: [UInt8]) async throws -> NotificationOutcome { try await pipelines.notifications.take(body) }
 
-    func refusal(_ body: [UInt8]) async -> NotificationRefusal.Code? {
-        do throws(NotificationRefusal) {
+    func refusal(_ body: [UInt8]) async -> NotificationRejection.Code? {
+        do throws(NotificationRejection) {
             try await pipelines.notifications.take(body)
             return nil
         } catch {

@@ -27,7 +27,7 @@ struct ServerAPISourceTests {
 
     @Test("fails without a word against a good receipt, and the next source answers", arguments: faults)
     func failing(fault: Fault) async throws {
-        let store = try StandIn.store(customers: 6)
+        let store = try SharedSimulator.store(customers: 6)
         let port = try await store.start()
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let receipt = try #require(
@@ -48,11 +48,11 @@ struct ServerAPISourceTests {
 
     @Test("is not asked about a receipt that is not authentic, nor about one without a transaction")
     func notAsked() async throws {
-        let store = try StandIn.store(customers: 40)
+        let store = try SharedSimulator.store(customers: 40)
         let port = try await store.start()
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let pipeline = try ServerAPIWorld.pipeline(store, port: port, transport: transport, answer: [.api])
-        let tampered = try #require(StandIn.hostile.first { $0.mangling == "tamperedByte" })
+        let tampered = try #require(SharedSimulator.hostile.first { $0.mangling == "tamperedByte" })
         let refused = await pipeline.answer(
             body: Array(Question.body(tampered.text, password: nil, [:])), route: .auto)
         #expect(refused.answer.status == .notAuthentic)
@@ -69,7 +69,7 @@ struct ServerAPISourceTests {
         "is remembered for its refunds: the receipt alone still says so when the API is gone",
         arguments: [SimulatedFault.Kind.status(503), .reset])
     func refundsStay(fault: SimulatedFault.Kind) async throws {
-        let store = try StandIn.store(customers: 120)
+        let store = try SharedSimulator.store(customers: 120)
         let port = try await store.start()
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let receipt = try #require(
@@ -77,7 +77,7 @@ struct ServerAPISourceTests {
                 let subscriptions = Dictionary(
                     grouping: receipt.transactions.filter(\.isAutoRenewable), by: \.originalTransactionId)
                 let isCurrent = subscriptions.values.allSatisfy { rows in
-                    rows.contains { $0.revocation != nil || $0.expiresDate.map { $0 > StandIn.noon } == true }
+                    rows.contains { $0.revocation != nil || $0.expiresDate.map { $0 > SharedSimulator.noon } == true }
                 }
                 return receipt.plan.version == nil && isCurrent
                     && receipt.transactions.contains { $0.revocation != nil && $0.product.kind != .consumable }

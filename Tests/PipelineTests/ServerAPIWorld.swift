@@ -12,7 +12,7 @@ enum ServerAPIWorld {
     static func asking<Value>(
         customers: Int = 36, _ work: (SimulatedStore, Int, CurlTransport) async throws -> Value
     ) async throws -> Value {
-        let store = try StandIn.store(customers: customers)
+        let store = try SharedSimulator.store(customers: customers)
         let port = try await store.start()
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let result: Result<Value, any Error>
@@ -24,18 +24,18 @@ enum ServerAPIWorld {
 
     /// - Parameter port: where the simulated App Store listens.
     static func pipeline(
-        _ store: SimulatedStore, port: Int, transport: any HTTPTransport, store remembering: BridgeStore? = nil,
+        _ store: SimulatedStore, port: Int, transport: any HTTPTransport, store remembering: Store? = nil,
         answer: [AnswerSource],
-        now: @escaping @Sendable () -> Timestamp = { StandIn.noon },
-        changing change: (inout AppSettings) -> Void = { _ in }
-    ) throws -> VerifyReceiptPipeline {
-        var app = AppSettings(of: store)
+        now: @escaping @Sendable () -> Timestamp = { SharedSimulator.noon },
+        changing change: (inout AppConfiguration) -> Void = { _ in }
+    ) throws -> VerifyReceiptService {
+        var app = AppConfiguration(of: store)
         app.appAppleId = SimulatedApp.first.appAppleId
         app.answer = answer
         change(&app)
-        var settings = Settings(of: store, port: port)
+        var settings = ProxyConfiguration(of: store, port: port)
         settings.apps = [app]
-        return try Pipelines(
+        return try ServiceGraph(
             settings: settings, transport: transport, store: remembering, tables: .bundled, logger: .silent, now: now,
             sleep: { _ in }
         ).verifyReceipt

@@ -14,13 +14,13 @@ struct SettingsFindingsTests {
     /// Without the file's name where it comes first; empty where nothing is wrong.
     private func findings(
         _ yaml: String, in folder: TemporaryFolder? = nil, environment: [String: String] = [:],
-        flags: [SettingsEnvironment.Flag] = []
+        flags: [ConfigurationEnvironment.Flag] = []
     ) throws -> [String] {
         let folder = try folder ?? TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
         let file = URL(filePath: try folder.write("bridge.yaml", yaml))
-        do throws(SettingsError) {
-            _ = try SettingsEnvironment.settings(file: file, environment: environment, flags: flags)
+        do throws(ConfigurationError) {
+            _ = try ConfigurationEnvironment.settings(file: file, environment: environment, flags: flags)
             return []
         } catch {
             return error.findings.map { $0.hasPrefix("bridge.yaml: ") ? String($0.dropFirst(13)) : "(\($0))" }
@@ -55,7 +55,7 @@ struct SettingsFindingsTests {
     @Test("names the variable or the flag that said it in place of the file")
     func places() throws {
         let folder = try TemporaryFolder()
-        try folder.write("root.cer", try StandIn.pki.root.certificate)
+        try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
         let yaml = "trust: {roots: [root.cer]}\noperations: {listen: \"0.0.0.0:2\"}\nunknown: 1"
         let environment = [
             "RECEIPT_BRIDGE_UPSTREAM_VERIFYRECEIPT_PRODUCTION": "ftp://x/",
@@ -64,7 +64,7 @@ struct SettingsFindingsTests {
         ]
         let found = try findings(
             yaml, in: folder, environment: environment,
-            flags: [{ $0.listen = Settings.Address(host: "0.0.0.0", port: 1) }])
+            flags: [{ $0.listen = ProxyConfiguration.Address(host: "0.0.0.0", port: 1) }])
         #expect(
             found == [
                 "unknown: unknown key",
@@ -197,9 +197,9 @@ struct SettingsFindingsTests {
     @Test("names the file of every certificate that cannot be used, and folders without any")
     func certificates() throws {
         let folder = try TemporaryFolder()
-        try folder.write("root.cer", try StandIn.pki.root.certificate)
+        try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
         try folder.write("second.cer", "")
-        try folder.write("many/a.cer", try StandIn.pki.root.certificate)
+        try folder.write("many/a.cer", try SharedSimulator.pki.root.certificate)
         try folder.write("many/b.pem", "no certificate")
         try folder.write("none/README", "no certificate")
         let samples: [(key: String, list: String, expected: [String])] = [
@@ -224,7 +224,7 @@ struct SettingsFindingsTests {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
         try FileManager.default.createDirectory(atPath: folder.path("roots"), withIntermediateDirectories: true)
-        try folder.write("roots/a.cer", try StandIn.pki.root.certificate)
+        try folder.write("roots/a.cer", try SharedSimulator.pki.root.certificate)
         try FileManager.default.createSymbolicLink(atPath: folder.path("link"), withDestinationPath: "roots")
         for name in ["roots", "link", "link/"] {
             #expect(try findings("{trust: {roots: [\(name)]}, \(Self.upstream)}", in: folder).isEmpty, "\(name)")
@@ -262,14 +262,14 @@ struct SettingsFindingsTests {
     func everyFlag() throws {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
-        try folder.write("root.cer", try StandIn.pki.root.certificate)
+        try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
         let yaml = "{trust: {roots: [root.cer]}, listen: \"0.0.0.0:1\", \(Self.upstream)}"
-        let broken: SettingsEnvironment.Flag = { _ throws(SettingsError) in throw SettingsError(["--mappings: broken"])
+        let broken: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in throw ConfigurationError(["--mappings: broken"])
         }
         let found = try findings(
-            yaml, in: folder, flags: [broken, { $0.listen = Settings.Address(host: "127.0.0.1", port: 0) }])
+            yaml, in: folder, flags: [broken, { $0.listen = ProxyConfiguration.Address(host: "127.0.0.1", port: 0) }])
         #expect(found == ["(--mappings: broken)"])
-        let roots: SettingsEnvironment.Flag = { _ throws(SettingsError) in throw SettingsError(["--roots: broken"]) }
+        let roots: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in throw ConfigurationError(["--roots: broken"]) }
         let both = try findings("{listen: \"0.0.0.0:1\", \(Self.upstream)}", flags: [roots, broken])
         #expect(
             both == [
@@ -306,13 +306,13 @@ struct SettingsFindingsTests {
     func trust() throws {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
-        try folder.write("a.cer", try StandIn.pki.root.certificate)
-        var settings = Settings()
+        try folder.write("a.cer", try SharedSimulator.pki.root.certificate)
+        var settings = ProxyConfiguration()
         try settings.trust(certificatesIn: folder.url, named: "roots")
         #expect(settings.trustedRoots.count == 1)
         try folder.write("b.cer", "x")
-        settings = Settings()
-        do throws(SettingsError) {
+        settings = ProxyConfiguration()
+        do throws(ConfigurationError) {
             try settings.trust(certificatesIn: folder.url, named: "roots")
             Issue.record("trusted")
         } catch {

@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 @Suite("The configuration")
-struct SettingsTests {
+struct ProxyConfigurationTests {
     /// A folder that is gone with the test.
     final class Folder {
         let url = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString)")
@@ -33,10 +33,10 @@ struct SettingsTests {
 
     private func read(
         _ yaml: String, in folder: Folder, environment: [String: String] = [:],
-        flags: [SettingsEnvironment.Flag] = []
-    ) throws -> Settings {
+        flags: [ConfigurationEnvironment.Flag] = []
+    ) throws -> ProxyConfiguration {
         let file = try folder.write("bridge.yaml", yaml.utf8)
-        return try SettingsEnvironment.settings(file: file, environment: environment, flags: flags)
+        return try ConfigurationEnvironment.settings(file: file, environment: environment, flags: flags)
     }
 
     /// What is found wrong; empty where nothing is.
@@ -44,7 +44,7 @@ struct SettingsTests {
         do {
             _ = try read(yaml, in: Folder(), environment: environment)
             return []
-        } catch let error as SettingsError {
+        } catch let error as ConfigurationError {
             return error.findings
         }
     }
@@ -54,7 +54,7 @@ struct SettingsTests {
     @Test("is read key by key, and a second app has the defaults")
     func everyKey() throws {
         let folder = try Folder()
-        let root = try StandIn.pki.root.certificate
+        let root = try SharedSimulator.pki.root.certificate
         try folder.write("secrets/account.txt", " account \n".utf8)
         try folder.write("secrets/app.txt", "\r\napp-secret\r\n".utf8)
         try folder.write("k.p8", "a key".utf8)
@@ -98,8 +98,8 @@ struct SettingsTests {
               - bundleId: com.example.other
             """
         let settings = try read(yaml, in: folder, environment: ["FORMER": " former\n"])
-        #expect(settings.listen == Settings.Address(host: "127.0.0.1", port: 9080))
-        #expect(settings.operationsListen == Settings.Address(host: "::1", port: 9081))
+        #expect(settings.listen == ProxyConfiguration.Address(host: "127.0.0.1", port: 9080))
+        #expect(settings.operationsListen == ProxyConfiguration.Address(host: "::1", port: 9081))
         #expect(settings.operationsListenIsExplicit)
         #expect(settings.usesTolerantProfile)
         #expect(settings.trustedRoots == [root] && settings.intermediates == [root])
@@ -241,7 +241,7 @@ struct SettingsTests {
         #expect(usual.hasSuffix("/receipt-bridge.sqlite"))
         #expect(try read("store: sqlite:/var/lib/b.sqlite", in: folder).storePath == "/var/lib/b.sqlite")
         #expect(try read("store: none", in: folder).storePath == nil)
-        #expect(Settings().storePath == nil)
+        #expect(ProxyConfiguration().storePath == nil)
     }
 
     @Test(
@@ -254,8 +254,8 @@ struct SettingsTests {
 
     @Test("that cannot be read is said by name")
     func missingFile() throws {
-        let error = #expect(throws: SettingsError.self) {
-            try SettingsEnvironment.settings(file: URL(filePath: "/nowhere/bridge.yaml"), environment: [:])
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationEnvironment.settings(file: URL(filePath: "/nowhere/bridge.yaml"), environment: [:])
         }
         #expect(error?.findings == ["/nowhere/bridge.yaml: there is no such file"])
     }
@@ -274,7 +274,7 @@ struct SettingsTests {
             ("tokens: [in-the-open]", "tokens[0]: expected {file: path} or {env: NAME}"),
             ("tokens: x", "tokens: expected a list"),
         ] {
-            let error = #expect(throws: SettingsError.self) {
+            let error = #expect(throws: ConfigurationError.self) {
                 try read(yaml, in: folder, environment: ["BLANK": "  \n"])
             }
             #expect(error?.findings.contains("bridge.yaml: \(expected)") == true, "\(yaml)")
@@ -285,11 +285,11 @@ struct SettingsTests {
 
     private func withRoots(_ yaml: String) throws -> [String] {
         let folder = try Folder()
-        try folder.write("root.cer", try StandIn.pki.root.certificate)
+        try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
         do {
             _ = try read("trust: {roots: [root.cer]}\n" + yaml, in: folder)
             return []
-        } catch let error as SettingsError {
+        } catch let error as ConfigurationError {
             return error.findings
         }
     }
@@ -387,13 +387,13 @@ struct SettingsTests {
     @Test("judges what comes out of all three, and reports the mistakes of all three")
     func judgedTogether() throws {
         let folder = try Folder()
-        try folder.write("root.cer", try StandIn.pki.root.certificate)
+        try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
         let yaml = Self.simulator + "trust: {roots: [root.cer]}\nlisten: 0.0.0.0:80"
         let settings = try read(
-            yaml, in: folder, flags: [{ $0.listen = Settings.Address(host: "127.0.0.1", port: 0) }])
+            yaml, in: folder, flags: [{ $0.listen = ProxyConfiguration.Address(host: "127.0.0.1", port: 0) }])
         #expect(settings.listen.port == 0)
-        let error = #expect(throws: SettingsError.self) {
-            let flag: SettingsEnvironment.Flag = { _ throws(SettingsError) in throw SettingsError(["--listen: z"]) }
+        let error = #expect(throws: ConfigurationError.self) {
+            let flag: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in throw ConfigurationError(["--listen: z"]) }
             return try read("listn: x", in: folder, environment: ["RECEIPT_BRIDGE_LISTEN": "y"], flags: [flag])
         }
         #expect(
@@ -404,15 +404,15 @@ struct SettingsTests {
 
     @Test("comes from the environment alone for one app, and needs to know which")
     func environmentAlone() throws {
-        let one = try SettingsEnvironment.settings(
+        let one = try ConfigurationEnvironment.settings(
             file: nil,
             environment: [
                 "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_SHAREDSECRET": "s",
                 "RECEIPT_BRIDGE_CONFIG": "",
             ])
         #expect(one.apps.map(\.sharedSecret) == [SharedSecret("s")])
-        let error = #expect(throws: SettingsError.self) {
-            try SettingsEnvironment.settings(
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationEnvironment.settings(
                 file: nil,
                 environment: [
                     "RECEIPT_BRIDGE_APP_SANDBOX": "deny", "RECEIPT_BRIDGE_UNKNOWNAPPS": "perhaps",
@@ -420,8 +420,8 @@ struct SettingsTests {
                 ])
         }
         #expect(error?.findings.count == 3, "\(error?.findings ?? [])")
-        let mistakes = #expect(throws: SettingsError.self) {
-            try SettingsEnvironment.settings(
+        let mistakes = #expect(throws: ConfigurationError.self) {
+            try ConfigurationEnvironment.settings(
                 file: nil,
                 environment: [
                     "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app", "RECEIPT_BRIDGE_APP_ANSWER": "oracle",
@@ -434,7 +434,7 @@ struct SettingsTests {
     @Test("takes every key of one app from the environment, and of everything around it")
     func completeEnvironment() throws {
         let folder = try Folder()
-        let root = try StandIn.pki.root.certificate
+        let root = try SharedSimulator.pki.root.certificate
         func file(_ name: String, _ bytes: [UInt8]) throws -> String { try folder.write(name, bytes).path }
         let environment = [
             "LISTEN": "127.0.0.1:1", "OPERATIONS_LISTEN": "127.0.0.1:2", "STORE": "sqlite:/tmp/e.sqlite",
@@ -454,7 +454,7 @@ struct SettingsTests {
             // Not ours: of a Kubernetes service named receipt-bridge. And a misspelling.
             "SERVICE_HOST": "10.0.0.1", "PORT": "tcp://10.0.0.1:80", "PORT_80_TCP": "x", "LISTN": "y",
         ].reduce(into: [String: String]()) { $0["RECEIPT_BRIDGE_" + $1.key] = $1.value }
-        let settings = try SettingsEnvironment.settings(file: nil, environment: environment)
+        let settings = try ConfigurationEnvironment.settings(file: nil, environment: environment)
         #expect(settings.listen.port == 1 && settings.operationsListen.port == 2 && settings.usesTolerantProfile)
         #expect(settings.storePath == "/tmp/e.sqlite" && settings.unknownApps == .refuse)
         #expect(settings.tokens.map { $0.reveal() } == ["one", "two"])
@@ -471,17 +471,17 @@ struct SettingsTests {
         #expect(app.shadow == .apple && app.shadowSampling == 0.5 && app.comparisonRules == ["order": .ignore])
         #expect(app.serverAPI?.issuerId == "i" && app.serverAPI?.keyId == "k")
         #expect(settings.unused == ["RECEIPT_BRIDGE_LISTN"])
-        let testers = try SettingsEnvironment.settings(
+        let testers = try ConfigurationEnvironment.settings(
             file: nil,
             environment: [
                 "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
                 "RECEIPT_BRIDGE_APP_SANDBOX_TESTERS": "2000000000000001",
             ])
-        #expect(testers.apps.first?.testers == SandboxTesters(["2000000000000001"]) && testers.unused.isEmpty)
+        #expect(testers.apps.first?.testers == SandboxAllowlist(["2000000000000001"]) && testers.unused.isEmpty)
         #expect(settings.secretFiles.map(\.key).contains("RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE"))
 
-        let error = #expect(throws: SettingsError.self) {
-            try SettingsEnvironment.settings(
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationEnvironment.settings(
                 file: nil,
                 environment: [
                     "RECEIPT_BRIDGE_STORE": "postgres://u:canary@h/d", "RECEIPT_BRIDGE_TOKENS_FILE": "/nowhere",
@@ -505,14 +505,14 @@ struct SettingsTests {
 
     @Test("names what one client may take, who speaks for others, testers, and what to do about replays")
     func guarding() throws {
-        #expect(Settings().limits == Limits() && Limits().requestsPerMinute == nil && Limits().connections == 10_000)
+        #expect(ProxyConfiguration().limits == Limits() && Limits().requestsPerMinute == nil && Limits().connections == 10_000)
         let app = "bundleId: a.b"
         let key = "serverAPI: {issuerId: i, keyId: k, privateKey: {env: K}}"
         let token = "6f1d1b9a-0000-4000-8000-000000000001"
         let settings = try read(
             "apps: [{\(app), \(key), sandbox: {testers: [\"2000000000000001\", \(token)]}}]", in: Folder(),
             environment: ["K": "k"])
-        #expect(settings.apps[0].testers == SandboxTesters(["2000000000000001", token.uppercased()]))
+        #expect(settings.apps[0].testers == SandboxAllowlist(["2000000000000001", token.uppercased()]))
         for (yaml, expected) in [
             (
                 "limits: {requestsPerMinute: 0}",
@@ -585,7 +585,7 @@ struct SettingsTests {
                 serverAPI: {issuerId: i, keyId: k, privateKey: {file: k.p8}}
               - bundleId: a.d
             """, in: folder, environment: ["S": "canary-2"])
-        let changes = SettingsChanges(from: old, to: new)
+        let changes = ConfigurationDiff(from: old, to: new)
         #expect(
             changes.applied == [
                 "tokens", "apps[a.b].sharedSecret", "apps[a.b].clientPassword", "apps[a.b].serverAPI.issuerId",
@@ -594,7 +594,7 @@ struct SettingsTests {
         #expect(changes.needRestart == ["listen", "store"])
         let kept = new.keepingFixedKeys(of: old)
         #expect(kept.listen.port == 1 && kept.storePath == old.storePath && kept.tokens == new.tokens)
-        #expect(SettingsChanges(from: old, to: old) == SettingsChanges(from: new, to: new))
+        #expect(ConfigurationDiff(from: old, to: old) == ConfigurationDiff(from: new, to: new))
     }
 
     @Test("names tables of its own, which are checked completely")
@@ -613,7 +613,7 @@ struct SettingsTests {
         #expect(changed.answer.rows.contains { $0.wire == "latest_rows" })
         try folder.write("tables/answer.json", "{".utf8)
         try FileManager.default.removeItem(at: folder.url.appending(path: "tables/renewal.json"))
-        let error = #expect(throws: SettingsError.self) { try read("mappings: tables", in: folder) }
+        let error = #expect(throws: ConfigurationError.self) { try read("mappings: tables", in: folder) }
         #expect(error?.findings.count == 2, "\(error?.findings ?? [])")
         #expect(error?.findings.allSatisfy { $0.hasPrefix("bridge.yaml: mappings: ") } == true)
     }
@@ -626,14 +626,14 @@ struct SettingsTests {
             try folder.write("b.yaml", "listen: 127.0.0.1:2".utf8)
         )
         let environment = ["RECEIPT_BRIDGE_CONFIG": a.path]
-        #expect(try SettingsEnvironment.settings(file: nil, environment: environment).listen.port == 1)
-        #expect(try SettingsEnvironment.settings(file: b, environment: environment).listen.port == 2)
+        #expect(try ConfigurationEnvironment.settings(file: nil, environment: environment).listen.port == 1)
+        #expect(try ConfigurationEnvironment.settings(file: b, environment: environment).listen.port == 2)
     }
 
     @Test("takes white space in the environment for no secret, and says so", arguments: ["\n", " ", "\r\n\t"])
     func blankSecrets(blank: String) throws {
-        let error = #expect(throws: SettingsError.self) {
-            try SettingsEnvironment.settings(
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationEnvironment.settings(
                 file: nil,
                 environment: [
                     "RECEIPT_BRIDGE_SHAREDSECRET": blank, "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
@@ -650,7 +650,7 @@ struct SettingsTests {
             ])
     }
 
-    static let addresses: [(String, Settings.Address?)] = [
+    static let addresses: [(String, ProxyConfiguration.Address?)] = [
         ("127.0.0.1:8080", .init(host: "127.0.0.1", port: 8080)), ("[::]:8080", .init(host: "::", port: 8080)),
         ("[::1]:0", .init(host: "::1", port: 0)), ("localhost:65535", .init(host: "localhost", port: 65_535)),
         ("::1:8080", nil), (":8080", nil), ("8080", nil), ("localhost", nil), ("localhost:", nil),
@@ -658,8 +658,8 @@ struct SettingsTests {
     ]
 
     @Test("writes addresses as HOST:PORT, IPv6 in brackets", arguments: addresses)
-    func address(text: String, expected: Settings.Address?) {
-        #expect(Settings.Address(text) == expected)
+    func address(text: String, expected: ProxyConfiguration.Address?) {
+        #expect(ProxyConfiguration.Address(text) == expected)
         if let expected { #expect(expected.description == text) }
     }
 

@@ -23,7 +23,7 @@ struct StoredAnswerTests {
         var testDescription: String { name }
     }
 
-    private static let end = StandIn.noon.advanced(byMilliseconds: ScriptedAppStore.month / 2)
+    private static let end = SharedSimulator.noon.advanced(byMilliseconds: ScriptedAppStore.month / 2)
 
     static let events: [Event] = [
         Event(name: "renewal that begins in the future", type: "DID_RENEW", id: "700000000000102") { world in
@@ -33,35 +33,35 @@ struct StoredAnswerTests {
                     expires: end.advanced(byMilliseconds: ScriptedAppStore.month)))
         },
         Event(name: "refund of the period", type: "REFUND") { world in
-            world.change("700000000000101") { $0.revoked = StandIn.noon }
+            world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
             world.change { ($0.status, $0.renews) = (5, 0) }
         },
         Event(name: "refund of an old period", type: "REFUND", id: "700000000000100") { world in
-            world.change("700000000000100") { $0.revoked = StandIn.noon }
+            world.change("700000000000100") { $0.revoked = SharedSimulator.noon }
         },
         Event(name: "refund of a feature", type: "REFUND", id: "700000000000500") { world in
-            world.change("700000000000500") { $0.revoked = StandIn.noon }
+            world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
         },
         Event(name: "family access lost", type: "REVOKE") { world in
-            world.change("700000000000101") { $0.revoked = StandIn.noon }
+            world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
             world.change { $0.status = 5 }
         },
         Event(name: "renewal switched off", type: "DID_CHANGE_RENEWAL_STATUS", subtype: "AUTO_RENEW_DISABLED") {
             $0.change { $0.renews = 0 }
         },
         Event(name: "grace period", type: "DID_FAIL_TO_RENEW", subtype: "GRACE_PERIOD") { world in
-            world.change("700000000000101") { $0.expires = StandIn.noon.advanced(byMilliseconds: -60_000) }
+            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(byMilliseconds: -60_000) }
             world.change {
                 ($0.status, $0.retries) = (4, true)
-                $0.grace = StandIn.noon.advanced(byMilliseconds: 6 * 86_400_000)
+                $0.grace = SharedSimulator.noon.advanced(byMilliseconds: 6 * 86_400_000)
             }
         },
         Event(name: "billing retry", type: "DID_FAIL_TO_RENEW") { world in
-            world.change("700000000000101") { $0.expires = StandIn.noon.advanced(byMilliseconds: -60_000) }
+            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(byMilliseconds: -60_000) }
             world.change { ($0.status, $0.retries, $0.intent) = (3, true, 2) }
         },
         Event(name: "end", type: "EXPIRED", subtype: "VOLUNTARY") { world in
-            world.change("700000000000101") { $0.expires = StandIn.noon.advanced(byMilliseconds: -60_000) }
+            world.change("700000000000101") { $0.expires = SharedSimulator.noon.advanced(byMilliseconds: -60_000) }
             world.change { ($0.status, $0.renews, $0.intent) = (2, 0, 1) }
         },
         Event(name: "extension", type: "RENEWAL_EXTENDED") { world in
@@ -74,7 +74,7 @@ struct StoredAnswerTests {
             world.purchases.append(
                 .init(
                     id: "700000000000600", original: "700000000000600", product: "com.example.app.more",
-                    type: "Non-Consumable", purchased: StandIn.noon, group: nil))
+                    type: "Non-Consumable", purchased: SharedSimulator.noon, group: nil))
         },
         Event(
             name: "upgrade", type: "DID_CHANGE_RENEWAL_PREF", subtype: "UPGRADE", id: "700000000000103", asks: true
@@ -82,7 +82,7 @@ struct StoredAnswerTests {
             world.change("700000000000101") { $0.isUpgraded = true }
             world.purchases.append(
                 .init(
-                    id: "700000000000103", product: "com.example.app.yearly", purchased: StandIn.noon,
+                    id: "700000000000103", product: "com.example.app.yearly", purchased: SharedSimulator.noon,
                     expires: end.advanced(byMilliseconds: ScriptedAppStore.month)))
             world.change { ($0.product, $0.nextProduct) = ("com.example.app.yearly", "com.example.app.yearly") }
         },
@@ -90,7 +90,7 @@ struct StoredAnswerTests {
             world.purchases.append(
                 .init(
                     id: "700000000000700", original: "700000000000700", product: "com.example.app.other",
-                    purchased: StandIn.noon, expires: end, group: "21000002"))
+                    purchased: SharedSimulator.noon, expires: end, group: "21000002"))
             world.subscriptions.insert(
                 .init(original: "700000000000700", product: "com.example.app.other", group: "21000002"), at: 0)
         },
@@ -99,7 +99,7 @@ struct StoredAnswerTests {
     // T29
     @Test("are what the Server API would say, at once after each event", arguments: events)
     func afterEach(event: Event) async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.ask(receipt).source == .api)
         #expect(await bridge.learn(receipt))
@@ -121,11 +121,11 @@ struct StoredAnswerTests {
 
     @Test("An API answer of moments ago does not outlive a notification")
     func recordCache() async throws {
-        let bridge = try StoringBridge([.api])
+        let bridge = try StoringTestProxy([.api])
         let receipt = try bridge.appStore.receipt()
         let before = await bridge.ask(receipt).body
         bridge.appStore.tell { world in
-            world.change("700000000000500") { $0.revoked = StandIn.noon }
+            world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
         }
         #expect(await bridge.ask(receipt).body == before)
         try await bridge.take(try bridge.appStore.notification("REFUND", of: "700000000000500"))
@@ -135,12 +135,12 @@ struct StoredAnswerTests {
 
     @Test("A look-up that was under way during a refund does not outlive it")
     func underWay() async throws {
-        let bridge = try StoringBridge([.api])
+        let bridge = try StoringTestProxy([.api])
         let receipt = try bridge.appStore.receipt()
         bridge.appStore.tell { world in
             world.meanwhile = {
                 bridge.appStore.tell { world in
-                    world.change("700000000000500") { $0.revoked = StandIn.noon }
+                    world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
                 }
                 let refund = try? bridge.appStore.notification("REFUND", of: "700000000000500")
                 #expect(await bridge.refusal(refund ?? []) == nil)
@@ -162,10 +162,10 @@ struct StoredAnswerTests {
 
     @Test("pass on where the receipt knows a purchase that is not stored, and nobody was ever asked about")
     func unknown() async throws {
-        let bridge = try StoringBridge([.stored])
+        let bridge = try StoringTestProxy([.stored])
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.ask(receipt).status == 21005)
-        let learner = try StoringBridge(appStore: bridge.appStore)
+        let learner = try StoringTestProxy(appStore: bridge.appStore)
         #expect(await learner.learn(receipt))
         bridge.appStore.tell { world in
             world.purchases.append(
@@ -176,11 +176,11 @@ struct StoredAnswerTests {
 
     @Test("are the same as new ones when the same request comes again, with the time of the new one")
     func again() async throws {
-        let bridge = try StoringBridge([.stored, .api])
+        let bridge = try StoringTestProxy([.stored, .api])
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.learn(receipt))
         for milliseconds in [0, 1, 1_001, 59_000, 61_000, 3_600_000] as [Int64] {
-            bridge.now = StandIn.noon.advanced(byMilliseconds: milliseconds)
+            bridge.now = SharedSimulator.noon.advanced(byMilliseconds: milliseconds)
             for _ in 0..<2 {
                 let reply = await bridge.ask(receipt)
                 #expect(reply.source == .stored)
@@ -192,8 +192,8 @@ struct StoredAnswerTests {
 
     @Test("never say that a subscription ended because time went by")
     func endWithoutWord() async throws {
-        let bridge = try StoringBridge([.stored], changing: { $0.storedMaxAge = 30 * 86_400 })
-        let learner = try StoringBridge(appStore: bridge.appStore, folder: bridge.folder)
+        let bridge = try StoringTestProxy([.stored], changing: { $0.storedMaxAge = 30 * 86_400 })
+        let learner = try StoringTestProxy(appStore: bridge.appStore, folder: bridge.folder)
         let receipt = try bridge.appStore.receipt()
         #expect(await learner.learn(receipt))
         for (seconds, status) in [(-121, 0), (-119, 21005), (1, 21005), (86_400, 21005)] as [(Int64, Int)] {
@@ -205,21 +205,21 @@ struct StoredAnswerTests {
     @Test("are good for so long, and after that only where nobody else answers and time cannot have changed them")
     func age() async throws {
         let appStore = ScriptedAppStore()
-        let bridge = try StoringBridge([.stored, .api], appStore: appStore) { $0.storedMaxAge = 3_600 }
+        let bridge = try StoringTestProxy([.stored, .api], appStore: appStore) { $0.storedMaxAge = 3_600 }
         let receipt = try appStore.receipt()
         #expect(await bridge.learn(receipt))
-        bridge.now = StandIn.noon.advanced(byMilliseconds: 3_600_000)
+        bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 3_600_000)
         #expect(await bridge.ask(receipt).source == .stored)
-        bridge.now = StandIn.noon.advanced(byMilliseconds: 3_601_000)
+        bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 3_601_000)
         appStore.tell { $0.isDown = true }
         #expect(await bridge.ask(receipt).status == 21005)
-        let fallback = try StoringBridge([.api, .stored], appStore: appStore, folder: bridge.folder)
+        let fallback = try StoringTestProxy([.api, .stored], appStore: appStore, folder: bridge.folder)
         fallback.now = bridge.now
         let last = await fallback.ask(receipt)
         #expect(last.source == .stored && last.status == 0)
         fallback.now = Self.end.advanced(byMilliseconds: 1_000)
         #expect(await fallback.ask(receipt).status == 21005)
-        let lenient = try StoringBridge([.api, .stored], appStore: appStore, folder: bridge.folder) {
+        let lenient = try StoringTestProxy([.api, .stored], appStore: appStore, folder: bridge.folder) {
             $0.staleSubscription = .answer
         }
         lenient.now = fallback.now
@@ -231,11 +231,11 @@ struct StoredAnswerTests {
         let appStore = ScriptedAppStore()
         let receipt = try appStore.receipt()
         let id = "700000000000500"
-        appStore.tell { world in world.change(id) { $0.revoked = StandIn.noon } }
-        let first = try StoringBridge(appStore: appStore)
+        appStore.tell { world in world.change(id) { $0.revoked = SharedSimulator.noon } }
+        let first = try StoringTestProxy(appStore: appStore)
         #expect(await first.learn(receipt))
         #expect(await first.ask(receipt).body.contains("cancellation_date"))
-        let bridge = try StoringBridge([.apple, .stored, .receipt], appStore: appStore, folder: first.folder)
+        let bridge = try StoringTestProxy([.apple, .stored, .receipt], appStore: appStore, folder: first.folder)
         #expect(await bridge.ask(receipt).source == .stored)
         let row = #"{"transaction_id":"\#(id)","original_transaction_id":"\#(id)"}"#
         appStore.tell { $0.verifyReceipt = #"{"status":0,"latest_receipt_info":[\#(row)]}"# }
@@ -244,18 +244,18 @@ struct StoredAnswerTests {
         let reply = await bridge.ask(receipt)
         #expect(reply.status == 0 && !reply.body.contains("cancellation_date"), "\(reply.source)")
         appStore.tell { world in
-            world.clock = StandIn.noon.advanced(byMilliseconds: 5_000)
+            world.clock = SharedSimulator.noon.advanced(byMilliseconds: 5_000)
             world.change(id) { $0.revoked = nil }
         }
         await bridge.pipelines.finishKeeping()
         appStore.tell { $0.isDown = true }
-        let outage = try StoringBridge([.api, .stored, .receipt], appStore: appStore, folder: first.folder)
+        let outage = try StoringTestProxy([.api, .stored, .receipt], appStore: appStore, folder: first.folder)
         for _ in 0..<2 {
             let last = await outage.ask(receipt)
             #expect(last.status == 0 && !last.body.contains("cancellation_date"), "\(last.source)")
         }
         appStore.tell { $0.isDown = false }
-        let next = try StoringBridge(appStore: appStore, folder: first.folder)
+        let next = try StoringTestProxy(appStore: appStore, folder: first.folder)
         #expect(await next.ask(receipt).source == .api)
         #expect(await next.learn(receipt))
         #expect(await !next.ask(receipt).body.contains("cancellation_date"))
@@ -263,7 +263,7 @@ struct StoredAnswerTests {
 
     @Test("need the password that api needs, and an authentic receipt")
     func rules() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.learn(receipt))
         let wrong = await bridge.ask(receipt, password: "wrong")
@@ -277,20 +277,20 @@ struct StoredAnswerTests {
         let receipt = try appStore.receipt()
         let folder: TemporaryFolder
         do {
-            let bridge = try StoringBridge(appStore: appStore)
+            let bridge = try StoringTestProxy(appStore: appStore)
             folder = bridge.folder
             #expect(await bridge.learn(receipt))
             appStore.tell { world in
-                world.change("700000000000101") { $0.revoked = StandIn.noon }
+                world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
                 world.change { $0.status = 5 }
             }
             try await bridge.take(try appStore.notification("REFUND", of: "700000000000101"))
             await bridge.store.close()
         }
         appStore.tell { $0.isDown = true }
-        let later = try StoringBridge(appStore: appStore, folder: folder)
+        let later = try StoringTestProxy(appStore: appStore, folder: folder)
         #expect(await later.ask(receipt).source == .stored)
-        let bare = try StoringBridge([.receipt], appStore: appStore, folder: folder)
+        let bare = try StoringTestProxy([.receipt], appStore: appStore, folder: folder)
         let reply = await bare.ask(receipt)
         #expect(reply.source == .receipt && reply.body.contains("cancellation_date"))
     }
@@ -299,18 +299,18 @@ struct StoredAnswerTests {
     func lastAnswer() async throws {
         let appStore = ScriptedAppStore()
         let receipt = try appStore.receipt()
-        let bridge = try StoringBridge([.api], appStore: appStore)
+        let bridge = try StoringTestProxy([.api], appStore: appStore)
         #expect(await bridge.ask(receipt).source == .api)
         await bridge.pipelines.finishKeeping()
         await bridge.store.close()
         appStore.tell { $0.isDown = true }
-        let later = try StoringBridge(appStore: appStore, folder: bridge.folder)
+        let later = try StoringTestProxy(appStore: appStore, folder: bridge.folder)
         #expect(await later.ask(receipt).source == .stored)
     }
 
     @Test("A store that cannot be read is passed over")
     func unreadable() async throws {
-        let bridge = try StoringBridge()
+        let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         await bridge.store.close()
         #expect(await bridge.ask(receipt).source == .api)

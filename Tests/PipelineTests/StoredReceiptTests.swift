@@ -7,19 +7,19 @@ import TestSupport
 import Testing
 
 @Suite("A stored text")
-struct StoredReceiptTests {
-    private func reader() throws -> StoredReceiptReader {
-        let pki = try StandIn.pki
-        var settings = Settings()
+struct DecodedReceiptTests {
+    private func reader() throws -> ReceiptReader {
+        let pki = try SharedSimulator.pki
+        var settings = ProxyConfiguration()
         settings.trustedRoots = pki.roots.map(\.certificate)
         settings.intermediates = pki.intermediates.map(\.certificate)
-        return StoredReceiptReader(trust: try TrustStore(settings: settings), now: { StandIn.noon })
+        return ReceiptReader(trust: try TrustStore(settings: settings), now: { SharedSimulator.noon })
     }
 
     @Test("is the receipt that it holds, in either style")
     func receipts() throws {
         let reader = try reader()
-        for receipt in try StandIn.world.receipts {
+        for receipt in try SharedSimulator.world.receipts {
             let stored = reader.read(Array(receipt.base64.utf8))
             #expect(stored.isVerified && stored.kind.rawValue == receipt.plan.style, "\(receipt.id)")
             #expect(stored.environment == receipt.environment && stored.bundleId == SimulatedApp.first.bundleId)
@@ -34,7 +34,7 @@ struct StoredReceiptTests {
     @Test("that is a whole verifyReceipt answer is its latest receipt, and tells which ids nobody signed")
     func answer() throws {
         let reader = try reader()
-        let receipt = try StandIn.receipt(.activeSubscription)
+        let receipt = try SharedSimulator.receipt(.activeSubscription)
         let known = try #require(receipt.originalTransactionIds.first)
         let answer = """
             {"status":0,"receipt":{"in_app":[{"transaction_id":"77"},{"original_transaction_id":"\(known)"}]},
@@ -52,14 +52,14 @@ struct StoredReceiptTests {
 
     @Test("that is a signed transaction is one, and its customer can be looked up")
     func signedTransaction() throws {
-        let transaction = try #require(StandIn.world.world.customers.flatMap(\.transactions).first)
-        let row = transaction.row(.sandbox, signedDate: StandIn.noon, bundleId: SimulatedApp.first.bundleId)
-        let text = try StandIn.pki.jwsSigner.jws(payload: row)
+        let transaction = try #require(SharedSimulator.world.world.customers.flatMap(\.transactions).first)
+        let row = transaction.row(.sandbox, signedDate: SharedSimulator.noon, bundleId: SimulatedApp.first.bundleId)
+        let text = try SharedSimulator.pki.jwsSigner.jws(payload: row)
         let stored = try reader().read(Array(text.utf8))
         #expect(stored.isVerified && stored.kind == .jws && stored.environment == .sandbox)
         #expect(stored.lookupKeys.originalTransactionIds.map(\.rawValue) == [transaction.originalTransactionId])
         #expect(stored.lookupKeys.transactionIds.map(\.rawValue) == [transaction.transactionId])
-        #expect(stored.date == StandIn.noon && stored.digest == SHA.hex(Array(text.utf8), with: .sha256))
+        #expect(stored.date == SharedSimulator.noon && stored.digest == SHA.hex(Array(text.utf8), with: .sha256))
         let changed = String(text.dropLast(8)) + "AAAAAAAA"
         #expect(try reader().read(Array(changed.utf8)).failure?.code == .badSignature)
     }
@@ -76,7 +76,7 @@ struct StoredReceiptTests {
     @Test("of the hostile ones is what the App Store would say of it")
     func hostile() throws {
         let reader = try reader()
-        for receipt in try StandIn.hostile {
+        for receipt in try SharedSimulator.hostile {
             let stored = reader.read(Array(receipt.text.utf8))
             let outcome: HostileReceipt.Outcome =
                 !stored.isVerified ? .refused : stored.lookupKeys.isEmpty ? .noTransactions : .decoded

@@ -20,18 +20,18 @@ struct WrongPasswordTests {
         let appStore: SimulatedStore
         let port: Int
         let transport: CurlTransport
-        let store: BridgeStore
+        let store: Store
         let receipt: IssuedReceipt
 
         func pipeline(
-            _ answer: [AnswerSource], _ change: (inout AppSettings) -> Void = { _ in }
-        ) throws -> VerifyReceiptPipeline {
+            _ answer: [AnswerSource], _ change: (inout AppConfiguration) -> Void = { _ in }
+        ) throws -> VerifyReceiptService {
             try ServerAPIWorld.pipeline(
                 appStore, port: port, transport: transport, store: answer.contains(.stored) ? store : nil,
                 answer: answer, changing: change)
         }
 
-        func ask(_ pipeline: VerifyReceiptPipeline, _ password: JSONValue?) async -> (short: String, body: JSONValue?) {
+        func ask(_ pipeline: VerifyReceiptService, _ password: JSONValue?) async -> (short: String, body: JSONValue?) {
             let body = Question.body(receipt.base64, ["password": password])
             let reply = await pipeline.answer(body: body, route: .auto)
             return ("\(reply.answer.status.rawValue) \(reply.source)", try? JSONValue(reading: reply.answer.body))
@@ -41,11 +41,11 @@ struct WrongPasswordTests {
     private func onStage(_ work: (Stage) async throws -> Void) async throws {
         try await ServerAPIWorld.asking { appStore, port, transport in
             let folder = try TemporaryFolder()
-            let store = try BridgeStore(path: folder.path("bridge.sqlite"))
+            let store = try Store(path: folder.path("bridge.sqlite"))
             let customer = try #require(
                 appStore.world.customers.first { $0.kind == .nonConsumable && $0.environment == .production })
             let receipt = try #require(appStore.receipts(of: customer).first)
-            try appStore.happen(EventWish(.initialBuy, customerId: customer.id), seed: 1)
+            try appStore.happen(EventRequest(.initialBuy, customerId: customer.id), seed: 1)
             try await work(
                 Stage(appStore: appStore, port: port, transport: transport, store: store, receipt: receipt))
             await store.close()
@@ -108,7 +108,7 @@ struct WrongPasswordTests {
     func refused() async throws {
         try await ServerAPIWorld.asking { appStore, port, transport in
             let folder = try TemporaryFolder()
-            let store = try BridgeStore(path: folder.path("bridge.sqlite"))
+            let store = try Store(path: folder.path("bridge.sqlite"))
             for kind in [CustomerKind.activeSubscription, .oldActiveSubscription] {
                 let customer = try #require(
                     appStore.world.customers.first { $0.kind == kind && $0.environment == .production })

@@ -281,7 +281,7 @@ struct AppReceiptAttributeTests {
 
 @Suite("The identifiers a receipt offers")
 struct ReceiptLookupTests {
-    private func keys(_ pairs: [(transaction: String?, original: String?)]) throws -> LookupKeys {
+    private func keys(_ pairs: [(transaction: String?, original: String?)]) throws -> CustomerIdentifiers {
         let attributes = pairs.map { pair in
             let inner =
                 [pair.transaction.map { Simulator.ReceiptAttribute.text(1703, $0).der }]

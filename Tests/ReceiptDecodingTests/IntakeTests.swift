@@ -28,7 +28,7 @@ struct IntakeTests {
     }
 
     static func lines(_ text: String, _ width: Int, _ separator: String) -> String {
-        Recoding.lines(text, width: width, separator: separator)
+        ReceiptEncodingVariant.lines(text, width: width, separator: separator)
     }
 
     /// The last character before `==` has four bits that nobody reads.
@@ -81,7 +81,7 @@ struct IntakeTests {
         Row("a blank in front", app: .notBase64, transaction: nil, repairs: []) { " " + $0 },
         Row("tabs all over", app: .notBase64, transaction: nil, repairs: [.whitespace]) { lines($0, 40, "\t") },
         Row("percent-encoded", app: .notBase64, transaction: .notBase64, repairs: [.percentEncoding]) {
-            Recoding.percentEncoded($0)
+            ReceiptEncodingVariant.percentEncoded($0)
         },
         Row("a data: URL", app: .notBase64, transaction: .notBase64, repairs: [.dataURL]) {
             "data:application/octet-stream;base64," + $0

@@ -24,7 +24,7 @@ struct RepairTests {
         var testDescription: String { name }
     }
 
-    private static func lines(_ text: String) -> String { Recoding.lines(text, width: 64, separator: "\r\n") }
+    private static func lines(_ text: String) -> String { ReceiptEncodingVariant.lines(text, width: 64, separator: "\r\n") }
 
     private static func utf16(_ text: String, bigEndian: Bool) -> [UInt8] {
         text.utf8.flatMap { bigEndian ? [0, $0] : [$0, 0] }
@@ -37,27 +37,27 @@ struct RepairTests {
             Array(lines($1.replacing("+", with: " ")).utf8)
         },
         Mangling("blanks for line breaks", [.whitespace]) {
-            Array(Recoding.lines($1, width: 76, separator: " ").utf8)
+            Array(ReceiptEncodingVariant.lines($1, width: 76, separator: " ").utf8)
         },
         Mangling("base64 of base64, with blanks for line breaks", [.whitespace, .doubleBase64]) {
-            Array(Recoding.lines(Base64.encode(Array($1.utf8)), width: 76, separator: " ").utf8)
+            Array(ReceiptEncodingVariant.lines(Base64.encode(Array($1.utf8)), width: 76, separator: " ").utf8)
         },
         Mangling("base64 of lines of base64 that are parted by blanks", [.doubleBase64, .whitespace]) {
-            Array(Base64.encode(Array(Recoding.lines($1, width: 76, separator: " ").utf8)).utf8)
+            Array(Base64.encode(Array(ReceiptEncodingVariant.lines($1, width: 76, separator: " ").utf8)).utf8)
         },
-        Mangling("percent-encoded", [.percentEncoding]) { Array((Recoding.percentEncoded($1) + "%0A").utf8) },
+        Mangling("percent-encoded", [.percentEncoding]) { Array((ReceiptEncodingVariant.percentEncoded($1) + "%0A").utf8) },
         Mangling("percent-encoded lines", [.percentEncoding, .whitespace]) {
-            Array(Recoding.percentEncoded(lines($1)).replacing("\r\n", with: "%0d%0a").utf8)
+            Array(ReceiptEncodingVariant.percentEncoded(lines($1)).replacing("\r\n", with: "%0d%0a").utf8)
         },
         Mangling("percent-encoded twice", [.doublePercentEncoding]) {
-            Array(Recoding.percentEncoded($1).replacing("%", with: "%25").utf8)
+            Array(ReceiptEncodingVariant.percentEncoded($1).replacing("%", with: "%25").utf8)
         },
-        Mangling("PEM armour", [.pemArmour, .whitespace]) { Array(Recoding.armoured($1).utf8) },
+        Mangling("PEM armour", [.pemArmour, .whitespace]) { Array(ReceiptEncodingVariant.armoured($1).utf8) },
         Mangling("PEM armour without its end, on one line", [.pemArmour]) {
             Array("-----BEGIN APP STORE RECEIPT-----\n\($1)".utf8)
         },
         Mangling("PEM armour in a JSON string", [.quotes, .jsonEscapes, .pemArmour, .whitespace]) {
-            Array("\"\(Recoding.armoured($1).replacing("\n", with: "\\n"))\"".utf8)
+            Array("\"\(ReceiptEncodingVariant.armoured($1).replacing("\n", with: "\\n"))\"".utf8)
         },
         Mangling("UTF-16, little-endian with a mark", [.utf16]) { [0xFF, 0xFE] + utf16($1, bigEndian: false) },
         Mangling("UTF-16, big-endian with a mark", [.utf16]) { [0xFE, 0xFF] + utf16($1, bigEndian: true) },
@@ -84,31 +84,31 @@ struct RepairTests {
         Mangling("base64 of lines of base64", [.doubleBase64, .whitespace]) {
             Array(Base64.encode(Array(lines($1).utf8)).utf8)
         },
-        Mangling("hexadecimal", [.hexadecimal]) { bytes, _ in Array(Recoding.hexadecimal(bytes).utf8) },
+        Mangling("hexadecimal", [.hexadecimal]) { bytes, _ in Array(ReceiptEncodingVariant.hexadecimal(bytes).utf8) },
         Mangling("hexadecimal with 0x", [.hexadecimal]) { bytes, _ in
-            Array("0x\(Recoding.hexadecimal(bytes).uppercased())".utf8)
+            Array("0x\(ReceiptEncodingVariant.hexadecimal(bytes).uppercased())".utf8)
         },
         Mangling("a bytea of PostgreSQL", [.hexadecimal]) { bytes, _ in
-            Array("\\x\(Recoding.hexadecimal(bytes))".utf8)
+            Array("\\x\(ReceiptEncodingVariant.hexadecimal(bytes))".utf8)
         },
         Mangling("a bytea of PostgreSQL, its backslash escaped, in quotes", [.quotes, .hexadecimal]) { bytes, _ in
-            Array("\"\\\\x\(Recoding.hexadecimal(bytes))\"".utf8)
+            Array("\"\\\\x\(ReceiptEncodingVariant.hexadecimal(bytes))\"".utf8)
         },
         Mangling("a bytea that holds the base64 in lines", [.hexadecimal, .whitespace]) {
-            Array("\\x\(Recoding.hexadecimal(Array(lines($1).utf8)))".utf8)
+            Array("\\x\(ReceiptEncodingVariant.hexadecimal(Array(lines($1).utf8)))".utf8)
         },
         Mangling("upper-case hexadecimal in lines", [.hexadecimal]) { bytes, _ in
-            Array(lines(Recoding.hexadecimal(bytes).uppercased()).utf8)
+            Array(lines(ReceiptEncodingVariant.hexadecimal(bytes).uppercased()).utf8)
         },
         Mangling("what NSData printed", [.dataDescription]) { bytes, _ in
-            Array(Recoding.dataDescription(bytes).utf8)
+            Array(ReceiptEncodingVariant.dataDescription(bytes).utf8)
         },
         Mangling("what NSData printed since iOS 13, whole", [.dataDescription]) { bytes, _ in
-            Array("{length = \(bytes.count), bytes = 0x\(Recoding.hexadecimal(bytes)) }".utf8)
+            Array("{length = \(bytes.count), bytes = 0x\(ReceiptEncodingVariant.hexadecimal(bytes)) }".utf8)
         },
         Mangling("a data: URL", [.dataURL]) { Array("data:;base64,\($1)".utf8) },
         Mangling("Unity's wrapper", [.unityWrapper]) {
-            Array(Recoding.unityWrapper($1, transactionId: "2000000000000301").utf8)
+            Array(ReceiptEncodingVariant.unityWrapper($1, transactionId: "2000000000000301").utf8)
         },
         Mangling("Unity's wrapper, mangled inside", [.unityWrapper, .whitespace]) {
             Array(" {\"Payload\" : \"\(lines($1).replacing("\r\n", with: "\\n"))\"} \n".utf8)
@@ -134,10 +134,10 @@ struct RepairTests {
             bytes + [0x0A]
         },
         Mangling("half a byte behind it", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
-            Array((Recoding.hexadecimal(bytes) + "0").utf8)
+            Array((ReceiptEncodingVariant.hexadecimal(bytes) + "0").utf8)
         },
         Mangling("hexadecimal with bytes behind it", [.hexadecimal, .trailingBytes], onlyApp: true) { bytes, _ in
-            Array((Recoding.hexadecimal(bytes) + "00").utf8)
+            Array((ReceiptEncodingVariant.hexadecimal(bytes) + "00").utf8)
         },
     ]
 
@@ -215,9 +215,9 @@ struct RepairTests {
     @Test("that NSData or Swift described is named as lost, with what is left of it")
     func lostDescriptions() throws {
         let bytes = try IntakeTests.Samples.shared.app
-        let words = Recoding.hexadecimal(Array(bytes.prefix(24)))
+        let words = ReceiptEncodingVariant.hexadecimal(Array(bytes.prefix(24)))
         for (text, shown) in [
-            (Recoding.shortDataDescription(bytes), 24), ("{length = \(bytes.count), bytes = 0x\(words) … ab}", 25),
+            (ReceiptEncodingVariant.shortDataDescription(bytes), 24), ("{length = \(bytes.count), bytes = 0x\(words) … ab}", 25),
             ("{length = \(bytes.count), bytes = 0x\(words)", 24), ("{length=\(bytes.count),bytes=0x}", 0),
             ("\(bytes.count) bytes", 0),
         ] {
@@ -244,7 +244,7 @@ struct RepairTests {
                     == "truncated at SignedData: the bytes end at byte \(cut * 3 / 4), before the container does")
         }
         #expect(
-            try failure("0x" + Recoding.hexadecimal(samples.app).prefix(2_001))
+            try failure("0x" + ReceiptEncodingVariant.hexadecimal(samples.app).prefix(2_001))
                 == "truncated at SignedData: the bytes end at byte 1000, before the container does")
         #expect(
             try failure(String(Base64.encode(samples.transaction).prefix(801)))

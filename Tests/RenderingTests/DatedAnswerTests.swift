@@ -3,7 +3,7 @@ import StoreTypes
 import Testing
 
 @Suite("An answer given again")
-struct DatedAnswerTests {
+struct ResponseTemplateTests {
     private static let before = Timestamp(milliseconds: 1_795_262_400_123)
 
     private func answer(_ date: Timestamp, more: String = "") -> VerifyReceiptAnswer {
@@ -17,7 +17,7 @@ struct DatedAnswerTests {
 
     @Test("is the same but for the time of the request", arguments: [0, 1, 999, 86_400_000, 200 * 86_400_000 as Int64])
     func dates(later: Int64) throws {
-        let dated = try #require(DatedAnswer(answer(Self.before), requestDate: Self.before))
+        let dated = try #require(ResponseTemplate(answer(Self.before), requestDate: Self.before))
         let now = Self.before.advanced(byMilliseconds: later)
         #expect(dated.answer(requestDate: now) == answer(now))
         #expect(dated.answer(requestDate: Self.before) == answer(Self.before))
@@ -26,11 +26,11 @@ struct DatedAnswerTests {
     @Test("needs an answer that says when it was asked for, and a time of thirteen digits")
     func limits() throws {
         let flat = VerifyReceiptAnswer(status: .valid, body: Array("{\"receipt\":{},\"status\":0}".utf8))
-        #expect(DatedAnswer(flat, requestDate: Self.before) == nil)
-        #expect(DatedAnswer(answer(Self.before), requestDate: Self.before.advanced(byMilliseconds: 1)) == nil)
+        #expect(ResponseTemplate(flat, requestDate: Self.before) == nil)
+        #expect(ResponseTemplate(answer(Self.before), requestDate: Self.before.advanced(byMilliseconds: 1)) == nil)
         let early = Timestamp(milliseconds: 999_999_999_999)
-        #expect(DatedAnswer(answer(early), requestDate: early) == nil)
-        let dated = try #require(DatedAnswer(answer(Self.before), requestDate: Self.before))
+        #expect(ResponseTemplate(answer(early), requestDate: early) == nil)
+        let dated = try #require(ResponseTemplate(answer(Self.before), requestDate: Self.before))
         #expect(dated.answer(requestDate: early) == nil)
     }
 
@@ -38,7 +38,7 @@ struct DatedAnswerTests {
     func foreign() throws {
         let triplet = DateTriplet(Self.before)
         let more = #""application_version":"\"request_date\":\"\#(triplet.text)\"","#
-        let dated = try #require(DatedAnswer(answer(Self.before, more: more), requestDate: Self.before))
+        let dated = try #require(ResponseTemplate(answer(Self.before, more: more), requestDate: Self.before))
         let now = Self.before.advanced(byMilliseconds: 5_000)
         #expect(dated.answer(requestDate: now) == answer(now, more: more))
     }

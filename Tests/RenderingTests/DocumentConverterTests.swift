@@ -15,7 +15,7 @@ private func first(_ key: String, _ json: String) -> String? {
 }
 
 @Suite("An answer becomes camelCase")
-struct CamelDocumentTests {
+struct ServerAPIDocumentTests {
     /// Members of a row, and what becomes of them.
     static let rows: [(String, String)] = [
         (#""quantity":"2""#, #""quantity":2"#),

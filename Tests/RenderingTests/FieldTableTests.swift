@@ -136,7 +136,7 @@ struct FieldTableTests {
         let omitted = AnswerField.allCases.filter { $0 != .environment && $0 != .status }.map(\.rawValue)
             .map { #"{"model": "\#($0)", "because": "of the test"}"# }.joined(separator: ",")
         tables["answer.json"] = Array(RightTable.json(rows: rows, omitted: omitted).utf8)
-        let overriding = AnswerRenderer(
+        let overriding = VerifyReceiptRenderer(
             tables: try FieldTables { name throws(FieldTableError) in tables[name] ?? [] })
         let history = PurchaseHistory(
             receipt: .app(appReceipt(purchases: [month("9")])), environment: .sandbox, submittedText: Redacted([0x78]))

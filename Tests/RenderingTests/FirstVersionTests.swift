@@ -5,7 +5,7 @@ import StoreTypes
 import Testing
 
 @Suite("A body of version 1")
-struct FirstVersionTests {
+struct NotificationV1Tests {
     private static let day: Int64 = 86_400_000
     private static let start = Timestamp(seconds: 1_700_000_000)
 
@@ -26,14 +26,14 @@ struct FirstVersionTests {
     }
 
     private func render(
-        _ type: FirstVersionType, _ transactions: [TransactionPayload], own: TransactionPayload? = nil,
-        change: (inout FirstVersionNotification) -> Void = { _ in }
+        _ type: NotificationV1Type, _ transactions: [TransactionPayload], own: TransactionPayload? = nil,
+        change: (inout NotificationV1) -> Void = { _ in }
     ) throws -> [String: Any] {
-        var notification = FirstVersionNotification(
+        var notification = NotificationV1(
             type: type, bundleId: "com.example.app", environment: .production, transactions: transactions)
         notification.transaction = own
         change(&notification)
-        let body = FirstVersionRenderer(tables: .bundled).render(notification)
+        let body = NotificationV1Renderer(tables: .bundled).render(notification)
         return try #require(try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])
     }
 
@@ -92,12 +92,12 @@ struct FirstVersionTests {
         var renewal = RenewalPayload()
         (renewal.autoRenewProductId, renewal.autoRenewStatus) = (product, 1)
         renewal.originalTransactionId = row.originalTransactionId
-        var notification = FirstVersionNotification(
+        var notification = NotificationV1(
             type: .didRenew, bundleId: "com.\"example", environment: .sandbox, transactions: [row],
             renewals: [renewal])
         (notification.transaction, notification.renewal) = (row, renewal)
         (notification.password, notification.bundleVersion) = (SharedSecret("\"}{\\"), "\u{7}")
-        let bytes = FirstVersionRenderer(tables: .bundled).render(notification)
+        let bytes = NotificationV1Renderer(tables: .bundled).render(notification)
         let body = try #require(try JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any])
         #expect(body["auto_renew_product_id"] as? String == product && body["password"] as? String == "\"}{\\")
         #expect(body["bid"] as? String == "com.\"example" && body["bvrs"] as? String == "\u{7}")
@@ -106,7 +106,7 @@ struct FirstVersionTests {
         for identifier in ["1}", "-1", "", "0", "1e5", "99999999999999999999999"] {
             row.originalTransactionId = identifier
             notification.transaction = row
-            let text = String(decoding: FirstVersionRenderer(tables: .bundled).render(notification), as: UTF8.self)
+            let text = String(decoding: NotificationV1Renderer(tables: .bundled).render(notification), as: UTF8.self)
             let outer = text.prefix { $0 != "[" }
             #expect(!outer.contains("original_transaction_id"), "\(identifier)")
         }

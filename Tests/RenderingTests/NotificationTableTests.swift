@@ -31,17 +31,17 @@ struct NotificationTableTests {
     func complete() {
         for (type, subtypes) in NotificationTable.documented {
             for subtype in subtypes {
-                for profile in FirstVersionProfile.allCases {
+                for profile in NotificationV1Profile.allCases {
                     let row = Self.table.row(
                         type: type, subtype: subtype == "-" ? nil : subtype, profile: profile,
-                        NotificationCircumstances())
+                        NotificationFacts())
                     #expect(row != nil, "\(type) \(subtype)")
                     #expect(row?.sends.isEmpty == false || row?.loss != nil, "\(type) \(subtype)")
                 }
             }
         }
         #expect(
-            Self.table.row(type: "SOMETHING_NEW", subtype: nil, profile: .current, NotificationCircumstances()) == nil)
+            Self.table.row(type: "SOMETHING_NEW", subtype: nil, profile: .current, NotificationFacts()) == nil)
     }
 
     @Test(

@@ -7,7 +7,7 @@ import StoreTypes
 /// 2023-08-14 07:50:46.123 in Greenwich, daylight saving time in Los Angeles.
 let summer = Timestamp(milliseconds: 1_691_999_446_123)
 
-let renderer = AnswerRenderer(tables: .bundled)
+let renderer = VerifyReceiptRenderer(tables: .bundled)
 
 func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 

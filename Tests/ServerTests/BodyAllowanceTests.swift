@@ -4,10 +4,10 @@ import TestSupport
 import Testing
 
 @Suite("The allowance for request bodies")
-struct BodyAllowanceTests {
+struct RequestBodyBudgetTests {
     private static let kilobyte = 1_024
     /// Three large bodies of 100 KB, counted twice, and 256 KB for small ones.
-    private static let limits = BodyAllowance.Limits(total: 900 * kilobyte, reserve: 256 * kilobyte)
+    private static let limits = RequestBodyBudget.Limits(total: 900 * kilobyte, reserve: 256 * kilobyte)
     private static let largeBody = Array(#"{"receipt-data":"!"#.utf8) + [UInt8](repeating: 0x21, count: 100 * kilobyte)
 
     /// Uploads that stop at 100 KB of 200.

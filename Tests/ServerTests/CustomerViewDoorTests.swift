@@ -8,7 +8,7 @@ import Testing
 struct CustomerViewDoorTests {
     private static let token: String = "Zm9ydHktdHdvIGJ5dGVz"
 
-    private static func withToken(_ settings: inout Settings, _: inout AppSettings) {
+    private static func withToken(_ settings: inout ProxyConfiguration, _: inout AppConfiguration) {
         settings.tokens = [Redacted("another"), Redacted(token)]
     }
 
@@ -53,7 +53,7 @@ struct CustomerViewDoorTests {
             let receipt = try #require(proxy.store.receipts(of: customer).first)
             let transaction = try #require(customer.transactions.first)
             let signed = try proxy.store.pki.jwsSigner.jws(
-                payload: transaction.row(.production, signedDate: StandIn.noon))
+                payload: transaction.row(.production, signedDate: SharedSimulator.noon))
             for request in [
                 get(try path(proxy), Self.authorized),
                 get("\(try path(proxy))/?bundleId=com.example.app", Self.authorized),

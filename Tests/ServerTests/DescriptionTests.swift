@@ -30,12 +30,12 @@ struct DescriptionTests {
 
     /// Of a server with tokens, as `GET /healthz`.
     private func allRoutes() throws -> Set<String> {
-        var settings = Settings()
+        var settings = ProxyConfiguration()
         settings.tokens = [Redacted("Zm9ydHktdHdv")]
         let logger = Logger.silent
-        let server = BridgeServer(
+        let server = ProxyServer(
             settings: settings,
-            pipelines: try Pipelines(settings: settings, transport: nil, tables: .bundled, logger: logger),
+            pipelines: try ServiceGraph(settings: settings, transport: nil, tables: .bundled, logger: logger),
             version: "1.2.3", logger: logger
         ) { _ in }
         return server.routes
@@ -96,7 +96,7 @@ struct DescriptionTests {
             for code in CustomerViewError.Code.allCases {
                 #expect(described[code.rawValue]?.contains("\(code.httpStatus)") == true, "\(code)")
             }
-            for code in NotificationRefusal.Code.allCases {
+            for code in NotificationRejection.Code.allCases {
                 #expect(described[code.rawValue]?.contains("\(code.httpStatus)") == true, "\(code)")
             }
             for (code, status) in [("bodyTooLarge", "413"), ("encodedBody", "415"), ("notFound", "404")] {

@@ -3,7 +3,7 @@ import Server
 import Testing
 
 @Suite("File descriptors of a server")
-struct DescriptorBudgetTests {
+struct FileDescriptorBudgetTests {
     private struct Row: CustomTestStringConvertible {
         let limit, wanted, cores: Int
         let connections, operations, upstream, eventLoops: Int
@@ -26,7 +26,7 @@ struct DescriptorBudgetTests {
     // T20
     @Test("are divided between clients, operations, upstream and files, and never more than there are", arguments: rows)
     private func division(row: Row) throws {
-        let budget = try #require(DescriptorBudget(limit: row.limit, connections: row.wanted, cores: row.cores))
+        let budget = try #require(FileDescriptorBudget(limit: row.limit, connections: row.wanted, cores: row.cores))
         #expect(budget.connections == row.connections)
         #expect(budget.operations == row.operations)
         #expect(budget.upstream == row.upstream)
@@ -41,13 +41,13 @@ struct DescriptorBudgetTests {
         "are too few below 86: the server does not start",
         arguments: [(0, false), (64, false), (85, false), (86, true)])
     func tooFew(limit: Int, isEnough: Bool) {
-        #expect((DescriptorBudget(limit: limit, connections: 10_000, cores: 2) != nil) == isEnough)
+        #expect((FileDescriptorBudget(limit: limit, connections: 10_000, cores: 2) != nil) == isEnough)
     }
 
     @Test("are what the doctor tells of: how many connections the limit serves")
     func doctor() {
         func row(_ limit: Int, _ connections: Int) -> String {
-            let row = DescriptorCheckup(connections: connections, limit: limit).result()
+            let row = FileDescriptorCheck(connections: connections, limit: limit).result()
             return "\(row.verdict.rawValue) \(row.check): \(row.detail)" + (row.advice.map { "; \($0)" } ?? "")
         }
         let advice = "raise the hard limit (LimitNOFILE= of systemd, ulimit -Hn), or lower limits.connections"

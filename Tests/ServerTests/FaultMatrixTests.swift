@@ -37,7 +37,7 @@ struct FaultMatrixTests {
                 SimulatedFault(.serverAPI(.failure(code: 4_290_000, retryAfter: retryAfter)), endpoint: "serverAPI"),
             ]
         }
-        let noon = StandIn.noon.milliseconds
+        let noon = SharedSimulator.noon.milliseconds
         // No name server can be asked for a label of more than 63 letters.
         let noName = "https://\(String(repeating: "a", count: 64)).invalid"
         return [
@@ -98,8 +98,8 @@ struct FaultMatrixTests {
         private let silent: TestServer
 
         init() async throws {
-            apple = try StandIn.store(customers: 8)
-            api = try StandIn.store(customers: 8)
+            apple = try SharedSimulator.store(customers: 8)
+            api = try SharedSimulator.store(customers: 8)
             applePort = try await apple.start()
             apiPort = try await api.start()
             let closed = try TestServer(reply: .hangUp)
@@ -139,29 +139,29 @@ struct FaultMatrixTests {
     }
 
     /// A bridge with one order of sources, and the store that it learnt in.
-    struct Bridge: Sendable {
+    struct TestProxy: Sendable {
         let order: [AnswerSource]
-        let store: BridgeStore
+        let store: Store
         let stage: Stage
         let curl: CurlTransport
 
         func pipeline(
             at place: String? = nil, clock: Int64 = 0, deadline: Duration, _ transport: any HTTPTransport
-        ) throws -> VerifyReceiptPipeline {
-            var app = AppSettings(of: stage.api)
+        ) throws -> VerifyReceiptService {
+            var app = AppConfiguration(of: stage.api)
             app.appAppleId = SimulatedApp.first.appAppleId
             app.answer = order
             app.cacheSeconds = 0
             // A minute later the store asks again.
             app.storedMaxAge = order.first == .stored ? 0 : 86_400
-            var settings = Settings(
+            var settings = ProxyConfiguration(
                 of: stage.apple, verifyReceipt: place ?? "http://127.0.0.1:\(stage.applePort)",
                 serverAPI: place ?? "http://127.0.0.1:\(stage.apiPort)")
             settings.deadline = deadline
             settings.apps = [app]
-            return try Pipelines(
+            return try ServiceGraph(
                 settings: settings, transport: transport, store: store, tables: .bundled, logger: .silent,
-                now: { StandIn.noon.advanced(byMilliseconds: clock) }
+                now: { SharedSimulator.noon.advanced(byMilliseconds: clock) }
             ).verifyReceipt
         }
 
@@ -224,10 +224,10 @@ struct FaultMatrixTests {
     func matrix() async throws {
         try await staged { stage, curl, folder in
             let bodies = try bodies(stage)
-            var bridges: [Bridge] = []
+            var bridges: [TestProxy] = []
             for (number, order) in Self.orders.enumerated() {
-                let store = try BridgeStore(path: folder.path("\(number).sqlite"))
-                let bridge = Bridge(order: order, store: store, stage: stage, curl: curl)
+                let store = try Store(path: folder.path("\(number).sqlite"))
+                let bridge = TestProxy(order: order, store: store, stage: stage, curl: curl)
                 try await bridge.learn(bodies)
                 bridges.append(bridge)
             }
@@ -244,7 +244,7 @@ struct FaultMatrixTests {
 
     /// All orders at once, both receipts at once; a text for each order.
     private func ask(
-        _ bodies: [[UInt8]], of bridges: [Bridge], _ fault: Fault, _ stage: Stage
+        _ bodies: [[UInt8]], of bridges: [TestProxy], _ fault: Fault, _ stage: Stage
     ) async throws -> [String] {
         try await withThrowingTaskGroup(of: (Int, String).self) { group in
             for (number, bridge) in bridges.enumerated() {
@@ -252,7 +252,7 @@ struct FaultMatrixTests {
                     let counting = Counting(bridge.curl)
                     let pipeline = try bridge.pipeline(
                         at: fault.place?(stage), clock: 60_000 + fault.clock, deadline: fault.deadline,
-                        GuardedTransport(counting))
+                        CircuitBreakingTransport(counting))
                     var cells: [Cell] = []
                     for body in bodies {
                         let began = ContinuousClock.now
@@ -295,11 +295,11 @@ struct FaultMatrixTests {
     func outage() async throws {
         try await staged { stage, curl, folder in
             let bodies = try bodies(stage)
-            let store = try BridgeStore(path: folder.path("bridge.sqlite"))
-            let bridge = Bridge(order: [.apple, .receipt], store: store, stage: stage, curl: curl)
+            let store = try Store(path: folder.path("bridge.sqlite"))
+            let bridge = TestProxy(order: [.apple, .receipt], store: store, stage: stage, curl: curl)
             try await bridge.learn(bodies)
             let counting = Counting(curl)
-            let guarded = GuardedTransport(
+            let guarded = CircuitBreakingTransport(
                 counting,
                 policy: .init(
                     firstPause: .milliseconds(400), longestPause: .milliseconds(400), fairTime: .milliseconds(100)))

@@ -46,7 +46,7 @@ struct ForwardingTests {
     private func notification(_ proxy: Proxy, _ uuid: String) throws -> [UInt8] {
         let payload = JSONValue.object([
             "notificationType": .string("TEST"), "notificationUUID": .string(uuid), "version": .string("2.0"),
-            "signedDate": .number(StandIn.noon.milliseconds),
+            "signedDate": .number(SharedSimulator.noon.milliseconds),
             "data": .object([
                 "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Production"),
             ]),
@@ -81,14 +81,14 @@ struct ForwardingTests {
             #expect(await eventually { consumer.requests.count == 1 })
             return body
         }
-        let store = try BridgeStore(path: path)
+        let store = try Store(path: path)
         #expect(try await store.deliveries().map(\.state) == [.waiting])
         // At once, however far it came.
-        _ = try await store.replay(.notification(uuid: "one"), at: StandIn.noon)
+        _ = try await store.replay(.notification(uuid: "one"), at: SharedSimulator.noon)
         await store.close()
         isRepaired.withLock { $0 = true }
         try await serving(path, [target]) { _ in
-            let store = try BridgeStore(path: path)
+            let store = try Store(path: path)
             // The consumer has it before the server knows.
             #expect(
                 await eventually(within: .seconds(30)) {
@@ -97,7 +97,7 @@ struct ForwardingTests {
             await store.close()
         }
         #expect(consumer.requests.map(\.body) == [body, body])
-        let later = try BridgeStore(path: path)
+        let later = try Store(path: path)
         #expect(try await later.deliveries().map(\.state) == [.delivered])
         await later.close()
     }
@@ -119,7 +119,7 @@ struct ForwardingTests {
         try await serving(path, targets) { proxy in
             for number in 0..<5 { #expect(try await post(notification(proxy, "n\(number)"), to: proxy) == 200) }
             #expect(await eventually { good.requests.count == 5 })
-            let store = try BridgeStore(path: path)
+            let store = try Store(path: path)
             #expect(
                 await eventually(within: .seconds(30)) {
                     ((try? await store.deliveries()) ?? []).allSatisfy { $0.state == .delivered || $0.attempts == 1 }

@@ -193,14 +193,14 @@ struct GuardTests {
     @Test(
         "answers the sandbox receipts of testers alone, by ids in the receipt and by tokens that the Server API tells")
     func testers() async throws {
-        let tester = try receipt(in: try StandIn.world, withToken: true)
+        let tester = try receipt(in: try SharedSimulator.world, withToken: true)
         let names = [
             try #require(tester.transactions.first?.originalTransactionId),
             try #require(tester.transactions.compactMap(\.appAccountToken).first).uppercased(),
         ]
         for name in names {
             try await Proxy.serving(customers: 36) { _, app in
-                app.testers = SandboxTesters([name])
+                app.testers = SandboxAllowlist([name])
             } _: { proxy in
                 func ask(_ receipt: IssuedReceipt) async throws -> Int64? {
                     let body = Question.body(receipt.base64, password: Proxy.secret)
@@ -216,7 +216,7 @@ struct GuardTests {
         }
         // Without the Server API nobody knows whose the token is: no verdict.
         try await Proxy.serving(customers: 36) { _, app in
-            app.testers = SandboxTesters([names[1]])
+            app.testers = SandboxAllowlist([names[1]])
         } _: { proxy in
             proxy.store.faults.add(SimulatedFault(.status(400), endpoint: "serverAPI"))
             let body = Question.body(

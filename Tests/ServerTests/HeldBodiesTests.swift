@@ -4,10 +4,10 @@ import Testing
 
 private let kilobyte = 1_024
 /// 1,024 KB of memory, 768 KB of it for large bodies: three of 128 KB, each counted twice.
-private let limits = BodyAllowance.Limits(total: 1_024 * kilobyte, reserve: 256 * kilobyte)
+private let limits = RequestBodyBudget.Limits(total: 1_024 * kilobyte, reserve: 256 * kilobyte)
 
 @Suite("Bodies in memory")
-struct HeldBodiesTests {
+struct BufferedBodiesTests {
     private final class Names: Sendable {
         private let names = Mutex<[String]>([])
         var all: [String] { names.withLock { $0 } }
@@ -16,26 +16,26 @@ struct HeldBodiesTests {
 
     /// Bodies by the names of the test, and which of them were closed.
     private final class Room {
-        private var bodies = HeldBodies()
+        private var bodies = BufferedBodies()
         private let closedOnes = Names()
 
         var kilobytes: Int { bodies.total / kilobyte }
         var largeKilobytes: Int { bodies.large / kilobyte }
         var closed: [String] { closedOnes.all }
 
-        func add(_ name: String, at seconds: Int64 = 0) -> HeldBodies.ID {
-            bodies.add(HeldBody(begun: .seconds(seconds)) { [closedOnes] in closedOnes.note(name) })
+        func add(_ name: String, at seconds: Int64 = 0) -> BufferedBodies.ID {
+            bodies.add(BufferedBody(begun: .seconds(seconds)) { [closedOnes] in closedOnes.note(name) })
         }
 
         /// Whether there is room.
-        func take(_ count: Int, _ id: HeldBodies.ID, at seconds: Int64) -> Bool {
+        func take(_ count: Int, _ id: BufferedBodies.ID, at seconds: Int64) -> Bool {
             let (isTaken, closed) = bodies.take(count * kilobyte, for: id, within: limits, at: .seconds(seconds))
             for body in closed { body.close() }
             return isTaken
         }
 
-        func complete(_ id: HeldBodies.ID) -> Bool { bodies.complete(id) }
-        func remove(_ id: HeldBodies.ID) { bodies.remove(id) }
+        func complete(_ id: BufferedBodies.ID) -> Bool { bodies.complete(id) }
+        func remove(_ id: BufferedBodies.ID) { bodies.remove(id) }
     }
 
     // T20

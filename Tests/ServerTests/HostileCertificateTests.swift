@@ -30,7 +30,7 @@ struct HostileCertificateTests {
     private func leaf(_ key: SigningKey, naming address: String, issuer: CertificateIdentity) throws
         -> CertificateIdentity
     {
-        let template = try StandIn.pki.receiptLeaf.template
+        let template = try SharedSimulator.pki.receiptLeaf.template
         var identity = CertificateIdentity(
             template: template, issuerName: issuer.template.subject, key: key, certificate: [])
         var blueprint = CertificateBlueprint(
@@ -46,7 +46,7 @@ struct HostileCertificateTests {
 
     /// With its authority, without it, and below one that nobody knows.
     private func signers(naming address: String) throws -> [(signer: ReceiptSigner, status: Int64)] {
-        let (pki, foreign) = (try StandIn.pki, try StandIn.foreign)
+        let (pki, foreign) = (try SharedSimulator.pki, try SharedSimulator.foreign)
         let good = try leaf(pki.receiptLeaf.key, naming: address, issuer: pki.developerRelations)
         let forged = try leaf(foreign.receiptLeaf.key, naming: address, issuer: foreign.developerRelations)
         let stranger = try pki.issueReceiptSignerBelowAuthority { $0.subject.commonName = "An authority elsewhere" }
@@ -84,7 +84,7 @@ struct HostileCertificateTests {
     func signedTexts() throws {
         let elsewhere = try TestServer(reply: .json("{}"))
         defer { elsewhere.stop() }
-        let pki = try StandIn.pki
+        let pki = try SharedSimulator.pki
         let leaf = try leaf(
             pki.jwsLeaf.key, naming: "http://127.0.0.1:\(elsewhere.port)/", issuer: pki.developerRelations)
         let trust = try TrustStore(
@@ -93,7 +93,7 @@ struct HostileCertificateTests {
         for (issuers, holds) in [([pki.developerRelations, pki.root], true), ([pki.root, pki.root], false)] {
             let text = try ReceiptSigner(leaf: leaf, issuers: issuers).jws(
                 payload: .object(["transactionId": .string("1")]))
-            let signed = try? verifier.verify(text, as: TransactionPayload.self, now: StandIn.noon)
+            let signed = try? verifier.verify(text, as: TransactionPayload.self, now: SharedSimulator.noon)
             #expect((signed != nil) == holds)
         }
         #expect(elsewhere.counts.connections == 0)

@@ -6,14 +6,14 @@ import TestSupport
 import Testing
 
 @Suite("Housekeeping")
-struct HousekeepingTests {
+struct RetentionServiceTests {
     private static let (hour, day): (Int64, Int64) = (3_600_000, 86_400_000)
 
     @Test("deletes what became too old a minute after the start and every hour")
     func hours() async throws {
         let folder = try TemporaryFolder()
-        let store = try BridgeStore(path: folder.path("bridge.sqlite"))
-        let scope = LedgerScope(
+        let store = try Store(path: folder.path("bridge.sqlite"))
+        let scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
         let begin = Timestamp(milliseconds: 20_000 * Self.day)
         // Past its 400 days now, in half an hour, in 100 minutes, in ten hours.
@@ -27,7 +27,7 @@ struct HousekeepingTests {
         let clock = Mutex(begin)
         let seen = Mutex<[[String]]>([])
         let id = try #require(TransactionIdentifier(rawValue: "11"))
-        let housekeeping = Housekeeping(
+        let housekeeping = RetentionService(
             store: store, retention: { Retention() }, logger: .silent,
             now: { clock.withLock { $0 } },
             sleep: { time in

@@ -15,7 +15,7 @@ struct ListenerTLSTests {
 
     /// Runs the work against a proxy with that certificate, and a folder where the authority's lies.
     private func serving(
-        _ pair: ListenerPair? = nil, _ change: (inout Settings) -> Void = { _ in },
+        _ pair: ListenerPair? = nil, _ change: (inout ProxyConfiguration) -> Void = { _ in },
         _ work: (Proxy, SecureClient) async throws -> Void
     ) async throws {
         let pair = try pair ?? Self.sharedPair.get()
@@ -318,16 +318,16 @@ struct ListenerTLSTests {
     func doctor(_ sample: (what: String, host: String?, days: ClosedRange<Int64>, isWhole: Bool, row: String))
         async throws
     {
-        let noon = StandIn.noon.seconds
+        let noon = SharedSimulator.noon.seconds
         let pair = try ListenerPair(
             host: sample.host,
             validity: Validity(
                 from: Timestamp(seconds: noon + sample.days.lowerBound * 86_400),
                 to: Timestamp(seconds: noon + sample.days.upperBound * 86_400)))
-        var settings = Settings()
+        var settings = ProxyConfiguration()
         settings.tls = try ListenerCertificate(
             certificates: sample.isWhole ? pair.chainPEM : pair.certificatePEM, privateKey: pair.keyPEM)
-        let doctor = Doctor(settings: settings, transport: nil, environment: [:], now: { StandIn.noon })
+        let doctor = Doctor(settings: settings, transport: nil, environment: [:], now: { SharedSimulator.noon })
         let row = try #require(await doctor.checkups().first { $0.check == "tls.certificate" })
         #expect("\(row.verdict.rawValue) \(row.detail)" == sample.row)
         #expect((row.advice == nil) == (row.verdict == .pass))

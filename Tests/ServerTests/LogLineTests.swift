@@ -15,7 +15,7 @@ struct LogLineTests {
             close(ends[1])
         }
         _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
-        let output = LogOutput(descriptor: ends[1])
+        let output = NonBlockingLogOutput(descriptor: ends[1])
         let logger = Logger(label: "test") { _ in JSONLogHandler(metadataProvider: nil, output: output) }
         logger.warning(message, metadata: metadata)
         return available(in: ends[0])

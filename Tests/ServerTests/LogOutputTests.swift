@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite("The log, where nobody reads it")
-struct LogOutputTests {
+struct NonBlockingLogOutputTests {
     /// Both ends, closed with the test.
     private final class Pipe {
         let (reading, writing): (Int32, Int32)
@@ -25,14 +25,14 @@ struct LogOutputTests {
         func read() -> [String] { available(in: reading).split(separator: "\n").map(String.init) }
     }
 
-    private func write(_ text: String, to output: LogOutput) {
+    private func write(_ text: String, to output: NonBlockingLogOutput) {
         output.write(Array((text + "\n").utf8)) { Array("\($0) missing\n".utf8) }
     }
 
     @Test("waits for a moment, drops lines then, and says how many once one is taken")
     func dropped() throws {
         let pipe = try Pipe()
-        let output = LogOutput(descriptor: pipe.writing, patience: .milliseconds(20))
+        let output = NonBlockingLogOutput(descriptor: pipe.writing, patience: .milliseconds(20))
         let lines = (0..<1_000).map { "\($0) " + String(repeating: "x", count: 500) }
         for line in lines { write(line, to: output) }
         let taken = pipe.read()
@@ -47,7 +47,7 @@ struct LogOutputTests {
     @Test("begins a new line behind one that was taken in part")
     func torn() throws {
         let pipe = try Pipe()
-        let output = LogOutput(descriptor: pipe.writing, patience: .zero)
+        let output = NonBlockingLogOutput(descriptor: pipe.writing, patience: .zero)
         for _ in 0..<15 { write(String(repeating: "x", count: 4_095), to: output) }
         write(String(repeating: "y", count: 20_000), to: output)
         #expect(output.dropped == 1)
@@ -60,7 +60,7 @@ struct LogOutputTests {
     @Test("counts lines that nobody can ever read")
     func gone() throws {
         let pipe = try Pipe()
-        let output = LogOutput(descriptor: pipe.writing)
+        let output = NonBlockingLogOutput(descriptor: pipe.writing)
         signal(SIGPIPE, SIG_IGN)
         // In place of the reading end, which is closed by that.
         let nothing = open("/dev/null", O_RDONLY)

@@ -167,14 +167,14 @@ struct MetricsTests {
 
     @Test("go on where they were when the configuration is made anew, also for apps that come and go")
     func reloading() throws {
-        let counts = BridgeCounts()
-        var settings = Settings()
+        let counts = ProxyMetrics()
+        var settings = ProxyConfiguration()
         let (first, second) = (BundleIdentifier(rawValue: "a.a"), BundleIdentifier(rawValue: "b.b"))
-        settings.apps = [AppSettings(bundleId: first), AppSettings(bundleId: second)]
+        settings.apps = [AppConfiguration(bundleId: first), AppConfiguration(bundleId: second)]
         counts.apps(of: settings)[first].comparisons.add(0)
-        settings.apps = [AppSettings(bundleId: second)]
+        settings.apps = [AppConfiguration(bundleId: second)]
         counts.apps(of: settings)[first].comparisons.add(0)
-        settings.apps = [AppSettings(bundleId: first)]
+        settings.apps = [AppConfiguration(bundleId: first)]
         counts.apps(of: settings)[first].comparisons.add(0)
         #expect(counts.labelled.map(\.app) == ["a.a", "b.b", "other"])
         #expect(counts.labelled.map(\.counts.comparisons.total) == [2, 0, 1])

@@ -31,13 +31,13 @@ struct NotificationDoorTests {
             "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Production"),
             "status": .number(1),
             "signedTransactionInfo": .string(
-                try signer.jws(payload: transaction.row(.production, signedDate: StandIn.noon))),
+                try signer.jws(payload: transaction.row(.production, signedDate: SharedSimulator.noon))),
             "signedRenewalInfo": .string(
-                try signer.jws(payload: renewal.row(.production, signedDate: StandIn.noon))),
+                try signer.jws(payload: renewal.row(.production, signedDate: SharedSimulator.noon))),
         ])
         let payload = JSONValue.object([
             "notificationType": .string("DID_RENEW"), "notificationUUID": .string(uuid), "version": .string("2.0"),
-            "signedDate": .number(StandIn.noon.milliseconds), "data": data,
+            "signedDate": .number(SharedSimulator.noon.milliseconds), "data": data,
         ])
         return JSONValue.object(["signedPayload": .string(try signer.jws(payload: payload))]).bytes
     }
@@ -52,7 +52,7 @@ struct NotificationDoorTests {
                 let answer = try await send(body, to: proxy)
                 #expect(answer.status == 200 && answer.body.isEmpty)
             }
-            let store = try BridgeStore(path: path)
+            let store = try Store(path: path)
             #expect(try await store.notificationCount() == 1)
             await store.close()
             let hint = JSONValue.object([

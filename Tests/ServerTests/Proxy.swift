@@ -20,7 +20,7 @@ final class Proxy: Sendable {
     private let openedOperationsPort: Int?
     /// Every log line, as text.
     let log: LogBook
-    let bodies: BodyAllowance
+    let bodies: RequestBodyBudget
     private let group: ServiceGroup
     private let running: Task<Void, any Error>
     private let transport: CurlTransport
@@ -28,7 +28,7 @@ final class Proxy: Sendable {
     static let secret = SimulatedApp.first.sharedSecret
 
     private init(
-        store: SimulatedStore, port: Int, operationsPort: Int?, log: LogBook, bodies: BodyAllowance,
+        store: SimulatedStore, port: Int, operationsPort: Int?, log: LogBook, bodies: RequestBodyBudget,
         group: ServiceGroup,
         running: Task<Void, any Error>, transport: CurlTransport
     ) {
@@ -52,15 +52,15 @@ final class Proxy: Sendable {
     static func serving<Value>(
         isGuarded: Bool = false, schedule: DeliverySchedule = DeliverySchedule(),
         timeouts: ConnectionTimeouts = ConnectionTimeouts(), customers: Int = 8,
-        bodies: BodyAllowance.Limits = .init(), clock: StandingClock? = nil,
-        _ change: (inout Settings, inout AppSettings) -> Void = { _, _ in },
+        bodies: RequestBodyBudget.Limits = .init(), clock: StandingClock? = nil,
+        _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in },
         _ work: (Proxy) async throws -> Value
     ) async throws -> Value {
         let store = try SimulatedStore(
-            seed: 7, customers: customers, clock: .fixed(StandIn.noon), pki: try StandIn.pki)
+            seed: 7, customers: customers, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki)
         let log = LogBook()
-        let allowance = BodyAllowance(
-            bodies, logger: log.logger, now: clock?.time ?? BodyAllowance.uptime())
+        let allowance = RequestBodyBudget(
+            bodies, logger: log.logger, now: clock?.time ?? RequestBodyBudget.uptime())
         let proxy = try await start(store, isGuarded, schedule, timeouts, log, allowance, change)
         do {
             let value = try await work(proxy)
@@ -76,28 +76,28 @@ final class Proxy: Sendable {
 
     private static func start(
         _ store: SimulatedStore, _ isGuarded: Bool, _ schedule: DeliverySchedule, _ timeouts: ConnectionTimeouts,
-        _ log: LogBook, _ bodies: BodyAllowance,
-        _ change: (inout Settings, inout AppSettings) -> Void
+        _ log: LogBook, _ bodies: RequestBodyBudget,
+        _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void
     ) async throws -> Proxy {
         let upstream = try await store.start()
-        var settings = Settings(of: store, port: upstream)
+        var settings = ProxyConfiguration(of: store, port: upstream)
         settings.listen.port = 0
         settings.operationsListen.port = 0
         settings.operationsListenIsExplicit = true
-        var app = AppSettings(of: store)
+        var app = AppConfiguration(of: store)
         change(&settings, &app)
         settings.apps = [app] + settings.apps
         let logger = log.logger
         let transport = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
-        let guarded = isGuarded ? GuardedTransport(transport) : nil
+        let guarded = isGuarded ? CircuitBreakingTransport(transport) : nil
         // As in the program: nobody is denied an answer because nothing can be remembered.
-        let bridgeStore = settings.storePath.flatMap { try? BridgeStore(path: $0) }
-        let pipelines = try Pipelines(
+        let bridgeStore = settings.storePath.flatMap { try? Store(path: $0) }
+        let pipelines = try ServiceGraph(
             settings: settings, transport: guarded ?? transport, store: bridgeStore, tables: .bundled, logger: logger,
-            now: { StandIn.noon })
+            now: { SharedSimulator.noon })
         let shadow = Shadow(
             settings: settings, pipeline: pipelines.verifyReceipt, store: bridgeStore,
-            logger: logger, now: { StandIn.noon })
+            logger: logger, now: { SharedSimulator.noon })
         var options = Forwarder.Options()
         options.timeout = .seconds(2)
         options.poll = .milliseconds(50)
@@ -105,9 +105,9 @@ final class Proxy: Sendable {
         options.schedule = schedule
         let forwarder = Forwarder(
             settings: settings, pipelines: pipelines, transport: transport, tables: .bundled, logger: logger,
-            options: options, now: { StandIn.noon })
+            options: options, now: { SharedSimulator.noon })
         let (ports, bound) = AsyncStream.makeStream(of: ListeningPorts.self)
-        let server = BridgeServer(
+        let server = ProxyServer(
             settings: settings, pipelines: pipelines, store: bridgeStore, shadow: shadow, forwarder: forwarder,
             upstream: guarded, version: "1.2.3", bodies: bodies, timeouts: timeouts, logger: logger
         ) {
@@ -141,7 +141,7 @@ final class Proxy: Sendable {
     /// Where the operations listener is; there is none where its default address was taken.
     var operationsPort: Int {
         get throws {
-            guard let openedOperationsPort else { throw StandIn.Missing(what: "the operations listener") }
+            guard let openedOperationsPort else { throw SharedSimulator.Missing(what: "the operations listener") }
             return openedOperationsPort
         }
     }
@@ -165,7 +165,7 @@ final class Proxy: Sendable {
             let receipt = store.receipts.first(where: {
                 $0.customer.kind == kind && $0.environment == environment
             })
-        else { throw StandIn.Missing(what: "\(kind)") }
+        else { throw SharedSimulator.Missing(what: "\(kind)") }
         return Question.body(receipt.base64, password: Self.secret)
     }
 }

@@ -556,7 +556,7 @@ struct ServerTests {
                 #expect(try await proxy.send("GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n")?.status == 200)
                 #expect(proxy.log.all.contains { $0.hasPrefix("warning the operations listener's default") })
             })
-        let error = await #expect(throws: SettingsError.self) {
+        let error = await #expect(throws: ConfigurationError.self) {
             try await Proxy.serving({ settings, _ in settings.operationsListen.port = holder.port }, { _ in })
         }
         #expect(error?.findings == ["operations.listen: 127.0.0.1:\(holder.port) is taken"])

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 @Suite("Readiness")
-struct ServingStateTests {
+struct LifecycleStateTests {
     private func report(_ proxy: Proxy) async throws -> (status: Int, JSONValue) {
         let answer = try #require(try await proxy.operations("/readyz"))
         #expect(answer.header("Content-Type") == "application/json")

@@ -80,7 +80,7 @@ struct ShadowTests {
         let bytes = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).map {
             try Data(contentsOf: folder.url.appending(path: $0))
         }
-        for receipt in try StandIn.world.receipts {
+        for receipt in try SharedSimulator.world.receipts {
             for file in bytes { #expect(file.range(of: Data(receipt.base64.prefix(60).utf8)) == nil) }
         }
     }
@@ -88,7 +88,7 @@ struct ShadowTests {
     @Test("What differs stands in the store, and is there after a restart")
     func remembered() async throws {
         let folder = try TemporaryFolder()
-        func configure(_ settings: inout Settings, _ app: inout AppSettings) {
+        func configure(_ settings: inout ProxyConfiguration, _ app: inout AppConfiguration) {
             settings.storePath = folder.path("bridge.sqlite")
             app.answer = [.apple, .receipt]
             app.shadow = .api
@@ -113,7 +113,7 @@ struct ShadowTests {
     @Test("330 posts of one receipt are one customer: too early to tell, also after a restart")
     func oneCustomer() async throws {
         let folder = try TemporaryFolder()
-        func configure(_ settings: inout Settings, _ app: inout AppSettings) {
+        func configure(_ settings: inout ProxyConfiguration, _ app: inout AppConfiguration) {
             settings.storePath = folder.path("bridge.sqlite")
             app.appAppleId = SimulatedApp.first.appAppleId
             app.answer = [.apple, .receipt]

@@ -72,7 +72,7 @@ struct StatusPageTests {
             { settings, app in
                 settings.apps = (10..<40).map { number in
                     let name = "com.example.app\(number)"
-                    var app = AppSettings(bundleId: BundleIdentifier(rawValue: name))
+                    var app = AppConfiguration(bundleId: BundleIdentifier(rawValue: name))
                     guard number < 20 else { return app }
                     app.serverAPI = ServerAPIAccount(
                         issuerId: "issuer", keyId: "KEY\(number)", bundleId: name, privateKey: .text(Redacted("no key"))

@@ -46,8 +46,8 @@ struct DeliveryTests {
         let production = try store.customer(.activeSubscription)
         let sandbox = try store.customer(.activeSubscription, .sandbox)
         try await store.delivering {
-            try store.happen(EventWish(.renew, customerId: production.id))
-            try store.happen(EventWish(.renew, customerId: sandbox.id))
+            try store.happen(EventRequest(.renew, customerId: production.id))
+            try store.happen(EventRequest(.renew, customerId: sandbox.id))
         }
         #expect(store.notifications.all.map(\.attempts.count) == [6, 1])
         #expect(receiver.documents.count == 7)
@@ -72,7 +72,7 @@ struct DeliveryTests {
         )
         try store.notify(receiver)
         store.outbox.setSpeed(3_600_000)
-        try await store.delivering { try store.happen(EventWish(.renew, environment: .production)) }
+        try await store.delivering { try store.happen(EventRequest(.renew, environment: .production)) }
         let attempts = try #require(store.notifications[0]).attempts
         #expect(attempts.count == 2)
         #expect(attempts.last?.result == .success)
@@ -89,7 +89,7 @@ struct DeliveryTests {
         let nobody = try #require(LoopbackURL("http://127.0.0.1:9"))
         store.outbox.targets.set(.init(url: status == 0 ? nobody : try receiver.url()))
         store.outbox.setSpeed(36_000_000)
-        try await store.delivering { try store.happen(EventWish(.renew, environment: .production)) }
+        try await store.delivering { try store.happen(EventRequest(.renew, environment: .production)) }
         let results = try #require(store.notifications[0]).attempts.map(\.result)
         #expect(results == (status == 0 ? Array(repeating: .socketIssue, count: 6) : [.unsuccessfulStatus]))
     }
@@ -99,7 +99,7 @@ struct DeliveryTests {
         let (store, receiver) = (try Shared.store(customers: 40), try Receiver { $0 == 0 ? .never : .respond() })
         store.outbox.targets.set(.init(url: try receiver.url(), timeout: .seconds(1)))
         store.outbox.setSpeed(36_000_000)
-        try await store.delivering { try store.happen(EventWish(.renew, environment: .production)) }
+        try await store.delivering { try store.happen(EventRequest(.renew, environment: .production)) }
         #expect(try #require(store.notifications[0]).attempts.map(\.result) == [.timedOut, .success])
     }
 

@@ -129,8 +129,8 @@ struct EventEffectTests {
         let store = try Shared.store(customers: 60)
         let caller = ServerAPICaller(store: store)
         let customer = try store.customer(given.kind)
-        for event in given.before { try store.happen(EventWish(event, customerId: customer.id)) }
-        let outcome = try store.happen(EventWish(given.event, customerId: customer.id), seed: 5)
+        for event in given.before { try store.happen(EventRequest(event, customerId: customer.id)) }
+        let outcome = try store.happen(EventRequest(given.event, customerId: customer.id), seed: 5)
         #expect(outcome.told == given.told)
         let notification = try #require(outcome.notifications.first)
         let id = try #require(notification.transaction).transactionId
@@ -170,14 +170,14 @@ struct EventEffectTests {
         let caller = ServerAPICaller(store: store)
         let customer = try store.customer(.longHistory)
         let (old, current) = (customer.transactions[3], try #require(customer.transactions.last))
-        let past = try store.happen(EventWish(.refund, transactionId: old.transactionId))
+        let past = try store.happen(EventRequest(.refund, transactionId: old.transactionId))
         #expect(past.told == ["REFUND"])
         #expect(past.notifications[0].transaction?.transactionId == old.transactionId)
         #expect(try caller.standing(of: old.originalTransactionId).status == .number(1))
         #expect(throws: EventFailure.impossible) {
-            try store.happen(EventWish(.refund, transactionId: old.transactionId))
+            try store.happen(EventRequest(.refund, transactionId: old.transactionId))
         }
-        let running = try store.happen(EventWish(.refund, transactionId: current.transactionId))
+        let running = try store.happen(EventRequest(.refund, transactionId: current.transactionId))
         #expect(running.told == ["REFUND", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"])
         #expect(running.notifications[0].date < running.notifications[1].date)
         #expect(running.notifications.map { $0.renewal?.willRenew } == [true, false])
@@ -187,7 +187,7 @@ struct EventEffectTests {
         #expect(
             try refunds.map { try ServerAPICaller.payload($0)["transactionId"]?.text }
                 == [old.transactionId, current.transactionId])
-        try store.happen(EventWish(.refundReversed, transactionId: current.transactionId))
+        try store.happen(EventRequest(.refundReversed, transactionId: current.transactionId))
         #expect(try caller.standing(of: old.originalTransactionId).status == .number(1))
         #expect(try caller.standing(of: old.originalTransactionId).renewal["autoRenewStatus"] == .number(0))
     }
@@ -197,7 +197,7 @@ struct EventEffectTests {
         let store = try Shared.store(customers: 40)
         let customer = try store.customer(.activeSubscription)
         let former = try #require(customer.transactions.last)
-        let outcome = try store.happen(EventWish(.upgrade, customerId: customer.id))
+        let outcome = try store.happen(EventRequest(.upgrade, customerId: customer.id))
         #expect(outcome.notifications.map { $0.transaction?.transactionId } != [former.transactionId])
         let rows = try ServerAPICaller(store: store).history(of: former.transactionId).rows
         #expect(rows.first { $0["transactionId"]?.text == former.transactionId }?["isUpgraded"] == .bool(true))
@@ -216,7 +216,7 @@ struct EventEffectTests {
             return try store.verifyReceipt.answer(body: request.bytes, at: .production)
         }
         let before = try ask(receipt.base64)
-        let outcome = try store.happen(EventWish(.renew, customerId: customer.id))
+        let outcome = try store.happen(EventRequest(.renew, customerId: customer.id))
         let after = try ask(receipt.base64)
         let id = try #require(outcome.notifications.first?.transaction).transactionId
         #expect(after["latest_receipt_info"]?.elements?.last?["transaction_id"]?.text == id)

@@ -83,7 +83,7 @@ struct EventGeneratorTests {
         for event in [WorldEvent.autoRenewOff, .autoRenewOn, .autoRenewOff, .autoRenewOn, .renew, .refund] {
             let before = try #require(try caller.standing(of: original).renewal["signedDate"]?.integer)
             #expect(before >= newest)
-            for notification in try store.happen(EventWish(event, originalTransactionId: original)).notifications {
+            for notification in try store.happen(EventRequest(event, originalTransactionId: original)).notifications {
                 #expect(notification.date.milliseconds > max(newest, before))
                 newest = notification.date.milliseconds
             }
@@ -123,7 +123,7 @@ struct EventGeneratorTests {
         let id = try #require(customer.transactions.first).transactionId
         var revision = try #require(try caller.ask("v2/history/\(id)").body?["revision"]?.text)
         for event in [WorldEvent.renew, .billingFailure, .billingRecovery, .refund, .refundReversed, .buyConsumable] {
-            let outcome = try store.happen(EventWish(event, customerId: customer.id))
+            let outcome = try store.happen(EventRequest(event, customerId: customer.id))
             let answer = try #require(try caller.ask("v2/history/\(id)?revision=\(revision)").body)
             let rows = try #require(answer["signedTransactions"]?.elements).map(ServerAPICaller.payload)
             #expect(

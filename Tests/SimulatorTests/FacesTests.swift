@@ -4,7 +4,7 @@ import Testing
 
 /// What verifyReceipt and the Server API say of the same customer; the names are compared by hand, not by tables.
 @Suite("Both faces of the simulated App Store")
-struct FacesTests {
+struct EndpointConsistencyTests {
     private let caller: ServerAPICaller
 
     init() throws {

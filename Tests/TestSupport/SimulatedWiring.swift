@@ -5,7 +5,7 @@ package import Pipeline
 package import Simulator
 import StoreTypes
 
-extension AppSettings {
+extension AppConfiguration {
     /// The first app of a simulated App Store, with its shared secret and its key of the Server API.
     package init(of store: SimulatedStore) {
         self.init(bundleId: BundleIdentifier(rawValue: SimulatedApp.first.bundleId))
@@ -17,7 +17,7 @@ extension AppSettings {
     }
 }
 
-extension Settings {
+extension ProxyConfiguration {
     /// In front of a simulated App Store, which is trusted; no app is configured yet.
     ///
     /// - Parameters:

@@ -3,7 +3,7 @@ package import Simulator
 package import StoreTypes
 
 /// The simulated App Store that suites share: making its keys is what takes time.
-package enum StandIn {
+package enum SharedSimulator {
     /// 2026-11-21T12:00:00Z, when time stands still.
     package static let noon = Timestamp(seconds: 1_795_262_400)
 

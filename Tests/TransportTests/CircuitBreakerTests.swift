@@ -95,10 +95,10 @@ struct CircuitBreakerTests {
     @Test("Repetitions are a fifth of the first questions, and ten where there are few")
     func repetitions() {
         let now = ContinuousClock.now
-        func granted(_ allowance: inout RetryAllowance, of count: Int, at now: ContinuousClock.Instant) -> Int {
+        func granted(_ allowance: inout RetryBudget, of count: Int, at now: ContinuousClock.Instant) -> Int {
             (0..<count).count { _ in allowance.take(at: now) }
         }
-        var allowance = RetryAllowance()
+        var allowance = RetryBudget()
         #expect(granted(&allowance, of: 100, at: now) == 10)
         #expect(granted(&allowance, of: 100, at: now + .seconds(3)) == 3)
         for _ in 0..<200 { allowance.asked() }

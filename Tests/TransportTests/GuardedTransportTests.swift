@@ -4,18 +4,18 @@ import Testing
 import Transport
 
 @Suite("Hosts that are looked after")
-struct GuardedTransportTests {
+struct CircuitBreakingTransportTests {
     private static let quick = CircuitBreaker.Policy(
         failuresInRow: 3, firstPause: .milliseconds(200), longestPause: .milliseconds(400),
         fairTime: .milliseconds(100))
 
     /// A guarded transport, a clock that stands unless it is told, and what became of the hosts.
     private func guarded(
-        maximumPerHost: Int = 256, _ work: (GuardedTransport, Clock, Changes) async throws -> Void
+        maximumPerHost: Int = 256, _ work: (CircuitBreakingTransport, Clock, Changes) async throws -> Void
     ) async throws {
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let (clock, changes) = (Clock(), Changes())
-        let transport = GuardedTransport(
+        let transport = CircuitBreakingTransport(
             curl, policy: Self.quick, maximumPerHost: maximumPerHost,
             whenChanged: { changes.note($0.state) }, now: { clock.now })
         let result: Result<Void, any Error>
@@ -48,7 +48,7 @@ struct GuardedTransportTests {
     }
 
     private func ask(
-        _ transport: GuardedTransport, _ url: String, timeout: Duration = .seconds(5), isRepetition: Bool = false
+        _ transport: CircuitBreakingTransport, _ url: String, timeout: Duration = .seconds(5), isRepetition: Bool = false
     ) async -> String {
         do throws(TransportError) {
             var request = try HTTPRequest(method: .get, url: url, timeout: timeout)

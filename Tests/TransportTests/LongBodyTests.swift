@@ -17,7 +17,7 @@ struct LongBodyTests {
         let server = try DeafServer()
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
         let states = States()
-        let transport = GuardedTransport(
+        let transport = CircuitBreakingTransport(
             curl, policy: CircuitBreaker.Policy(failuresInRow: 3, fairTime: .milliseconds(100)),
             whenChanged: { states.note($0.state) })
         func ask(_ bytes: Int) async throws -> TransportError? {

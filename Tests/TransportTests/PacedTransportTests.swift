@@ -3,11 +3,11 @@ import Testing
 import Transport
 
 @Suite("A paced transport")
-struct PacedTransportTests {
+struct RateLimitedTransportTests {
     @Test("sends no more requests a second than it may, however many want to")
     func pace() async throws {
         try await withServer({ _ in .respond() }) { server, transport in
-            let paced = PacedTransport(transport, perSecond: 20)
+            let paced = RateLimitedTransport(transport, perSecond: 20)
             let request = try HTTPRequest(
                 method: .get, url: HTTPURL("http://127.0.0.1:\(server.port)/"), timeout: .seconds(5),
                 connectTimeout: .seconds(5), maximumResponseBytes: 1_000)

@@ -1,7 +1,7 @@
 package import StoreTypes
 
 /// What a genuine payload must also say to be the one that was asked for.
-package struct PayloadExpectation: Sendable, Hashable {
+package struct PayloadRequirements: Sendable, Hashable {
     /// The app; nil for any.
     package let bundleId: String?
     /// The app's number; nil for any. Compared where a payload names one, as Apple's own libraries do.
@@ -14,7 +14,7 @@ package struct PayloadExpectation: Sendable, Hashable {
     package let mustSay: Bool
 
     /// Any app, production or sandbox.
-    package static let any = PayloadExpectation()
+    package static let any = PayloadRequirements()
 
     /// An expectation.
     package init(

@@ -21,17 +21,17 @@ extension SignedPayloadVerifier {
     ///
     /// - Parameter now: when a notification counts as signed that has no date and nothing signed in it.
     package func verifyNotification(
-        _ text: String, expecting expectation: PayloadExpectation = .any, now: Timestamp
+        _ text: String, expecting expectation: PayloadRequirements = .any, now: Timestamp
     ) throws(SignedPayloadError) -> VerifiedNotification {
         let (payload, window) = try open(text, as: NotificationPayload.self)
         // Without a date of its own it is as old as the latest text inside it; those are judged before it is believed.
-        let inner = PayloadExpectation(
+        let inner = PayloadRequirements(
             bundleId: payload.claimedBundleId,
             environment: payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)))
         let nestedNow = payload.signingDate ?? now
         let isKnown = payload.notificationType.map { NotificationType(rawValue: $0).isKnown } ?? false
         func nested<Payload: SignedClaims>(
-            _ text: String?, _ place: String, _ expectation: PayloadExpectation, _ now: Timestamp
+            _ text: String?, _ place: String, _ expectation: PayloadRequirements, _ now: Timestamp
         ) throws(SignedPayloadError) -> Signed<Payload>? {
             guard let text else { return nil }
             do throws(SignedPayloadError) {

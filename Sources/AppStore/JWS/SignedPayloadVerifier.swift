@@ -24,7 +24,7 @@ package struct SignedPayloadVerifier: Sendable {
     ///
     /// - Parameter now: the time at which a payload without a date counts as signed.
     package func verify<Payload: SignedClaims>(
-        _ text: String, as kind: Payload.Type = Payload.self, expecting expectation: PayloadExpectation = .any,
+        _ text: String, as kind: Payload.Type = Payload.self, expecting expectation: PayloadRequirements = .any,
         now: Timestamp
     ) throws(SignedPayloadError) -> Signed<Payload> {
         let (payload, window) = try open(text, as: kind)
@@ -101,13 +101,13 @@ package struct SignedPayloadVerifier: Sendable {
     /// The one signature verification that a text of a known signer costs, made ready to be measured alone.
     ///
     /// - Throws: `SignedPayloadError`, `CryptographyError`.
-    package func bareVerification(of text: String) throws -> BareVerification {
+    package func bareVerification(of text: String) throws -> BenchmarkVerification {
         let bytes = Array(text.utf8)
         let span = bytes.span
         let parts = try CompactJWS(span, maximumBytes: maximumBytes)
         let signer = try signer(of: parts, in: span)
         let raw = Base64Text.decode(span.extracting(parts.signature), .urlSafe) ?? []
-        return try BareVerification(
+        return try BenchmarkVerification(
             key: signer.key, signature: ES256Signature.der(raw: raw.span) ?? [],
             message: span.extracting(parts.signed).withUnsafeBufferPointer { [UInt8]($0) }, digest: .sha256)
     }

@@ -20,7 +20,7 @@ package struct CallOptions: Sendable, Hashable {
 }
 
 /// What is left of it, shared by all calls for one question.
-final class CallAllowance: Sendable {
+final class CallBudget: Sendable {
     let priority: HourlyBudget.Priority
     private let deadline: Duration
     private let calls: Mutex<Int>

@@ -2,7 +2,7 @@ import StoreTypes
 import Transport
 
 /// What to do after a failed attempt at one call: a value, without clock or socket.
-struct CallAttempts {
+struct RetryState {
     enum Step: Sendable, Hashable {
         /// At once, with a new token.
         case freshToken

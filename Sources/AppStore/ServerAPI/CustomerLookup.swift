@@ -19,7 +19,7 @@ struct CustomerLookup {
     private static let maximumBesideHistory = 3
 
     let client: ServerAPIClient
-    let allowance: CallAllowance
+    let allowance: CallBudget
     /// What an earlier look-up of the same customer told.
     let known: KnownHistory?
 
@@ -54,7 +54,7 @@ struct CustomerLookup {
     private func records(
         of identifiers: [TransactionIdentifier], asking environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> CustomerRecords? {
-        var found = FoundHistory()
+        var found = MergedHistory()
         var known: [TransactionIdentifier] = []
         var histories: [TransactionIdentifier] = []
         for (number, identifier) in identifiers.enumerated() where !found.mentions(identifier) {
@@ -136,7 +136,7 @@ struct CustomerLookup {
     ///
     /// - Parameter identifiers: one of each history.
     private func subscriptions(
-        of identifiers: [TransactionIdentifier], _ found: inout FoundHistory, _ environment: AppStoreEnvironment
+        of identifiers: [TransactionIdentifier], _ found: inout MergedHistory, _ environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> [SubscriptionRecord] {
         var missing = found.subscriptionIdentifiers
         guard !missing.isEmpty else { return [] }

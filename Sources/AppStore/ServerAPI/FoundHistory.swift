@@ -9,7 +9,7 @@ struct History: Sendable {
 }
 
 /// What several identifiers of one receipt brought together.
-struct FoundHistory {
+struct MergedHistory {
     private(set) var transactions: [Signed<TransactionPayload>] = []
     private var places: [String: Int] = [:]
     private var originals: Set<String> = []

@@ -11,7 +11,7 @@ package enum PrivateKeySource: Sendable, Hashable {
 }
 
 /// The key of a source, and when to read it again.
-struct PrivateKeyReader {
+struct PrivateKeyLoader {
     /// What tells that a file is another one: exchanging a file atomically changes its number even within a second.
     private struct Stamp: Equatable {
         let modified: Date?

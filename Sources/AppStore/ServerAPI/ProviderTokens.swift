@@ -5,7 +5,7 @@ import Synchronization
 /// The tokens of one account: one at a time, renewed before it expires and when the key changes.
 package final class ProviderTokens: Sendable {
     private struct State {
-        var reader: PrivateKeyReader
+        var reader: PrivateKeyLoader
         var token: ProviderToken?
     }
 
@@ -19,7 +19,7 @@ package final class ProviderTokens: Sendable {
     /// Reads nothing yet.
     package init(account: ServerAPIAccount) {
         self.account = account
-        state = Mutex(State(reader: PrivateKeyReader(account.privateKey)))
+        state = Mutex(State(reader: PrivateKeyLoader(account.privateKey)))
     }
 
     /// The app that the tokens are for.

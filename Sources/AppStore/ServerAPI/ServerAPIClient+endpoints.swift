@@ -35,7 +35,7 @@ extension ServerAPIClient {
 
     private func refunds(
         _ id: TransactionIdentifier, _ environment: AppStoreEnvironment, from revision: String?,
-        _ allowance: CallAllowance
+        _ allowance: CallBudget
     ) async throws(ServerAPIError) -> (transactions: [Signed<TransactionPayload>], revision: String?) {
         var pages = HistoryPages()
         var next = revision

@@ -25,6 +25,6 @@ extension ServerAPIClient {
         notification text: String, in environment: AppStoreEnvironment
     ) throws(SignedPayloadError) -> VerifiedNotification {
         try parts.verifier.verifyNotification(
-            text, expecting: PayloadExpectation(bundleId: bundleId, environment: environment), now: parts.clock.now())
+            text, expecting: PayloadRequirements(bundleId: bundleId, environment: environment), now: parts.clock.now())
     }
 }

@@ -4,14 +4,14 @@ import StoreTypes
 /// From answers to verified payloads.
 extension ServerAPIClient {
     func transaction(
-        _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ allowance: CallAllowance
+        _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ allowance: CallBudget
     ) async throws(ServerAPIError) -> Signed<TransactionPayload> {
         let answer = try await answer(.transactionInfo(id), environment, allowance)
         return try verified(try required(answer, "signedTransactionInfo"), environment)
     }
 
     func answer(
-        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ allowance: CallAllowance
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ allowance: CallBudget
     ) async throws(ServerAPIError) -> JSONObject {
         guard let answer = try await send(call, to: environment, allowance) else {
             throw ServerAPIError(.emptyBody, at: call.endpoint.name, "an answer with nothing in it")
@@ -20,7 +20,7 @@ extension ServerAPIClient {
     }
 
     func page(
-        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ allowance: CallAllowance
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ allowance: CallBudget
     ) async throws(ServerAPIError) -> HistoryPage {
         let answer = try await answer(call, environment, allowance)
         let page = try read(call.endpoint.name) { () throws(JSONFieldError) in try HistoryPage(answer) }
@@ -63,7 +63,7 @@ extension ServerAPIClient {
     func verified<Payload: SignedClaims>(
         _ text: String, _ environment: AppStoreEnvironment
     ) throws(ServerAPIError) -> Signed<Payload> {
-        let expectation = PayloadExpectation(bundleId: bundleId, environment: environment)
+        let expectation = PayloadRequirements(bundleId: bundleId, environment: environment)
         do throws(SignedPayloadError) {
             return try parts.verifier.verify(text, expecting: expectation, now: parts.clock.now())
         } catch {

@@ -8,7 +8,7 @@ package import Transport
 /// A call ends within its time limit, whatever the other side does, and costs no more exchanges than it may.
 package struct ServerAPIClient: Sendable {
     /// What all clients of a process share, or should.
-    package struct Parts: Sendable {
+    package struct Dependencies: Sendable {
         /// Sends.
         package var transport: any HTTPTransport
         /// Whom to ask.
@@ -20,12 +20,12 @@ package struct ServerAPIClient: Sendable {
         /// What time it is.
         package var clock: AppStoreClock
         /// Told of each exchange; nil counts nothing.
-        package var counts: UpstreamCounts?
+        package var counts: UpstreamMetrics?
 
         /// Parts; the clock and the policy have sensible defaults.
         package init(
             transport: any HTTPTransport, hosts: ServerAPIHosts, verifier: SignedPayloadVerifier,
-            retry: RetryPolicy = RetryPolicy(), clock: AppStoreClock = .system, counts: UpstreamCounts? = nil
+            retry: RetryPolicy = RetryPolicy(), clock: AppStoreClock = .system, counts: UpstreamMetrics? = nil
         ) {
             self.transport = transport
             self.hosts = hosts
@@ -36,7 +36,7 @@ package struct ServerAPIClient: Sendable {
         }
     }
 
-    let parts: Parts
+    let parts: Dependencies
     let tokens: ProviderTokens
     let budget: ServerAPIBudget
     let lookups = SingleFlight<CustomerKey, CustomerRecords, ServerAPIError>()
@@ -50,7 +50,7 @@ package struct ServerAPIClient: Sendable {
     ///   - budget: the app's; whoever else calls for the app has the same.
     ///   - former: of the same app, before the configuration was read again: a key that was read goes on where the account is
     ///     the same, whatever is in the file at the moment.
-    package init(account: ServerAPIAccount, parts: Parts, budget: ServerAPIBudget, former: ServerAPIClient? = nil) {
+    package init(account: ServerAPIAccount, parts: Dependencies, budget: ServerAPIBudget, former: ServerAPIClient? = nil) {
         self.parts = parts
         self.tokens =
             former.flatMap { $0.tokens.account == account ? $0.tokens : nil } ?? ProviderTokens(account: account)
@@ -60,15 +60,15 @@ package struct ServerAPIClient: Sendable {
     /// The app.
     package var bundleId: String { tokens.bundleId }
 
-    func allowance(_ options: CallOptions) -> CallAllowance {
-        CallAllowance(options, uptime: parts.clock.uptime())
+    func allowance(_ options: CallOptions) -> CallBudget {
+        CallBudget(options, uptime: parts.clock.uptime())
     }
 
     /// The answer to a call: a JSON object, or nil where the call has none.
     func send(
-        _ call: ServerAPICall, to environment: AppStoreEnvironment, _ allowance: CallAllowance
+        _ call: ServerAPICall, to environment: AppStoreEnvironment, _ allowance: CallBudget
     ) async throws(ServerAPIError) -> JSONObject? {
-        var attempts = CallAttempts(policy: parts.retry, isRepeatable: call.isRepeatable)
+        var attempts = RetryState(policy: parts.retry, isRepeatable: call.isRepeatable)
         var first: ServerAPIError?
         while true {
             let token = try tokens.token(now: parts.clock.now())
@@ -94,7 +94,7 @@ package struct ServerAPIClient: Sendable {
     }
 
     private func exchange(
-        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ allowance: CallAllowance,
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ allowance: CallBudget,
         isRepetition: Bool
     ) async throws(ServerAPIError) -> JSONObject? {
         guard let base = parts.hosts[environment] else {
@@ -115,7 +115,7 @@ package struct ServerAPIClient: Sendable {
             parts.counts?.exchanged(with: call.endpoint, environment, UpstreamOutcome(error), after: .now - begin)
             if error.httpStatus == 429, let retryAfter = error.retryAfter {
                 let pause = retryAfter.delay(
-                    nowMilliseconds: parts.clock.now().milliseconds, maximum: CallAttempts.longestPause)
+                    nowMilliseconds: parts.clock.now().milliseconds, maximum: RetryState.longestPause)
                 budget.pause(call.endpoint, environment, for: pause, at: parts.clock.uptime())
             }
             throw error
@@ -143,7 +143,7 @@ package struct ServerAPIClient: Sendable {
     }
 
     private func takeBudget(
-        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ allowance: CallAllowance, at host: String
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ allowance: CallBudget, at host: String
     ) async throws(ServerAPIError) {
         while case .wait(let pause) = budget.take(
             endpoint, environment, allowance.priority, at: parts.clock.uptime())

@@ -33,7 +33,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
             if !hasLeft.exchange(true, ordering: .relaxed) { leave(key, number) }
         }
         let answer = await withTaskCancellationHandler {
-            isFirst ? await task.value : await TimeLimit.value(of: task, within: limit)
+            isFirst ? await task.value : await TaskTimeout.value(of: task, within: limit)
         } onCancel: {
             leaveOnce()
         }

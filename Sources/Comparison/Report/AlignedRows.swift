@@ -16,11 +16,11 @@ struct AlignedRows {
     /// Every part, in the order of the documents: the answer itself first.
     static func all(_ left: ComparedAnswer, _ right: ComparedAnswer) -> [AlignedRows] {
         let isAnswer = right.form != .records
-        let theirs = DistinctRows(right.latest ?? []).rows
-        let others = isAnswer ? DistinctRows(right.snapshot).rows : theirs
+        let theirs = UniqueRows(right.latest ?? []).rows
+        let others = isAnswer ? UniqueRows(right.snapshot).rows : theirs
         // A history is told by latest_receipt_info, where there is one.
-        let latest = left.latest.map { DistinctRows($0).rows } ?? (isAnswer ? [] : nil)
-        let snapshot = RowMatching(DistinctRows(left.snapshot).rows, others, by: Comparison.identifiers)
+        let latest = left.latest.map { UniqueRows($0).rows } ?? (isAnswer ? [] : nil)
+        let snapshot = RowMatching(UniqueRows(left.snapshot).rows, others, by: Comparison.identifiers)
         return [
             AlignedRows(part: .answer, rows: [answers(left, right)]),
             AlignedRows(part: .snapshot, snapshot, hasOnlyRight: isAnswer || latest == nil),

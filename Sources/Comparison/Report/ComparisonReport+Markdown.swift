@@ -68,7 +68,7 @@ extension String {
         let isLong = unicodeScalars.count > limit
         let shown = isLong ? String(unicodeScalars.prefix(limit)) + "…" : self
         var escaped = ""
-        for scalar in VisibleText.text(of: shown).unicodeScalars {
+        for scalar in PrintableText.text(of: shown).unicodeScalars {
             escaped += Self.escapes[scalar] ?? String(scalar)
         }
         return escaped.replacing("://", with: "&#58;//")

@@ -1,14 +1,14 @@
 /// The few receipts whose two documents a report shows side by side: each shows something that those before do not.
 package struct PairSamples: Sendable, Codable {
     /// What a sample shows.
-    private struct Sight: Sendable, Hashable, Codable {
+    private struct FieldSample: Sendable, Hashable, Codable {
         let verdict: ComparisonRule.Class
         let rule: String
         let path: String
     }
 
     package private(set) var pairs: [AlignedPair] = []
-    private var seen: Set<Sight> = []
+    private var seen: Set<FieldSample> = []
 
     /// None.
     package init() {}
@@ -21,7 +21,7 @@ package struct PairSamples: Sendable, Codable {
         verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, differences: [Difference], receipt: String, limit: Int
     ) {
         guard pairs.count < limit else { return }
-        let sights = Set(differences.map { Sight(verdict: $0.verdict, rule: $0.rule, path: $0.path) })
+        let sights = Set(differences.map { FieldSample(verdict: $0.verdict, rule: $0.rule, path: $0.path) })
         let new = sights.subtracting(seen)
         let isUnexpected = new.contains { $0.verdict == .unexpected }
         guard isUnexpected || (!new.isEmpty && pairs.count < limit / 2) else { return }

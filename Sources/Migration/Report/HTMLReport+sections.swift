@@ -18,7 +18,7 @@ extension HTMLReport {
         let entries = Outcome.allCases.map { outcome in
             ReportEntry(
                 outcome.rawValue,
-                isLenient ? ReportWords.unverifiedMeaning(of: outcome) : ReportWords.meaning(of: outcome),
+                isLenient ? ReportGlossary.unverifiedMeaning(of: outcome) : ReportGlossary.meaning(of: outcome),
                 count: report.counts.count(of: outcome), style: outcome.rawValue)
         }
         return ReportSection(
@@ -45,7 +45,7 @@ extension HTMLReport {
         ReportSection(
             id: "reasons", title: "Reasons of refusals",
             caption: "Why rows were refused, and the share of all refusals", column: "Code",
-            entries: [ReportEntry](report.counts.refusals, style: "refused", meaning: ReportWords.meaning(ofReason:)),
+            entries: [ReportEntry](report.counts.refusals, style: "refused", meaning: ReportGlossary.meaning(ofReason:)),
             whole: report.refused, none: "No row was refused.")
     }
 
@@ -57,14 +57,14 @@ extension HTMLReport {
         return ReportSection(
             id: "other-reasons", title: "Other reasons",
             caption: "What was in the way of rows that were not refused", column: "Code",
-            entries: [ReportEntry](others, meaning: ReportWords.meaning(ofReason:)), whole: rows, none: "")
+            entries: [ReportEntry](others, meaning: ReportGlossary.meaning(ofReason:)), whole: rows, none: "")
     }
 
     private var environments: ReportSection {
         ReportSection(
             id: "environments", title: "Environments", caption: "Where the receipts say that they are from",
             column: "Environment",
-            entries: [ReportEntry](report.counts.environments, meaning: ReportWords.meaning(ofEnvironment:)),
+            entries: [ReportEntry](report.counts.environments, meaning: ReportGlossary.meaning(ofEnvironment:)),
             whole: rows, none: "There were no rows.")
     }
 
@@ -83,14 +83,14 @@ extension HTMLReport {
     private var kinds: ReportSection {
         ReportSection(
             id: "kinds", title: "Kinds", caption: "What the rows hold, authentic or not", column: "Kind",
-            entries: [ReportEntry](report.counts.kinds, meaning: ReportWords.meaning(ofKind:)), whole: rows,
+            entries: [ReportEntry](report.counts.kinds, meaning: ReportGlossary.meaning(ofKind:)), whole: rows,
             none: "There were no rows.")
     }
 
     private var repairs: ReportSection {
         ReportSection(
             id: "repairs", title: "Repairs", caption: "What had to be undone to read the receipts", column: "Repair",
-            entries: [ReportEntry](report.counts.repairs, meaning: ReportWords.meaning(ofRepair:)), whole: rows,
+            entries: [ReportEntry](report.counts.repairs, meaning: ReportGlossary.meaning(ofRepair:)), whole: rows,
             note: "A row may need several repairs. The signature is checked behind them.",
             none: "No receipt needed a repair.")
     }

@@ -6,12 +6,12 @@ import StoredRows
 
 extension MigrationReport {
     /// One object. The refused rows come last, one a line, and are in memory a few hundred at a time.
-    func writeJSON(into file: inout ReportFile, refusals ledger: MigrationLedger) throws {
+    func writeJSON(into file: inout ReportFile, refusals ledger: MigrationStore) throws {
         try file.append(head())
         var last: Int64 = 0
         while true {
             let refusals: [Refusal]
-            do throws(LedgerError) {
+            do throws(StorageError) {
                 refusals = try ledger.refusals(after: last, limit: 512)
             } catch {
                 throw RunError(error)

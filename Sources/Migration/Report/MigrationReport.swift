@@ -11,9 +11,9 @@ package struct MigrationReport: Sendable {
     package static let shownRefusals: Int64 = 1_000
 
     let options: MigrationOptions
-    let ending: Migration.Ending
+    let ending: Migration.RunResult
 
-    package init(options: MigrationOptions, ending: Migration.Ending) {
+    package init(options: MigrationOptions, ending: Migration.RunResult) {
         self.options = options
         self.ending = ending
     }
@@ -21,7 +21,7 @@ package struct MigrationReport: Sendable {
     /// Writes it in the format that the name of the file says, in the place of an older one.
     ///
     /// - Parameter ledger: gives the refused rows, some at a time.
-    package func write(to path: String, refusals ledger: MigrationLedger) throws(RunError) {
+    package func write(to path: String, refusals ledger: MigrationStore) throws(RunError) {
         try Self.check(path)
         try reporting {
             var file = try ReportFile(path: path)
@@ -44,8 +44,8 @@ package struct MigrationReport: Sendable {
         try reporting { try ReportFile.check(path, kinds: [.html, .json]) }
     }
 
-    private func firstRefusals(in ledger: MigrationLedger) throws(RunError) -> [Refusal] {
-        do throws(LedgerError) {
+    private func firstRefusals(in ledger: MigrationStore) throws(RunError) -> [Refusal] {
+        do throws(StorageError) {
             return try ledger.refusals(after: 0, limit: Int(Self.shownRefusals))
         } catch {
             throw RunError(error)

@@ -1,7 +1,7 @@
 import ReceiptDecoding
 
 /// What the words of a report mean, for people who do not know them.
-enum ReportWords {
+enum ReportGlossary {
     static func meaning(of outcome: Outcome) -> String {
         switch outcome {
         case .migrated: "authentic, with the App Store's records"

@@ -2,7 +2,7 @@ import Ledger
 package import StoredRows
 
 /// Opens the sink that a path names.
-package enum Sinks {
+package enum ResultWriters {
     /// A destination ends in `.jsonl`, `.csv`, `.sqlite` or `.db`.
     ///
     /// - Parameters:
@@ -36,6 +36,6 @@ package enum Sinks {
     static func check(_ path: String, holds position: SinkPosition) throws(SinkError) {
         guard position.bytes == 0 else { return try OutputFile.check(path, holds: position.bytes) }
         guard position.rows > 0 else { return }
-        try asSinkError { () throws(LedgerError) in try ResultsTable.check(path: path, holds: position.rows) }
+        try asSinkError { () throws(StorageError) in try ResultsTable.check(path: path, holds: position.rows) }
     }
 }

@@ -6,7 +6,7 @@ import StoredRows
 struct TableSink: ResultSink {
     private let columns: [ResultColumn]
     private let table: ResultsTable
-    private var row = PackedRow()
+    private var row = RowBuffer()
 
     /// - Parameter position: nil for a new file.
     init(path: String, withAPI: Bool, at position: SinkPosition?) throws(SinkError) {
@@ -19,7 +19,7 @@ struct TableSink: ResultSink {
             // SQLite would make a new one.
             throw SinkError(.changed, at: path, "the file is gone")
         }
-        table = try asSinkError { () throws(LedgerError) in
+        table = try asSinkError { () throws(StorageError) in
             try ResultsTable(path: path, columns: columns, keeping: position?.rows ?? 0)
         }
     }
@@ -36,16 +36,16 @@ struct TableSink: ResultSink {
             case .json(let bytes): row.append(utf8: bytes)
             }
         }
-        return try asSinkError { () throws(LedgerError) in try table.insert(row) ? .written : .repeatedId }
+        return try asSinkError { () throws(StorageError) in try table.insert(row) ? .written : .repeatedId }
     }
 
     mutating func checkpoint() throws(SinkError) -> SinkPosition {
-        try asSinkError { () throws(LedgerError) in try table.commit() }
+        try asSinkError { () throws(StorageError) in try table.commit() }
         return SinkPosition(rows: table.rows, bytes: 0)
     }
 
     mutating func close() throws(SinkError) {
-        try asSinkError { () throws(LedgerError) in try table.close() }
+        try asSinkError { () throws(StorageError) in try table.close() }
     }
 
     private static let noTexts = Array("[]".utf8)

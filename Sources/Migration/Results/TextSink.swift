@@ -7,7 +7,7 @@ struct TextSink<Format: ResultFormat>: ResultSink {
     private let path: String
     private var file: OutputFile
     private var rows: Int64
-    private let ids = IdentifierSet()
+    private let ids = FingerprintSet()
     private var failure: SinkError?
 
     /// - Parameter position: nil for a new file.
@@ -31,7 +31,7 @@ struct TextSink<Format: ResultFormat>: ResultSink {
 
     mutating func write(_ row: ResultRow) throws(SinkError) -> WriteResult {
         try onFile { (sink) throws(SinkError) in
-            guard try asSinkError({ () throws(LedgerError) in try sink.ids.insert(row.id) }) else { return .repeatedId }
+            guard try asSinkError({ () throws(StorageError) in try sink.ids.insert(row.id) }) else { return .repeatedId }
             try sink.file.append(sink.format.line(of: row))
             sink.rows += 1
             return .written
@@ -69,7 +69,7 @@ struct TextSink<Format: ResultFormat>: ResultSink {
             var count: Int64 = 0
             while let batch = try source.next(maximumRows: 1_024, maximumBytes: 1 << 20), !batch.isUnfinishedTail {
                 for id in batch.rows.compactMap(\.id) {
-                    _ = try asSourceError { () throws(LedgerError) in try ids.insert(id) }
+                    _ = try asSourceError { () throws(StorageError) in try ids.insert(id) }
                 }
                 count += Int64(batch.rows.count)
             }

@@ -7,14 +7,14 @@ import StoreTypes
 import Synchronization
 
 /// The customers of the App Store Server API.
-package final class AppStoreDirectory: CustomerDirectory {
-    private let lookups: BatchLookups
+package final class AppStoreCustomerLookup: CustomerLookupService {
+    private let lookups: BatchServerAPIClient
     private let renderer: CustomerViewRenderer
     private let refusals = Atomic<Int>(0)
     /// A key is refused now and then for no reason; so often in a row it is the key.
     private static let refusalsInARow = 12
 
-    package init(lookups: BatchLookups, renderer: CustomerViewRenderer) {
+    package init(lookups: BatchServerAPIClient, renderer: CustomerViewRenderer) {
         self.lookups = lookups
         self.renderer = renderer
     }
@@ -23,13 +23,13 @@ package final class AppStoreDirectory: CustomerDirectory {
         BundleIdentifier(rawValue: bundleId).map(lookups.serves) ?? false
     }
 
-    package func look(up customer: MigratingCustomer) async -> CustomerAnswer {
+    package func look(up customer: MigrationCustomer) async -> CustomerAnswer {
         guard let bundleId = BundleIdentifier(rawValue: customer.bundleId) else {
             return .found(.failed(reason: "malformedBundleId"))
         }
         do throws(ServerAPIError) {
             let records = try await lookups.records(
-                for: LookupKeys(originalTransactionIds: customer.identifiers, transactionIds: []), bundleId: bundleId,
+                for: CustomerIdentifiers(originalTransactionIds: customer.identifiers, transactionIds: []), bundleId: bundleId,
                 environment: AppStoreEnvironment(rawValue: customer.environment),
                 since: customer.known.flatMap { known in
                     Self.texts(known.signedTransactions).map { ($0, known.revision) }
@@ -77,7 +77,7 @@ package final class AppStoreDirectory: CustomerDirectory {
     }
 
     package func setAccountToken(
-        _ token: String, of identifier: String, customer: MigratingCustomer
+        _ token: String, of identifier: String, customer: MigrationCustomer
     ) async -> String? {
         guard let token = UUID(uuidString: token)?.uuidString.lowercased() else { return "notAUUID" }
         guard let bundleId = BundleIdentifier(rawValue: customer.bundleId),

@@ -32,7 +32,7 @@ struct DecodedRow: Sendable, Codable {
     }
 
     /// - Parameter allowUnverified: whether what is not authentic goes on all the same, where it can be read.
-    init(_ row: SourceRow, reader: StoredReceiptReader, allowUnverified: Bool) {
+    init(_ row: SourceRow, reader: ReceiptReader, allowUnverified: Bool) {
         switch row.value {
         case .bytes(let bytes): self.init(row, reader.read(bytes), allowUnverified: allowUnverified)
         case .missing: self.init(row, code: "empty", reason: "there is no receipt in this row")
@@ -40,7 +40,7 @@ struct DecodedRow: Sendable, Codable {
         }
     }
 
-    private init(_ row: SourceRow, _ stored: StoredReceipt, allowUnverified: Bool) {
+    private init(_ row: SourceRow, _ stored: DecodedReceipt, allowUnverified: Bool) {
         number = row.number
         id = row.id ?? ""
         accountToken = row.accountToken
@@ -94,7 +94,7 @@ struct DecodedRow: Sendable, Codable {
     }
 
     /// The row of the result with what became of its customer.
-    func result(_ finding: CustomerFinding?, hasCustomer: Bool) -> ResultRow {
+    func result(_ finding: CustomerLookupResult?, hasCustomer: Bool) -> ResultRow {
         var result = result
         guard hasCustomer else { return result }
         switch finding {

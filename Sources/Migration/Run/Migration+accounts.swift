@@ -5,7 +5,7 @@ import StoredRows
 
 extension Migration {
     /// Ties the accounts of the source's token column to their customers' purchases, or says what would be tied.
-    mutating func linkAccounts(_ directory: any CustomerDirectory) async throws(RunError) -> Stop? {
+    mutating func linkAccounts(_ directory: any CustomerLookupService) async throws(RunError) -> Stop? {
         guard options.lasting.source.accountTokenColumn != nil else { return nil }
         let ledger = ledger
         let all = try running {

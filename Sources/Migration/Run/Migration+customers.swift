@@ -3,7 +3,7 @@ import StoredRows
 
 extension Migration {
     /// Rows are staged, customers asked about, and then the result is written.
-    mutating func runWithAPI() async throws(RunError) -> Ending {
+    mutating func runWithAPI() async throws(RunError) -> RunResult {
         guard let directory else { throw .notPossible("--with-api needs a configuration with an app that has a key") }
         let ledger = ledger
         try running {
@@ -37,7 +37,7 @@ extension Migration {
         return try ending(stop: stop, writes: true)
     }
 
-    private mutating func ending(stop: Stop?, writes: Bool) throws(RunError) -> Ending {
+    private mutating func ending(stop: Stop?, writes: Bool) throws(RunError) -> RunResult {
         let tally = try running { try ledger.tally() }
         var ending = ending(stop: stop)
         ending.customers = tally
@@ -65,12 +65,12 @@ extension Migration {
     private struct Line {
         let scope: Int64
         var last: Int64 = 0
-        var next: [MigratingCustomer] = []
+        var next: [MigrationCustomer] = []
         var underWay = 0
         var isAtEnd = false
 
         /// Nil at the end; leaves out those whom somebody's history told to be another one in the meantime.
-        mutating func customer(from ledger: MigrationLedger) throws(LedgerError) -> MigratingCustomer? {
+        mutating func customer(from ledger: MigrationStore) throws(StorageError) -> MigrationCustomer? {
             while true {
                 if next.isEmpty {
                     next = try ledger.waitingCustomers(in: scope, after: last, limit: 256).reversed()
@@ -97,7 +97,7 @@ extension Migration {
     private static let failuresInARow = 12
 
     /// Each customer once, several at the same time; what became of them is durable every second.
-    private mutating func askAboutCustomers(_ directory: any CustomerDirectory) async throws(RunError) -> Stop? {
+    private mutating func askAboutCustomers(_ directory: any CustomerLookupService) async throws(RunError) -> Stop? {
         watch.show { $0.phase = .asking }
         do {
             return try await withThrowingTaskGroup(of: Event.self) { group in
@@ -166,7 +166,7 @@ extension Migration {
         }
     }
 
-    private func show(_ directory: any CustomerDirectory) throws {
+    private func show(_ directory: any CustomerLookupService) throws {
         let usage = directory.usage
         let tally = try ledger.tally()
         watch.show {

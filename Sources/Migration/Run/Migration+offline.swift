@@ -2,14 +2,14 @@ import StoredRows
 
 extension Migration {
     /// Rows go into the result as they are read.
-    mutating func runOffline() async throws(RunError) -> Ending {
+    mutating func runOffline() async throws(RunError) -> RunResult {
         guard !options.isPlan else {
             throw .notPossible("--plan is for --with-api: without it no calls are made")
         }
         var sink = try running {
             // Before the destination is: by this it is known to be ours.
             try progress.keep(in: ledger)
-            return try Sinks.open(
+            return try ResultWriters.open(
                 options.destination, withAPI: false, at: isDestinationOurs ? progress.checkpoint.sink : nil)
         }
         let stop = try await readRows(

@@ -8,7 +8,7 @@ extension Migration {
         return try running {
             let draft = Files.draft(of: options.destination)
             try Files.remove(draft)
-            var sink = try Sinks.open(draft, withAPI: true, at: nil)
+            var sink = try ResultWriters.open(draft, withAPI: true, at: nil)
             var counts = MigrationCounts()
             counts.renamedIds = (progress.whole ?? progress.checkpoint.counts).renamedIds
             var last: Int64 = 0

@@ -14,7 +14,7 @@ package import StoredRows
 /// beyond the last checkpoint is thrown away by the next run, and done again.
 package struct Migration {
     /// How a run ended.
-    package struct Ending: Sendable {
+    package struct RunResult: Sendable {
         package var counts: MigrationCounts
         /// Nil where the Server API was not to be asked.
         package var customers: CustomerTally?
@@ -60,11 +60,11 @@ package struct Migration {
     }
 
     let options: MigrationOptions
-    let reader: StoredReceiptReader
-    let directory: (any CustomerDirectory)?
-    let watch: MigrationWatch
+    let reader: ReceiptReader
+    let directory: (any CustomerLookupService)?
+    let watch: MigrationMonitor
     let say: @Sendable (String) -> Void
-    let ledger: MigrationLedger
+    let ledger: MigrationStore
     /// The destination is from an earlier run of this migration, if it is there.
     let isDestinationOurs: Bool
     private let clock = ContinuousClock()
@@ -84,8 +84,8 @@ package struct Migration {
     ///   - directory: nil without the Server API.
     ///   - say: tells a person something once, a sentence at a time.
     package init(
-        _ options: MigrationOptions, reader: StoredReceiptReader, directory: (any CustomerDirectory)?,
-        watch: MigrationWatch, say: @escaping @Sendable (String) -> Void
+        _ options: MigrationOptions, reader: ReceiptReader, directory: (any CustomerLookupService)?,
+        watch: MigrationMonitor, say: @escaping @Sendable (String) -> Void
     ) throws(RunError) {
         self.options = options
         self.reader = reader
@@ -104,9 +104,9 @@ package struct Migration {
             throw .notPossible("\(options.destination) is no file that could be written again")
         }
         (ledger, isDestinationOurs, source, progress) = try running {
-            _ = try Sinks.kind(of: options.destination)
+            _ = try ResultWriters.kind(of: options.destination)
             let isNew = Files.isEmptyOrMissing(options.progressPath)
-            let ledger = try MigrationLedger(path: options.progressPath)
+            let ledger = try MigrationStore(path: options.progressPath)
             do {
                 // The ledger of a start that failed may hold nothing.
                 let isOurs = try MigrationProgress.isKept(in: ledger)
@@ -126,7 +126,7 @@ package struct Migration {
 
     /// The source at the place where the last run ended, or at its beginning.
     private static func begin(
-        _ options: MigrationOptions, _ ledger: MigrationLedger
+        _ options: MigrationOptions, _ ledger: MigrationStore
     ) throws -> (any RowSource, MigrationProgress) {
         func open(at position: SourcePosition?) throws(SourceError) -> any RowSource {
             try Sources.open(
@@ -152,7 +152,7 @@ package struct Migration {
     }
 
     /// Runs to the end, or as far as it may, and writes the reports.
-    package consuming func run() async throws(RunError) -> Ending {
+    package consuming func run() async throws(RunError) -> RunResult {
         var ending = try await work()
         if options.lasting.withAPI, ending.customers == nil { ending.customers = try running { try ledger.tally() } }
         ending.history = progress.history
@@ -163,14 +163,14 @@ package struct Migration {
         return ending
     }
 
-    private mutating func work() async throws(RunError) -> Ending {
+    private mutating func work() async throws(RunError) -> RunResult {
         let comparison = try running { try source.comparison(with: progress.identity) }
         switch comparison {
         case .same:
             if progress.isFinished, !options.isRefresh, options.accountTokens == .dryRun,
                 FileManager.default.fileExists(atPath: options.destination)
             {
-                try running { try Sinks.check(options.destination, holds: progress.result ?? .start) }
+                try running { try ResultWriters.check(options.destination, holds: progress.result ?? .start) }
                 return ending(stop: nil, wasFinished: true)
             }
             // Of a source without an end to see nobody can tell whether it has grown.
@@ -195,7 +195,7 @@ package struct Migration {
         return ending
     }
 
-    private mutating func workOn() async throws(RunError) -> Ending {
+    private mutating func workOn() async throws(RunError) -> RunResult {
         watch.show { [progress, source] in
             $0.fraction = source.fraction
             $0.earlierFraction = source.fraction ?? 0
@@ -215,8 +215,8 @@ package struct Migration {
 
     mutating func countCalls() { progress.history.calls = earlierCalls + (directory?.usage.calls ?? 0) }
 
-    func ending(stop: Stop?, wasFinished: Bool = false) -> Ending {
-        var ending = Ending(counts: progress.whole ?? progress.checkpoint.counts, stop: stop)
+    func ending(stop: Stop?, wasFinished: Bool = false) -> RunResult {
+        var ending = RunResult(counts: progress.whole ?? progress.checkpoint.counts, stop: stop)
         ending.wasFinished = wasFinished
         ending.untiedCustomers = untiedCustomers
         return ending

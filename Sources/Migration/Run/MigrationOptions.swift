@@ -3,7 +3,7 @@ package import StoredRows
 /// What a migration is told to do.
 package struct MigrationOptions: Sendable {
     /// What must be the same whenever a run goes on.
-    package struct Lasting: Sendable, Hashable, Codable {
+    package struct PersistedOptions: Sendable, Hashable, Codable {
         package var source = SourceOptions()
         /// Whether customers are looked up.
         package var withAPI = false
@@ -26,7 +26,7 @@ package struct MigrationOptions: Sendable {
     package var source: String
     /// A path.
     package var destination: String
-    package var lasting = Lasting()
+    package var lasting = PersistedOptions()
     /// Begins anew, even where a run could go on.
     package var isFresh = false
     /// Decoding and finding out who is who; nobody is asked and no result is written.
@@ -63,7 +63,7 @@ package struct MigrationOptions: Sendable {
     }
 }
 
-extension MigrationOptions.Lasting {
+extension MigrationOptions.PersistedOptions {
     /// What differs, a sentence each.
     func differences(from earlier: Self) -> [String] {
         func word(_ text: String?) -> String { text ?? "the usual one" }

@@ -12,7 +12,7 @@ struct MigrationProgress: Sendable, Codable {
         var counts = MigrationCounts()
     }
 
-    var options: MigrationOptions.Lasting
+    var options: MigrationOptions.PersistedOptions
     var identity: SourceIdentity
     var checkpoint = Checkpoint()
     /// The counts with everything in them, once all rows were read; the last line of a file that lacks its line break is
@@ -28,21 +28,21 @@ struct MigrationProgress: Sendable, Codable {
 
     private static let key = "progress"
 
-    init(options: MigrationOptions.Lasting, identity: SourceIdentity) {
+    init(options: MigrationOptions.PersistedOptions, identity: SourceIdentity) {
         self.options = options
         self.identity = identity
     }
 
     /// Whether a run ever began to write; false in the ledger of one that could not begin.
-    static func isKept(in ledger: MigrationLedger) throws(LedgerError) -> Bool { try ledger.state(key) != nil }
+    static func isKept(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.state(key) != nil }
 
     /// Nil where the ledger is new.
-    init?(in ledger: MigrationLedger) throws {
+    init?(in ledger: MigrationStore) throws {
         guard let kept = try ledger.state(Self.key, as: Self.self) else { return nil }
         self = kept
     }
 
-    func keep(in ledger: MigrationLedger) throws {
+    func keep(in ledger: MigrationStore) throws {
         try ledger.keep(encoding: self, as: Self.key)
         try ledger.commit()
     }

@@ -1,7 +1,7 @@
 import Ledger
 package import Reports
 
-extension MigrationWatch.Snapshot {
+extension MigrationMonitor.Snapshot {
     /// The line that people see: `reading 120,000 rows, 41,200/s, 63 %, 2 min left: decoded 118,000, refused 2,000`.
     ///
     /// - Parameters:

@@ -2,7 +2,7 @@ package import Ledger
 import Synchronization
 
 /// What those outside see of a run while it goes on, and how they stop it.
-package final class MigrationWatch: Sendable {
+package final class MigrationMonitor: Sendable {
     /// Where a run is.
     package struct Snapshot: Sendable {
         package enum Phase: String, Sendable {

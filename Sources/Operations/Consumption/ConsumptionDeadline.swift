@@ -16,8 +16,8 @@ package struct ConsumptionDeadline: Sendable, Hashable {
 
     /// Of the latest request about a transaction that is held; nil where none is.
     package init?(
-        of id: TransactionIdentifier, in scope: LedgerScope, held store: BridgeStore
-    ) async throws(LedgerError) {
+        of id: TransactionIdentifier, in scope: AppScope, held store: Store
+    ) async throws(StorageError) {
         let text = try await store.transaction(id, in: scope)
         let first = text.flatMap { Signed<TransactionPayload>(storedText: $0)?.payload.originalTransactionId }
         let requests = try await store.notifications(
@@ -33,10 +33,10 @@ package struct ConsumptionDeadline: Sendable, Hashable {
         return nil
     }
 
-    package func check(at now: Timestamp) throws(OperationRefusal) {
+    package func check(at now: Timestamp) throws(InvalidOperation) {
         let end = asked.advanced(byMilliseconds: Self.patience)
         guard now > end else { return }
-        throw OperationRefusal(
+        throw InvalidOperation(
             "Apple asked at \(asked.instantText) and waited until \(end.instantText)", hint: "--late sends it anyway")
     }
 }

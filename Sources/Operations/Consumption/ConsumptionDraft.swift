@@ -4,7 +4,7 @@ import Foundation
 /// What somebody wants to tell Apple of a purchase, in words and numbers as typed, until it is known whether it may be said.
 ///
 /// Rules: https://developer.apple.com/documentation/appstoreserverapi/consumptionrequest
-package struct ConsumptionDraft: Sendable, Hashable {
+package struct ConsumptionInput: Sendable, Hashable {
     package var sampleContentProvided: Bool
     package var deliveryStatus: String?
     /// Thousandths of a percent.
@@ -26,19 +26,19 @@ package struct ConsumptionDraft: Sendable, Hashable {
     }
 
     /// - Parameter type: of the product; nil where it is not known, then what depends on it is not looked at.
-    package func request(for type: ProductType?) throws(OperationRefusal) -> ConsumptionRequest {
-        guard let word = deliveryStatus else { throw OperationRefusal("--delivery-status is needed") }
+    package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequest {
+        guard let word = deliveryStatus else { throw InvalidOperation("--delivery-status is needed") }
         let delivery: ConsumptionRequest.DeliveryStatus = try Self.value(word, "--delivery-status")
         var preference: ConsumptionRequest.RefundPreference?
         if let refundPreference { preference = try Self.value(refundPreference, "--refund-preference") }
         if let percentage {
             guard (0...100_000).contains(percentage) else {
-                throw OperationRefusal(
+                throw InvalidOperation(
                     "--consumption-percentage: 0 to 100000, not \(percentage)",
                     hint: "thousandths of a percent: 40000 is 40 %")
             }
             guard delivery == .delivered || percentage == 0 else {
-                throw OperationRefusal("--consumption-percentage: only 0 of what was not delivered")
+                throw InvalidOperation("--consumption-percentage: only 0 of what was not delivered")
             }
         }
         guard let type else {
@@ -48,12 +48,12 @@ package struct ConsumptionDraft: Sendable, Hashable {
         }
         if type == .autoRenewable {
             guard percentage == nil else {
-                throw OperationRefusal(
+                throw InvalidOperation(
                     "--consumption-percentage: not of a subscription, of which Apple knows the time that was used")
             }
         } else if preference == .grantProrated {
             guard let percentage, (1..<100_000).contains(percentage) else {
-                throw OperationRefusal(
+                throw InvalidOperation(
                     "GRANT_PRORATED of a one-time purchase needs --consumption-percentage between 0 and 100000",
                     hint: "thousandths of a percent: 40000 is 40 %")
             }
@@ -65,9 +65,9 @@ package struct ConsumptionDraft: Sendable, Hashable {
 
     private static func value<Value: RawRepresentable<String> & CaseIterable>(
         _ word: String, _ name: String
-    ) throws(OperationRefusal) -> Value {
+    ) throws(InvalidOperation) -> Value {
         if let value = Value(rawValue: word) { return value }
-        throw OperationRefusal(
+        throw InvalidOperation(
             "\(name): \(word) is none of \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
     }
 }
@@ -87,25 +87,25 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
     }
 
     /// - Parameter type: of the product; nil where it is not known.
-    package func request(for type: ProductType?) throws(OperationRefusal) -> ConsumptionRequestV1 {
+    package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequestV1 {
         guard appAccountToken.isEmpty || UUID(uuidString: appAccountToken) != nil else {
-            throw OperationRefusal("--app-account-token: a UUID, or nothing")
+            throw InvalidOperation("--app-account-token: a UUID, or nothing")
         }
-        guard numbers[.deliveryStatus] != nil else { throw OperationRefusal("--delivery-status is needed") }
+        guard numbers[.deliveryStatus] != nil else { throw InvalidOperation("--delivery-status is needed") }
         for (field, number) in numbers.sorted(by: { $0.key.rawValue < $1.key.rawValue })
         where !field.values.contains(number) {
-            throw OperationRefusal(
+            throw InvalidOperation(
                 "\(field.option): \(field.values.lowerBound) to \(field.values.upperBound), not \(number)")
         }
         if let type, type != .consumable, type != .autoRenewable {
-            throw OperationRefusal(
+            throw InvalidOperation(
                 "the older form takes consumables and auto-renewable subscriptions, not \(type.rawValue)",
                 hint: "leave --v1 out")
         }
         guard
             let request = ConsumptionRequestV1(
                 appAccountToken: appAccountToken, sampleContentProvided: sampleContentProvided, numbers: numbers)
-        else { throw OperationRefusal("a number is none of its field's values") }
+        else { throw InvalidOperation("a number is none of its field's values") }
         return request
     }
 }

@@ -4,7 +4,7 @@ package import StoreTypes
 /// How often a subscription may be extended: twice in 365 days, whoever asks for it.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/extend-a-subscription-renewal-date
-package struct ExtensionAllowance: Sendable {
+package struct ExtensionQuota: Sendable {
     /// In so many days.
     private static let maximum = 2
     /// In milliseconds.
@@ -26,9 +26,9 @@ package struct ExtensionAllowance: Sendable {
         return first > now ? first : nil
     }
 
-    package func check(at now: Timestamp) throws(OperationRefusal) {
+    package func check(at now: Timestamp) throws(InvalidOperation) {
         guard let next = next(at: now) else { return }
-        throw OperationRefusal(
+        throw InvalidOperation(
             "this subscription was extended twice in 365 days; the next time is possible at \(next.instantText)")
     }
 }

@@ -12,17 +12,17 @@ package struct HistoryFilter: Sendable, Hashable {
 
     package init(
         type: String? = nil, subtype: String? = nil, transactionId: String? = nil, onlyFailures: Bool = false
-    ) throws(OperationRefusal) {
-        guard subtype == nil || type != nil else { throw OperationRefusal("--subtype needs --type") }
+    ) throws(InvalidOperation) {
+        guard subtype == nil || type != nil else { throw InvalidOperation("--subtype needs --type") }
         guard type == nil || transactionId == nil else {
-            throw OperationRefusal("--type and --transaction-id exclude each other")
+            throw InvalidOperation("--type and --transaction-id exclude each other")
         }
         self.type = type
         self.subtype = subtype
         self.onlyFailures = onlyFailures
-        self.transactionId = try transactionId.map { text throws(OperationRefusal) in
+        self.transactionId = try transactionId.map { text throws(InvalidOperation) in
             guard let id = TransactionIdentifier(rawValue: text) else {
-                throw OperationRefusal("--transaction-id: 1 to 20 digits, not all of them 0")
+                throw InvalidOperation("--transaction-id: 1 to 20 digits, not all of them 0")
             }
             return id
         }

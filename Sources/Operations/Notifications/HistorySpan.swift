@@ -4,7 +4,7 @@ package import StoreTypes
 /// 30.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/get-notification-history
-package struct HistorySpan: Sendable, Hashable {
+package struct HistoryInterval: Sendable, Hashable {
     package let start: Timestamp
     package let end: Timestamp
     /// Whether `start` is later than what was wished for.
@@ -20,12 +20,12 @@ package struct HistorySpan: Sendable, Hashable {
     ///   - end: nil for now, as is one that lies ahead.
     package init(
         start: Timestamp?, end: Timestamp?, in environment: AppStoreEnvironment, now: Timestamp
-    ) throws(OperationRefusal) {
+    ) throws(InvalidOperation) {
         let oldest = now.advanced(byMilliseconds: Self.margin - Self.days(environment) * 86_400_000)
         self.end = min(end ?? now, now)
-        if let start, start >= self.end { throw OperationRefusal("--start: not before the end") }
+        if let start, start >= self.end { throw InvalidOperation("--start: not before the end") }
         guard self.end > oldest else {
-            throw OperationRefusal("--end: Apple remembers \(Self.days(environment)) days, not that long")
+            throw InvalidOperation("--end: Apple remembers \(Self.days(environment)) days, not that long")
         }
         isClamped = start.map { $0 < oldest } ?? false
         self.start = max(start ?? oldest, oldest)

@@ -33,11 +33,11 @@ package struct NotificationCatchUp: Sendable {
     private let client: ServerAPIClient
     private let environment: AppStoreEnvironment
     private let filter: HistoryFilter
-    private let intake: NotificationIntake?
+    private let intake: NotificationReceiver?
 
     /// - Parameter intake: nil where nothing is to be stored.
     package init(
-        client: ServerAPIClient, environment: AppStoreEnvironment, filter: HistoryFilter, intake: NotificationIntake?
+        client: ServerAPIClient, environment: AppStoreEnvironment, filter: HistoryFilter, intake: NotificationReceiver?
     ) {
         self.client = client
         self.environment = environment
@@ -49,7 +49,7 @@ package struct NotificationCatchUp: Sendable {
     ///   - checkpoint: everything before the instant is told, and on disk in a file of so many bytes; false stops.
     ///   - counts: as they grow.
     /// - Returns: whether it came to the end.
-    /// - Throws: `ServerAPIError`, `NotificationRefusal` where the store takes nothing, `SinkError`, and what `checkpoint`
+    /// - Throws: `ServerAPIError`, `NotificationRejection` where the store takes nothing, `SinkError`, and what `checkpoint`
     ///   throws.
     package func run(
         over windows: HistoryWindows, to output: inout LineOutput, counts: (Counts) -> Void,
@@ -127,11 +127,11 @@ package struct NotificationCatchUp: Sendable {
     }
 
     private static func taken(
-        _ record: HistoryRecord, by intake: NotificationIntake
-    ) async throws(NotificationRefusal) -> HistoryRecord {
+        _ record: HistoryRecord, by intake: NotificationReceiver
+    ) async throws(NotificationRejection) -> HistoryRecord {
         guard record.isVerified else { return record }
         var record = record
-        do throws(NotificationRefusal) {
+        do throws(NotificationRejection) {
             record.stored = try await intake.take(record.body) == .repeated ? .known : .new
         } catch {
             // What will be no better the next time is told; all else ends the run.

@@ -40,10 +40,10 @@ package struct TestNotification: Sendable {
 
     private let client: ServerAPIClient
     private let environment: AppStoreEnvironment
-    private let store: BridgeStore?
+    private let store: Store?
 
     /// - Parameter store: where it arrives; nil where that is not known.
-    package init(client: ServerAPIClient, environment: AppStoreEnvironment, store: BridgeStore?) {
+    package init(client: ServerAPIClient, environment: AppStoreEnvironment, store: Store?) {
         self.client = client
         self.environment = environment
         self.store = store

@@ -9,7 +9,7 @@ import StoreTypes
 ///
 /// The transaction is written as it was signed; its `revocationDate` is there.
 enum RefundLine {
-    static func line(_ refund: UntoldRefund) -> [UInt8] {
+    static func line(_ refund: UnreportedRefund) -> [UInt8] {
         JSONWriter.object {
             $0.member("bundleId", refund.scope.bundleId.rawValue)
             $0.member("environment", refund.scope.environment.rawValue)

@@ -11,22 +11,22 @@ package import StoreTypes
 /// counts; a line of `migrate`'s result is one. Where `environment` and `bundleId` are missing the given scope counts; lines
 /// without any id, as of receipts without a purchase, are left out.
 package struct RefundList: Sendable {
-    package let entries: [(identifier: TransactionIdentifier, scope: LedgerScope)]
+    package let entries: [(identifier: TransactionIdentifier, scope: AppScope)]
     /// Lines that hold no id.
     package let skipped: Int
 
-    /// - Throws: ``OperationRefusal`` for a line that is neither.
-    package init(_ bytes: [UInt8], scope: LedgerScope) throws(OperationRefusal) {
-        var entries: [(TransactionIdentifier, LedgerScope)] = []
+    /// - Throws: ``InvalidOperation`` for a line that is neither.
+    package init(_ bytes: [UInt8], scope: AppScope) throws(InvalidOperation) {
+        var entries: [(TransactionIdentifier, AppScope)] = []
         var seen: Set<String> = []
         var skipped = 0
         for (number, line) in bytes.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
             let text = String(decoding: line, as: UTF8.self).trimmingPrefix(while: \.isWhitespace)
             guard !text.isEmpty else { continue }
-            let found: (String?, LedgerScope)
+            let found: (String?, AppScope)
             if text.first == "{" {
                 guard let object = try? JSONObject(Array(line)), let pair = try? Self.read(object, scope) else {
-                    throw OperationRefusal("--ids: line \(number + 1) is no JSON object with an id")
+                    throw InvalidOperation("--ids: line \(number + 1) is no JSON object with an id")
                 }
                 found = pair
             } else {
@@ -37,7 +37,7 @@ package struct RefundList: Sendable {
                 continue
             }
             guard let identifier = TransactionIdentifier(rawValue: id) else {
-                throw OperationRefusal("--ids: line \(number + 1) holds no transaction id of 1 to 20 digits")
+                throw InvalidOperation("--ids: line \(number + 1) holds no transaction id of 1 to 20 digits")
             }
             if seen.insert("\(id) \(found.1.bundleId) \(found.1.environment.rawValue)").inserted {
                 entries.append((identifier, found.1))
@@ -47,7 +47,7 @@ package struct RefundList: Sendable {
         self.skipped = skipped
     }
 
-    private static func read(_ object: JSONObject, _ scope: LedgerScope) throws -> (String?, LedgerScope) {
+    private static func read(_ object: JSONObject, _ scope: AppScope) throws -> (String?, AppScope) {
         let bundleId = try object.text("bundleId").flatMap(BundleIdentifier.init(rawValue:)) ?? scope.bundleId
         let environment = try object.text("environment").flatMap(AppStoreEnvironment.init(rawValue:))
         let id =
@@ -56,7 +56,7 @@ package struct RefundList: Sendable {
         let isResult = object.has("originalTransactionIds")
         return (
             try id ?? (isResult ? nil : object.text("id")),
-            LedgerScope(bundleId: bundleId, environment: environment ?? scope.environment)
+            AppScope(bundleId: bundleId, environment: environment ?? scope.environment)
         )
     }
 }

@@ -48,16 +48,16 @@ package struct RefundSweep: Sendable {
     /// Failures one after the other, of whomever.
     private static let maximumFailures = 12
 
-    private let clients: AppStoreClients
-    private let store: BridgeStore
+    private let clients: UpstreamClients
+    private let store: Store
     private let limits: Limits
-    private let watch: SweepWatch
+    private let watch: SweepMonitor
     private let since: Timestamp?
     private let now: @Sendable () -> Timestamp
 
     /// - Parameter since: refunds before that are kept, not told.
     package init(
-        clients: AppStoreClients, store: BridgeStore, limits: Limits, watch: SweepWatch, since: Timestamp? = nil,
+        clients: UpstreamClients, store: Store, limits: Limits, watch: SweepMonitor, since: Timestamp? = nil,
         now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         self.clients = clients
@@ -70,7 +70,7 @@ package struct RefundSweep: Sendable {
 
     /// - Parameter path: of the file behind the output; nil for none.
     /// - Returns: nil when nobody is left.
-    /// - Throws: `LedgerError`, `SinkError`.
+    /// - Throws: `StorageError`, `SinkError`.
     package func run(
         _ targets: [RefundTarget], to output: inout LineOutput, at path: String?
     ) async throws -> Stop? {
@@ -145,7 +145,7 @@ package struct RefundSweep: Sendable {
 
     private func keep(
         _ transactions: [Signed<TransactionPayload>], _ revision: String?, of target: RefundTarget
-    ) async throws(LedgerError) {
+    ) async throws(StorageError) {
         let refunds = transactions.compactMap { signed -> RefundRow? in
             guard let row = TransactionRow(signed), let date = signed.payload.revocationDate else { return nil }
             return RefundRow(transaction: row, date: date)

@@ -19,7 +19,7 @@ package struct SweepCounts: Sendable, Hashable {
 }
 
 /// The counts, for whoever looks on; and the wish to stop.
-package final class SweepWatch: Sendable {
+package final class SweepMonitor: Sendable {
     private let counts = Mutex(SweepCounts())
     private let stopped = Atomic(false)
 

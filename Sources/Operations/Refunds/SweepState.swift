@@ -3,21 +3,21 @@ package import Ledger
 package import StoreTypes
 
 /// Which sweeps are under way, in a file beside the store. Who has it is the only one to sweep, until its process ends.
-package struct SweepState {
-    private let ledger: MigrationLedger
+package struct SweepCheckpoint {
+    private let ledger: MigrationStore
 
     /// - Throws: `locked` where another process sweeps.
-    package init(besideStore path: String) throws(LedgerError) {
-        do throws(LedgerError) {
-            ledger = try MigrationLedger(path: path + ".sweep")
+    package init(besideStore path: String) throws(StorageError) {
+        do throws(StorageError) {
+            ledger = try MigrationStore(path: path + ".sweep")
         } catch {
             guard error.code == .locked else { throw error }
-            throw LedgerError(.locked, at: path, "another sweep works on this store")
+            throw StorageError(.locked, at: path, "another sweep works on this store")
         }
     }
 
     /// When the sweep of that name began: earlier, where one did not come to its end, else now.
-    package func begin(_ name: String, at now: Timestamp) throws(LedgerError) -> Timestamp {
+    package func begin(_ name: String, at now: Timestamp) throws(StorageError) -> Timestamp {
         if let kept = try ledger.state(name), let number = Int64(String(decoding: kept, as: UTF8.self)) {
             return Timestamp(milliseconds: number)
         }
@@ -26,9 +26,9 @@ package struct SweepState {
     }
 
     /// It came to its end: the next one begins anew.
-    package func finish(_ name: String) throws(LedgerError) { try keep("", name) }
+    package func finish(_ name: String) throws(StorageError) { try keep("", name) }
 
-    private func keep(_ text: String, _ name: String) throws(LedgerError) {
+    private func keep(_ text: String, _ name: String) throws(StorageError) {
         try ledger.keep(Array(text.utf8), as: name)
         try ledger.commit()
     }

@@ -3,7 +3,7 @@ package import StoreTypes
 package import Telemetry
 
 /// What is counted of one app since the start.
-package final class AppCounts: Sendable {
+package final class AppMetrics: Sendable {
     /// By ``StatusLabel``, ``SourceLabel`` and ``EnvironmentLabel``.
     package let verdicts = CounterTable(
         "status", StatusLabel.self, "source", SourceLabel.self, "environment", EnvironmentLabel.self)
@@ -16,7 +16,7 @@ package final class AppCounts: Sendable {
     /// By ``DifferenceLabel``.
     package let differences = CounterTable("class", DifferenceLabel.self)
 
-    package func answered(_ reply: PipelineReply) {
+    package func answered(_ reply: VerifyReceiptResult) {
         verdicts.add(
             StatusLabel(reply.answer.status).rawValue, SourceLabel(reply.source).rawValue,
             EnvironmentLabel(reply.environment).rawValue)
@@ -28,11 +28,11 @@ package final class AppCounts: Sendable {
 }
 
 /// The counts of the configured apps; all others are counted together, so that nobody outside can make new labels.
-package struct CountedApps: Sendable {
-    let apps: [BundleIdentifier: AppCounts]
-    let others: AppCounts
+package struct AppMetricsRegistry: Sendable {
+    let apps: [BundleIdentifier: AppMetrics]
+    let others: AppMetrics
 
-    package subscript(_ bundleId: BundleIdentifier?) -> AppCounts {
+    package subscript(_ bundleId: BundleIdentifier?) -> AppMetrics {
         bundleId.flatMap { apps[$0] } ?? others
     }
 }

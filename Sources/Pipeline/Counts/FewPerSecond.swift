@@ -2,7 +2,7 @@ import StoreTypes
 import Synchronization
 
 /// Admits a few things in each second of the clock.
-final class FewPerSecond: Sendable {
+final class TokenBucket: Sendable {
     private struct State {
         var second: Int64 = .min
         var count = 0

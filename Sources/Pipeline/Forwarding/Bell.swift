@@ -3,7 +3,7 @@ import Synchronization
 /// Wakes those who wait for something new, in this process.
 ///
 /// Nothing is lost between looking and waiting: who waits says which ring it knew of when it looked.
-package final class Bell: Sendable {
+package final class AsyncSignal: Sendable {
     private struct State {
         var rings: UInt64 = 0
         var nextWaiter: UInt64 = 0

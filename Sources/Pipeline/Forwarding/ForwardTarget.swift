@@ -21,7 +21,7 @@ package struct ForwardTarget: Sendable, Hashable {
     package var secret: Redacted<String>?
     /// What bodies of version 1 say in `password`; nil takes the app's shared secret.
     package var password: SharedSecret?
-    package var profile = FirstVersionProfile.current
+    package var profile = NotificationV1Profile.current
 
     package init(url: HTTPURL, form: Form) {
         self.url = url
@@ -29,10 +29,10 @@ package struct ForwardTarget: Sendable, Hashable {
     }
 }
 
-extension AppSettings {
+extension AppConfiguration {
     /// By the names that are stored.
-    package var addressees: [Addressee] {
+    package var addressees: [ForwardingTargetKey] {
         guard let bundleId else { return [] }
-        return forward.map { Addressee(bundleId: bundleId, form: $0.form.rawValue, url: $0.url.text) }
+        return forward.map { ForwardingTargetKey(bundleId: bundleId, form: $0.form.rawValue, url: $0.url.text) }
     }
 }

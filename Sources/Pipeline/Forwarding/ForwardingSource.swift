@@ -11,8 +11,8 @@ package struct ForwardingFailure: Error, Sendable, Hashable {
 }
 
 /// What is known around a notification that is to be forwarded.
-package struct ForwardingSource: Sendable {
-    package let store: BridgeStore
+package struct ForwardingContext: Sendable {
+    package let store: Store
     private let verifier: SignedPayloadVerifier
     private let apps: AppRegistry
     private let serverAPI: ServerAPISource?
@@ -22,7 +22,7 @@ package struct ForwardingSource: Sendable {
     private static let predecessors = 16
 
     init(
-        store: BridgeStore, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
+        store: Store, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
         now: @escaping @Sendable () -> Timestamp
     ) {
         self.store = store
@@ -33,7 +33,7 @@ package struct ForwardingSource: Sendable {
     }
 
     /// The app of that name; its shared secret is filled in.
-    package func app(_ bundleId: BundleIdentifier) -> AppSettings? { apps.configured(bundleId) }
+    package func app(_ bundleId: BundleIdentifier) -> AppConfiguration? { apps.configured(bundleId) }
 
     /// The notification's compact JWS, as it came.
     package func text(of delivery: StoredDelivery) throws(ForwardingFailure) -> String {
@@ -56,9 +56,9 @@ package struct ForwardingSource: Sendable {
     /// in it, else what the App Store says now, on the budget of those who have time. What is only part of a history is
     /// never given.
     package func records(
-        of originalTransactionId: String, in scope: LedgerScope
+        of originalTransactionId: String, in scope: AppScope
     ) async throws(ForwardingFailure) -> CustomerRecords {
-        let keys = LookupKeys(originalTransactionIds: [originalTransactionId], transactionIds: [])
+        let keys = CustomerIdentifiers(originalTransactionIds: [originalTransactionId], transactionIds: [])
         guard !keys.isEmpty else { throw ForwardingFailure("lookup.invalidIdentifier") }
         if let records = try await stored(keys, in: scope) { return records }
         let records: CustomerRecords?
@@ -72,10 +72,10 @@ package struct ForwardingSource: Sendable {
     }
 
     private func stored(
-        _ keys: LookupKeys, in scope: LedgerScope
+        _ keys: CustomerIdentifiers, in scope: AppScope
     ) async throws(ForwardingFailure) -> CustomerRecords? {
         let customer: StoredCustomer?
-        do throws(LedgerError) {
+        do throws(StorageError) {
             customer = try await store.customer(of: keys, in: scope)
         } catch {
             throw ForwardingFailure("store.\(error.code.rawValue)")
@@ -87,7 +87,7 @@ package struct ForwardingSource: Sendable {
     }
 
     /// What was told of a subscription's renewal by the notifications that came before this one.
-    package struct RenewalStory: Sendable, Hashable {
+    package struct RenewalHistory: Sendable, Hashable {
         /// What was signed last; nil where nothing was told.
         package var renewed: Bool?
         /// Whether that came with a refund or an expiry.
@@ -97,10 +97,10 @@ package struct ForwardingSource: Sendable {
     }
 
     /// Decided by what had arrived before, so that it is the same at every attempt.
-    package func story(before delivery: StoredDelivery) async throws(ForwardingFailure) -> RenewalStory {
-        var story = RenewalStory()
-        let (before, change): ([BridgeStore.Predecessor], [BridgeStore.Predecessor])
-        do throws(LedgerError) {
+    package func story(before delivery: StoredDelivery) async throws(ForwardingFailure) -> RenewalHistory {
+        var story = RenewalHistory()
+        let (before, change): ([Store.PreviousNotification], [Store.PreviousNotification])
+        do throws(StorageError) {
             before = try await store.predecessors(of: delivery.notification, limit: Self.predecessors)
             change = try await store.predecessors(
                 of: delivery.notification, type: "DID_CHANGE_RENEWAL_STATUS", limit: 1)

@@ -2,18 +2,18 @@ import Rendering
 import StoreTypes
 import Transport
 
-extension SettingsFile {
+extension ConfigurationFile {
     /// Of one app.
     private static let maximumTargets = 8
 
     /// `forward: [{url, as, secret, password, v1Profile}]`
-    static func forwardTargets(of app: SettingsNode) -> [ForwardTarget] {
+    static func forwardTargets(of app: ConfigurationNode) -> [ForwardTarget] {
         let key = app.name("forward")
         let nodes = app.list("forward") ?? []
         if nodes.count > maximumTargets { app.file.note(key, "at most \(maximumTargets) targets") }
         var targets: [ForwardTarget] = []
         for (index, node) in nodes.prefix(maximumTargets).enumerated() {
-            let node = SettingsNode(node, path: "\(key)[\(index)]", file: app.file)
+            let node = ConfigurationNode(node, path: "\(key)[\(index)]", file: app.file)
             guard let target = target(node) else { continue }
             if targets.contains(where: { $0.url == target.url && $0.form == target.form }) {
                 app.file.note(node.path, "the same url and form twice")
@@ -23,12 +23,12 @@ extension SettingsFile {
         return targets
     }
 
-    private static func target(_ node: SettingsNode) -> ForwardTarget? {
+    private static func target(_ node: ConfigurationNode) -> ForwardTarget? {
         defer { node.finish() }
         if node.node("as") == nil { node.noteMissing("as", "expected raw, camel or v1") }
         let (text, form) = (node.text("url", expecting: "a URL"), node.choice("as", of: ForwardTarget.Form.self))
         let (secret, password) = (node.secret("secret"), node.secret("password"))
-        let profile = node.choice("v1Profile", of: FirstVersionProfile.self)
+        let profile = node.choice("v1Profile", of: NotificationV1Profile.self)
         if text == nil { node.noteMissing("url", "missing") }
         if let form, form != .v1 {
             if password != nil { node.note("password", "is for v1") }
@@ -48,7 +48,7 @@ extension SettingsFile {
     }
 
     /// What forwarding needs of other keys; of those with a mistake nothing is known.
-    static func checkForwarding(of app: AppSettings, _ node: SettingsNode, _ settings: Settings) {
+    static func checkForwarding(of app: AppConfiguration, _ node: ConfigurationNode, _ settings: ProxyConfiguration) {
         guard !app.forward.isEmpty else { return }
         let (key, file) = (node.name("forward"), node.file)
         if settings.storePath == nil, !file.isMistaken("store") { file.note(key, "needs a store") }

@@ -1,7 +1,7 @@
 import Cryptography
 
 /// A notification's body as the App Store posts it.
-package enum UsualBody {
+package enum CanonicalNotificationBody {
     private static let begin = Array(#"{"signedPayload":""#.utf8)
     private static let end = Array(#""}"#.utf8)
 

@@ -8,9 +8,9 @@ import Synchronization
 /// that `userHeader` names, can the same purchase of another user be seen. In memory, and bounded: 200,000 purchases.
 ///
 /// A family, two accounts of one person, or a device that was sold are reasons, too: it is a hint, no proof.
-final class ReplayWatch: Sendable {
+final class ReplayDetector: Sendable {
     private struct Purchase: Hashable, Sendable {
-        let scope: LedgerScope
+        let scope: AppScope
         let originalTransactionId: TransactionIdentifier
     }
 
@@ -19,9 +19,9 @@ final class ReplayWatch: Sendable {
     private static let maximumPurchases = 100
 
     /// By eight bytes of SHA-256: no names are kept.
-    private let users = BoundedMemory<Purchase, [UInt8]>(limit: capacity)
+    private let users = GenerationalCache<Purchase, [UInt8]>(limit: capacity)
     private let count = Atomic<Int64>(0)
-    private let lines = OncePerMinute<[String]>()
+    private let lines = LogThrottle<[String]>()
 
     func forgetAll() { users.forgetAll() }
 
@@ -29,7 +29,7 @@ final class ReplayWatch: Sendable {
     ///
     /// - Parameter logName: of the app, see ``AppRegistry/logName(of:)``.
     func sees(
-        _ keys: LookupKeys, in scope: LedgerScope, of user: Redacted<String>, at now: Timestamp, logName: String,
+        _ keys: CustomerIdentifiers, in scope: AppScope, of user: Redacted<String>, at now: Timestamp, logName: String,
         logger: Logger
     ) -> Bool {
         let name = Array(SHA.digest(Array(user.reveal().utf8), with: .sha256).prefix(8))

@@ -4,7 +4,7 @@ import StoreTypes
 
 /// Whose sandbox receipts are answered: by transaction ids, which receipts hold, and by `appAccountToken`, which only the
 /// App Store Server API tells.
-package struct SandboxTesters: Sendable, Hashable {
+package struct SandboxAllowlist: Sendable, Hashable {
     private let identifiers: Set<String>
     /// In lower case.
     private let tokens: Set<String>
@@ -21,7 +21,7 @@ package struct SandboxTesters: Sendable, Hashable {
     /// Whether a look-up can tell more than the receipt.
     var hasTokens: Bool { !tokens.isEmpty }
 
-    func contains(_ keys: LookupKeys) -> Bool {
+    func contains(_ keys: CustomerIdentifiers) -> Bool {
         (keys.originalTransactionIds + keys.transactionIds).contains { identifiers.contains($0.rawValue) }
     }
 

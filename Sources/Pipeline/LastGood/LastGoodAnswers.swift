@@ -13,8 +13,8 @@ import Synchronization
 ///
 /// Kept behind the answer, and given again with what has become known since: refunds, and that a period is over, which is
 /// no answer but a reason to ask again. Bounded in days and bytes.
-final class LastGoodAnswers: Sendable {
-    private struct Kept: Sendable {
+final class ResponseArchive: Sendable {
+    private struct PendingArchiveEntry: Sendable {
         let digest: [UInt8]
         let keptAt: Timestamp
     }
@@ -26,13 +26,13 @@ final class LastGoodAnswers: Sendable {
     /// Between two looks for what is too old, in milliseconds.
     private static let sweepInterval: Int64 = 3_600_000
 
-    private let limits: Settings.LastGood
-    private let store: BridgeStore
-    private let keeper: RecordKeeper
-    private let revocations: RevocationMemory
+    private let limits: ProxyConfiguration.LastGood
+    private let store: Store
+    private let keeper: BackgroundStoreWriter
+    private let revocations: RevocationCache
     private let logger: Logger
-    private let recent = BoundedMemory<[UInt8], Kept>(limit: remembered)
-    private let lines = OncePerMinute<String>()
+    private let recent = GenerationalCache<[UInt8], PendingArchiveEntry>(limit: remembered)
+    private let lines = LogThrottle<String>()
     private let sizes = Mutex(Sizes())
 
     private struct Sizes {
@@ -45,7 +45,7 @@ final class LastGoodAnswers: Sendable {
     }
 
     init(
-        limits: Settings.LastGood, store: BridgeStore, keeper: RecordKeeper, revocations: RevocationMemory,
+        limits: ProxyConfiguration.LastGood, store: Store, keeper: BackgroundStoreWriter, revocations: RevocationCache,
         logger: Logger
     ) {
         self.limits = limits
@@ -64,20 +64,20 @@ final class LastGoodAnswers: Sendable {
     ///
     /// - Parameter environment: that Apple answered from.
     func keep(
-        _ answer: AppleAnswer, to question: LastGoodQuestion, from environment: AppStoreEnvironment,
+        _ answer: UpstreamResponse, to question: ArchiveKey, from environment: AppStoreEnvironment,
         at now: Timestamp
     ) {
         guard answer.status == .valid || answer.status == .subscriptionExpired, environment != .xcode else { return }
-        let scope = LedgerScope(bundleId: question.receipt.bundleId, environment: environment)
-        keeper.run(cost: answer.body.count) { store throws(LedgerError) in
+        let scope = AppScope(bundleId: question.receipt.bundleId, environment: environment)
+        keeper.run(cost: answer.body.count) { store throws(StorageError) in
             let whole = VerifyReceiptAnswer(status: answer.status, body: answer.body)
-            guard let kept = KeptAnswer(whole, to: question.receipt.canonicalText.reveal()),
+            guard let kept = ArchivedResponse(whole, to: question.receipt.canonicalText.reveal()),
                 let row = self.news(kept, to: question.digest, at: now)
             else { return }
             // Remembered first: who makes room at the same time has it forgotten with the others.
-            self.recent.keep(Kept(digest: row.digest, keptAt: now), for: row.question, cost: 1)
-            let change: LastGoodChange
-            do throws(LedgerError) {
+            self.recent.keep(PendingArchiveEntry(digest: row.digest, keptAt: now), for: row.question, cost: 1)
+            let change: ArchiveChange
+            do throws(StorageError) {
                 change = try await store.keep(row, of: scope, at: now)
             } catch {
                 self.recent.forget(row.question)
@@ -89,7 +89,7 @@ final class LastGoodAnswers: Sendable {
     }
 
     /// Nil for what was written down a moment ago.
-    private func news(_ kept: KeptAnswer, to question: [UInt8], at now: Timestamp) -> LastGoodRow? {
+    private func news(_ kept: ArchivedResponse, to question: [UInt8], at now: Timestamp) -> ArchivedResponseRow? {
         // Apple signs a new receipt each time; where there is something new in it there is in the rows.
         let digest = SHA.digest(kept.body, with: .sha256)
         if let before = recent[question], before.digest == digest,
@@ -97,12 +97,12 @@ final class LastGoodAnswers: Sendable {
         {
             return nil
         }
-        return LastGoodRow(
+        return ArchivedResponseRow(
             question: question, status: kept.status.rawValue, body: kept.body, latestReceipt: kept.latestReceipt,
-            digest: digest, originals: OpenedAnswer(kept, keptAt: now)?.originals ?? [])
+            digest: digest, originals: RestoredResponse(kept, keptAt: now)?.originals ?? [])
     }
 
-    private func makeRoom(for added: Int, at now: Timestamp) async throws(LedgerError) {
+    private func makeRoom(for added: Int, at now: Timestamp) async throws(StorageError) {
         let limit = limits.bytes
         let isDue = sizes.withLock { sizes in
             sizes.total = sizes.total.map { $0 + added }
@@ -114,7 +114,7 @@ final class LastGoodAnswers: Sendable {
             return true
         }
         guard isDue else { return }
-        do throws(LedgerError) {
+        do throws(StorageError) {
             while try await sweep(at: now) {}
         } catch {
             sizes.withLock { $0.isSweeping = false }
@@ -123,7 +123,7 @@ final class LastGoodAnswers: Sendable {
     }
 
     /// Makes room once; true where it has to be made again, for what others kept in the meantime: they left it to this.
-    private func sweep(at now: Timestamp) async throws(LedgerError) -> Bool {
+    private func sweep(at now: Timestamp) async throws(StorageError) -> Bool {
         let limit = limits.bytes
         let isFull = try await store.lastGoodUsage().bytes > limit
         // A tenth less, so that not every answer has to make room.
@@ -154,20 +154,20 @@ final class LastGoodAnswers: Sendable {
     ///   - mayBeStale: an old word is better than none.
     ///   - limit: for reading the store.
     func answer(
-        to question: LastGoodQuestion, on route: AppleWalk.Route, mayBeStale: Bool, at now: Timestamp,
+        to question: ArchiveKey, on route: UpstreamRouter.Route, mayBeStale: Bool, at now: Timestamp,
         within limit: Duration
     ) async -> (VerifyReceiptAnswer, AppStoreEnvironment)? {
         let reading = Task { await self.read(question, on: route, mayBeStale: mayBeStale, at: now) }
-        return await TimeLimit.value(of: reading, within: limit) ?? nil
+        return await TaskTimeout.value(of: reading, within: limit) ?? nil
     }
 
     private func read(
-        _ question: LastGoodQuestion, on route: AppleWalk.Route, mayBeStale: Bool, at now: Timestamp
+        _ question: ArchiveKey, on route: UpstreamRouter.Route, mayBeStale: Bool, at now: Timestamp
     ) async -> (VerifyReceiptAnswer, AppStoreEnvironment)? {
-        do throws(LedgerError) {
+        do throws(StorageError) {
             guard let found = try await store.lastGood(to: question.digest), found.keptAt >= oldest(at: now),
                 found.scope.bundleId == question.receipt.bundleId, route.includes(found.scope.environment),
-                let opened = OpenedAnswer(KeptAnswer(found), keptAt: found.keptAt)
+                let opened = RestoredResponse(ArchivedResponse(found), keptAt: found.keptAt)
             else { return nil }
             let scope = found.scope
             let known = revocations.revocations(of: scope.bundleId, in: scope.environment)
@@ -190,14 +190,14 @@ final class LastGoodAnswers: Sendable {
     }
 }
 
-extension KeptAnswer {
-    fileprivate init(_ found: LastGood) {
+extension ArchivedResponse {
+    fileprivate init(_ found: ArchivedResponseMatch) {
         self.init(
             status: VerifyReceiptStatus(rawValue: found.status), body: found.body, latestReceipt: found.latestReceipt)
     }
 }
 
-extension AppleWalk.Route {
+extension UpstreamRouter.Route {
     /// Whether an answer from there goes back; of the other endpoint's receipts Apple's says 21007 or 21008.
     fileprivate func includes(_ environment: AppStoreEnvironment) -> Bool {
         switch self {

@@ -4,7 +4,7 @@ import ReceiptDecoding
 import StoreTypes
 
 /// What Apple was asked, as far as its answer depends on it.
-struct LastGoodQuestion: Sendable {
+struct ArchiveKey: Sendable {
     /// The password that Apple was asked with.
     enum Password: Sendable {
         case none
@@ -14,7 +14,7 @@ struct LastGoodQuestion: Sendable {
         case unjudged(SharedSecret)
 
         /// Nil where it was wrong, or missing where it is demanded: then nothing that was kept is given.
-        init?(_ password: VerifyReceiptRequest.Password, judged verdict: PasswordVerdict, for app: AppSettings) {
+        init?(_ password: VerifyReceiptRequest.Password, judged verdict: SharedSecretCheck, for app: AppConfiguration) {
             let isJudged = app.sharedSecret != nil || !app.acceptedSecrets.isEmpty
             switch (verdict, password) {
             case (.wrong, _), (.missing, _), (.fine, .notText): return nil

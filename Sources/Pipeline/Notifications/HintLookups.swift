@@ -6,9 +6,9 @@ import Synchronization
 
 /// Look-ups that a hint asks for: behind the answer, on the budget of those who have time, at most one for an identifier
 /// in a minute, and few at a time.
-final class HintLookups: Sendable {
+final class NotificationLookupQueue: Sendable {
     private struct Name: Hashable {
-        let scope: LedgerScope
+        let scope: AppScope
         let identifier: TransactionIdentifier
     }
 
@@ -18,7 +18,7 @@ final class HintLookups: Sendable {
     private let counts: NotificationCounts
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
-    private let recent = OncePerMinute<Name>()
+    private let recent = LogThrottle<Name>()
     private let running = Mutex(0)
 
     init(
@@ -30,7 +30,7 @@ final class HintLookups: Sendable {
     }
 
     /// - Parameter serverAPI: nil where nobody may be asked.
-    func lookUp(_ keys: LookupKeys, in scope: LedgerScope, at now: Timestamp, through serverAPI: ServerAPISource?) {
+    func lookUp(_ keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, through serverAPI: ServerAPISource?) {
         guard let serverAPI, serverAPI.serves(scope.bundleId), let first = keys.hinted.first,
             recent.admits(Name(scope: scope, identifier: first), at: now)
         else { return }

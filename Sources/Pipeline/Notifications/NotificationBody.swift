@@ -14,12 +14,12 @@ enum NotificationBody {
     case version2(String)
     case version1(NotificationBodyV1)
 
-    init(_ bytes: [UInt8]) throws(NotificationRefusal) {
+    init(_ bytes: [UInt8]) throws(NotificationRejection) {
         let object: JSONObject
         do throws(JSONStructureError) {
             object = try JSONObject(bytes)
         } catch {
-            throw NotificationRefusal(.malformedNotification, "not a JSON object")
+            throw NotificationRejection(.malformedNotification, "not a JSON object")
         }
         do throws(JSONFieldError) {
             if let text = try object.text("signedPayload") {
@@ -32,9 +32,9 @@ enum NotificationBody {
                 return
             }
         } catch {
-            throw NotificationRefusal(.malformedNotification, "\(error)")
+            throw NotificationRejection(.malformedNotification, "\(error)")
         }
-        throw NotificationRefusal(.malformedNotification, "neither signedPayload nor notification_type is there")
+        throw NotificationRejection(.malformedNotification, "neither signedPayload nor notification_type is there")
     }
 }
 

@@ -8,7 +8,7 @@ import StoreTypes
 /// Takes in App Store Server Notifications: what is genuine is stored, and counts from the next answer on.
 ///
 /// It returns only when the notification is on disk, with everything that it changed.
-package struct NotificationIntake: Sendable {
+package struct NotificationReceiver: Sendable {
     /// A body may have so many bytes: those of version 2 are about 20 KB, those of version 1 hold a receipt and a hundred
     /// rows.
     package static let maximumBodyBytes = 1 << 20
@@ -22,26 +22,26 @@ package struct NotificationIntake: Sendable {
     /// Reads receipts inside notifications of version 1, which may be mangled.
     let decoder: ReceiptDecoder
     /// Nil where nothing is remembered: then nothing is taken.
-    let store: BridgeStore?
+    let store: Store?
     let serverAPI: ServerAPISource?
-    let revocations: RevocationMemory
+    let revocations: RevocationCache
     /// Told of whom something new is in the store.
-    let changes: RecentChanges
-    let hints: HintLookups
+    let changes: CacheInvalidationLog
+    let hints: NotificationLookupQueue
     /// Rings when something new is to be forwarded.
-    package let arrivals: Bell
+    package let arrivals: AsyncSignal
     /// Since the start.
     package let counts: NotificationCounts
     let now: @Sendable () -> Timestamp
     let logger: Logger
-    private let lines: OncePerMinute<NotificationRefusal.Code>
+    private let lines: LogThrottle<NotificationRejection.Code>
 
     /// - Parameter former: whose counts and waiting work this one goes on with.
     init(
-        apps: AppRegistry, verifier: SignedPayloadVerifier, decoder: ReceiptDecoder, store: BridgeStore?,
-        serverAPI: ServerAPISource?, revocations: RevocationMemory, changes: RecentChanges,
+        apps: AppRegistry, verifier: SignedPayloadVerifier, decoder: ReceiptDecoder, store: Store?,
+        serverAPI: ServerAPISource?, revocations: RevocationCache, changes: CacheInvalidationLog,
         counts: NotificationCounts, now: @escaping @Sendable () -> Timestamp, logger: Logger,
-        former: NotificationIntake? = nil
+        former: NotificationReceiver? = nil
     ) {
         self.apps = apps
         self.verifier = verifier
@@ -51,9 +51,9 @@ package struct NotificationIntake: Sendable {
         self.revocations = revocations
         self.changes = changes
         self.counts = counts
-        hints = former?.hints ?? HintLookups(counts: counts, now: now, logger: logger)
-        arrivals = former?.arrivals ?? Bell()
-        lines = former?.lines ?? OncePerMinute()
+        hints = former?.hints ?? NotificationLookupQueue(counts: counts, now: now, logger: logger)
+        arrivals = former?.arrivals ?? AsyncSignal()
+        lines = former?.lines ?? LogThrottle()
         self.now = now
         self.logger = logger
     }
@@ -65,14 +65,14 @@ package struct NotificationIntake: Sendable {
     @discardableResult
     package func take(
         _ body: [UInt8], version1Wait: @Sendable () -> String? = { nil }
-    ) async throws(NotificationRefusal) -> NotificationOutcome {
-        do throws(NotificationRefusal) {
-            guard let store else { throw NotificationRefusal(.noStore, "nothing is remembered here: store is none") }
+    ) async throws(NotificationRejection) -> NotificationOutcome {
+        do throws(NotificationRejection) {
+            guard let store else { throw NotificationRejection(.noStore, "nothing is remembered here: store is none") }
             let outcome: NotificationOutcome
             switch try NotificationBody(body) {
             case .version2(let text): outcome = try await take(signed: text, in: body, into: store)
             case .version1(let body):
-                if let wait = version1Wait() { throw NotificationRefusal(tooManyUntil: wait) }
+                if let wait = version1Wait() { throw NotificationRejection(tooManyUntil: wait) }
                 outcome = try await take(body, into: store)
             }
             counts.count { outcome == .repeated ? ($0.repeated += 1) : ($0.stored += 1) }
@@ -89,24 +89,24 @@ package struct NotificationIntake: Sendable {
     }
 
     private func take(
-        signed text: String, in body: [UInt8], into store: BridgeStore
-    ) async throws(NotificationRefusal) -> NotificationOutcome {
+        signed text: String, in body: [UInt8], into store: Store
+    ) async throws(NotificationRejection) -> NotificationOutcome {
         let verified = try verify(text)
         let payload = verified.notification.payload
         let scope = try scope(of: payload)
-        let news = NotificationNews(verified)
+        let news = NotificationUpdate(verified)
         let row = NotificationRow(
             uuid: payload.notificationUUID.flatMap { $0.utf8.count <= Self.maximumNameBytes && $0 != "" ? $0 : nil }
                 ?? Self.name(of: text),
             version: 2, type: payload.notificationType, subtype: payload.subtype, signedDate: payload.signedDate,
             receivedAt: now(), text: text,
-            unusualBody: UsualBody.isVersion2(body, of: text) ? nil : body)
+            unusualBody: CanonicalNotificationBody.isVersion2(body, of: text) ? nil : body)
         let addressees = apps.configured(scope.bundleId)?.addressees ?? []
         let outcome: NotificationOutcome
-        do throws(LedgerError) {
+        do throws(StorageError) {
             outcome = try await store.keep(row, news, of: scope, for: addressees)
         } catch {
-            throw NotificationRefusal(error)
+            throw NotificationRejection(error)
         }
         if !addressees.isEmpty { arrivals.ring() }
         if case .stored(isNews: true) = outcome, let transaction = verified.transaction?.payload {
@@ -122,12 +122,12 @@ package struct NotificationIntake: Sendable {
         return outcome
     }
 
-    private func verify(_ text: String) throws(NotificationRefusal) -> VerifiedNotification {
+    private func verify(_ text: String) throws(NotificationRejection) -> VerifiedNotification {
         let verified: VerifiedNotification
         do throws(SignedPayloadError) {
             verified = try verifier.verifyNotification(text, now: now())
         } catch {
-            throw NotificationRefusal(error)
+            throw NotificationRejection(error)
         }
         // A record from the future would keep out everything that is signed until then.
         let latest = [
@@ -135,24 +135,24 @@ package struct NotificationIntake: Sendable {
             verified.renewal?.payload.signedDate, verified.appTransaction?.payload.receiptCreationDate,
         ].compactMap { $0 }.max()
         if let latest, latest > now().advanced(byMilliseconds: Self.maximumClockSkew) {
-            throw NotificationRefusal(.signedInFuture, "signed more than five minutes ahead of this machine's clock")
+            throw NotificationRejection(.signedInFuture, "signed more than five minutes ahead of this machine's clock")
         }
         return verified
     }
 
     /// The configured app that it is of, by everything that it says.
-    private func scope(of payload: NotificationPayload) throws(NotificationRefusal) -> LedgerScope {
+    private func scope(of payload: NotificationPayload) throws(NotificationRejection) -> AppScope {
         guard let bundleId = payload.claimedBundleId.flatMap(BundleIdentifier.init(rawValue:)),
             let app = apps.configured(bundleId)
-        else { throw NotificationRefusal(.unknownApp, "of an app that is not configured") }
+        else { throw NotificationRejection(.unknownApp, "of an app that is not configured") }
         guard let environment = payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)),
             environment != .xcode
-        else { throw NotificationRefusal(.wrongEnvironment, "of neither production nor the sandbox") }
+        else { throw NotificationRejection(.wrongEnvironment, "of neither production nor the sandbox") }
         // The sandbox names no number.
         if environment == .production, let number = app.appAppleId, payload.claimedAppAppleId != number {
-            throw NotificationRefusal(.unknownApp, "of an app with another appAppleId")
+            throw NotificationRejection(.unknownApp, "of an app with another appAppleId")
         }
-        return LedgerScope(bundleId: bundleId, environment: environment)
+        return AppScope(bundleId: bundleId, environment: environment)
     }
 
     /// In place of a name that it does not have.
@@ -164,13 +164,13 @@ package struct NotificationIntake: Sendable {
     }
 
     /// What was told of these customers moments ago counts no more.
-    func forget(_ identifiers: [String], in scope: LedgerScope) {
+    func forget(_ identifiers: [String], in scope: AppScope) {
         guard !identifiers.isEmpty else { return }
         changes.note(identifiers, in: scope)
         serverAPI?.forget(identifiers, in: scope)
     }
 
-    func log(_ row: NotificationRow, _ outcome: NotificationOutcome, of scope: LedgerScope) {
+    func log(_ row: NotificationRow, _ outcome: NotificationOutcome, of scope: AppScope) {
         logger.info(
             "notification \(outcome == .repeated ? "repeated" : "stored")",
             metadata: [

@@ -2,7 +2,7 @@ import AppStore
 import Ledger
 import StoreTypes
 
-extension NotificationNews {
+extension NotificationUpdate {
     /// What a genuine notification tells: state comes from the signed records in it and `data.status`; its type is only a
     /// reason.
     init(_ verified: VerifiedNotification) {

@@ -1,7 +1,7 @@
 import AppStore
 import Ledger
 
-extension NotificationRefusal {
+extension NotificationRejection {
     init(_ error: SignedPayloadError) {
         let place = "\(error.code.rawValue): \(error.place)"
         switch error.code {
@@ -13,7 +13,7 @@ extension NotificationRefusal {
         }
     }
 
-    init(_ error: LedgerError) {
+    init(_ error: StorageError) {
         self.init(.storeUnavailable, "the notification could not be stored: \(error.code.rawValue)")
     }
 }

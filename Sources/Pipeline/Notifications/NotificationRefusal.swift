@@ -4,7 +4,7 @@
 /// is our own fault, and what may look different to us in an hour, is always 503.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/responding-to-app-store-server-notifications
-package struct NotificationRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+package struct NotificationRejection: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds, by the names that senders see.
     package enum Code: String, Sendable, Hashable, CaseIterable {
         /// Neither a body of version 2 nor one of version 1.

@@ -7,8 +7,8 @@ package import StoreTypes
 
 /// Everything that can be configured, resolved: secrets read, paths absolute, defaults filled in.
 ///
-/// ``SettingsFile`` and ``SettingsEnvironment`` make one; `serve` without any configuration runs on `Settings()`.
-package struct Settings: Sendable {
+/// ``ConfigurationFile`` and ``ConfigurationEnvironment`` make one; `serve` without any configuration runs on `ProxyConfiguration()`.
+package struct ProxyConfiguration: Sendable {
     package struct Address: Sendable, Hashable, CustomStringConvertible {
         package var host: String
         package var port: Int
@@ -111,7 +111,7 @@ package struct Settings: Sendable {
     package var trustedProxies: [AddressRange] = []
     /// The request header in which the caller names its user; nil where none does.
     package var userHeader: String?
-    package var apps: [AppSettings] = []
+    package var apps: [AppConfiguration] = []
     /// The SQLite file that things are remembered in; nil remembers nothing over a restart.
     package var storePath: String?
     /// How long things stay there.
@@ -133,7 +133,7 @@ package struct Settings: Sendable {
 }
 
 /// How the receipts of one app are answered.
-package struct AppSettings: Sendable {
+package struct AppConfiguration: Sendable {
     package enum ClientPassword: String, Sendable, CaseIterable {
         /// A configured secret stands in for a missing password.
         case optional
@@ -179,7 +179,7 @@ package struct AppSettings: Sendable {
     package var clientPassword = ClientPassword.optional
     package var sandbox = SandboxPolicy.allow
     /// Whose sandbox receipts are answered; nil answers those that ``sandbox`` says.
-    package var testers: SandboxTesters?
+    package var testers: SandboxAllowlist?
     package var replay = Replay.report
     package var answer: [AnswerSource] = [.apple, .receipt]
     package var staleSubscription = StaleSubscription.retry

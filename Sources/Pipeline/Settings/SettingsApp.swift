@@ -5,25 +5,25 @@ import StoreTypes
 import Yams
 
 /// Reads one of `apps`.
-enum SettingsApp {
+enum AppConfigurationReader {
     /// Without a bundle id where that is a mistake: the other keys may have some, too.
-    static func read(_ node: SettingsNode) -> AppSettings {
+    static func read(_ node: ConfigurationNode) -> AppConfiguration {
         let text = node.text("bundleId", expecting: "a bundle id, as com.example.app")
         let bundleId = text.flatMap(BundleIdentifier.init(rawValue:))
         if bundleId == nil {
             node.noteMissing("bundleId", text.map { "\($0) is not a bundle id, as com.example.app" } ?? "missing")
         }
-        var app = AppSettings(bundleId: bundleId)
+        var app = AppConfiguration(bundleId: bundleId)
         app.appAppleId = node.number("appAppleId", in: 1 ... .max)
         app.sharedSecret = node.secret("sharedSecret")
         app.acceptedSecrets = node.secrets("acceptedSecrets")
-        if let choice = node.choice("clientPassword", of: AppSettings.ClientPassword.self) {
+        if let choice = node.choice("clientPassword", of: AppConfiguration.ClientPassword.self) {
             app.clientPassword = choice
         }
-        if let choice = node.choice("staleSubscription", of: AppSettings.StaleSubscription.self) {
+        if let choice = node.choice("staleSubscription", of: AppConfiguration.StaleSubscription.self) {
             app.staleSubscription = choice
         }
-        if let choice = node.choice("unknownTransaction", of: AppSettings.UnknownTransaction.self) {
+        if let choice = node.choice("unknownTransaction", of: AppConfiguration.UnknownTransaction.self) {
             app.unknownTransaction = choice
         }
         if let seconds = node.number("cacheSeconds", in: 0...3600) { app.cacheSeconds = seconds }
@@ -33,18 +33,18 @@ enum SettingsApp {
             app.latestReceiptInfoOrder = order
         }
         app.serverAPI = account(of: node, for: bundleId)
-        SettingsFile.readSandbox(node, into: &app)
-        if let choice = node.choice("replay", of: AppSettings.Replay.self) { app.replay = choice }
+        ConfigurationFile.readSandbox(node, into: &app)
+        if let choice = node.choice("replay", of: AppConfiguration.Replay.self) { app.replay = choice }
         if app.answer.contains(.api), app.serverAPI == nil, !node.isMistaken("serverAPI") {
             node.note("answer", "api needs serverAPI with issuerId, keyId and privateKey")
         }
         readShadow(node, into: &app)
-        app.forward = SettingsFile.forwardTargets(of: node)
+        app.forward = ConfigurationFile.forwardTargets(of: node)
         node.finish()
         return app
     }
 
-    private static func readShadow(_ node: SettingsNode, into app: inout AppSettings) {
+    private static func readShadow(_ node: ConfigurationNode, into app: inout AppConfiguration) {
         enum Shadow: String, CaseIterable { case none, apple, api }
         switch node.choice("shadow", of: Shadow.self) {
         case .apple?: app.shadow = .apple
@@ -72,7 +72,7 @@ enum SettingsApp {
     }
 
     /// `serverAPI: {issuerId, keyId, privateKey: {file: path}}`
-    private static func account(of app: SettingsNode, for bundleId: BundleIdentifier?) -> ServerAPIAccount? {
+    private static func account(of app: ConfigurationNode, for bundleId: BundleIdentifier?) -> ServerAPIAccount? {
         guard let node = app.child("serverAPI") else { return nil }
         defer { node.finish() }
         let (issuerId, keyId) = (node.text("issuerId"), node.text("keyId"))
@@ -89,7 +89,7 @@ enum SettingsApp {
             issuerId: issuerId, keyId: keyId, bundleId: bundleId?.rawValue ?? "", privateKey: privateKey)
     }
 
-    private static func sources(_ names: [String], of node: SettingsNode) -> [AnswerSource] {
+    private static func sources(_ names: [String], of node: ConfigurationNode) -> [AnswerSource] {
         var sources: [AnswerSource] = []
         for name in names {
             if let source = AnswerSource(rawValue: name) {
@@ -104,21 +104,21 @@ enum SettingsApp {
     }
 }
 
-extension SettingsFile {
+extension ConfigurationFile {
     /// The app that the environment names is one of the file's, or one more.
-    static func readApps(_ root: SettingsNode, into settings: inout Settings) {
+    static func readApps(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         let file = root.file
         let named = file.variable("RECEIPT_BRIDGE_APP_BUNDLEID")
         var isFound = false
         for (index, node) in (root.list("apps") ?? []).enumerated() {
             let isNamed = named != nil && node.mapping?["bundleId"]?.scalar?.string == named
             isFound = isFound || isNamed
-            let app = SettingsNode(
+            let app = ConfigurationNode(
                 node, path: "apps[\(index)]", file: file, variable: isNamed ? "RECEIPT_BRIDGE_APP" : nil)
             readApp(app, into: &settings)
         }
         if named != nil, !isFound {
-            let app = SettingsNode(
+            let app = ConfigurationNode(
                 .mapping(Node.Mapping([])), path: "app", file: file, variable: "RECEIPT_BRIDGE_APP")
             readApp(app, into: &settings)
         } else if named == nil {
@@ -131,8 +131,8 @@ extension SettingsFile {
         }
     }
 
-    private static func readApp(_ node: SettingsNode, into settings: inout Settings) {
-        let app = SettingsApp.read(node)
+    private static func readApp(_ node: ConfigurationNode, into settings: inout ProxyConfiguration) {
+        let app = AppConfigurationReader.read(node)
         if let bundleId = app.bundleId, settings.apps.contains(where: { $0.bundleId == bundleId }) {
             node.file.note(node.name("bundleId"), "\(bundleId.rawValue) is configured twice")
         }

@@ -3,7 +3,7 @@ import ListenerTLS
 import StoreTypes
 
 /// What differs between two configurations, by the names of keys: values are nobody's business.
-package struct SettingsChanges: Sendable, Hashable {
+package struct ConfigurationDiff: Sendable, Hashable {
     /// Count from now on.
     package let applied: [String]
     /// Count after a restart; until then what they said before.
@@ -12,13 +12,13 @@ package struct SettingsChanges: Sendable, Hashable {
     /// A key, and what is compared of it.
     private typealias Key<Subject> = (name: String, value: (Subject) -> AnyHashable?)
 
-    package init(from old: Settings, to new: Settings) {
+    package init(from old: ProxyConfiguration, to new: ProxyConfiguration) {
         needRestart = Self.names(Self.fixedKeys, old, new)
         applied = Self.names(Self.keys, old, new.keepingFixedKeys(of: old)) + Self.apps(old, new)
     }
 
     /// What the process was started with: sockets, files and threads that are open.
-    private static var fixedKeys: [Key<Settings>] {
+    private static var fixedKeys: [Key<ProxyConfiguration>] {
         [
             ("listen", { $0.listen }),
             ("operations.listen", { $0.operationsListen }),
@@ -29,7 +29,7 @@ package struct SettingsChanges: Sendable, Hashable {
         ]
     }
 
-    private static var keys: [Key<Settings>] {
+    private static var keys: [Key<ProxyConfiguration>] {
         [
             ("tls.certificate", { $0.tls?.chain }),
             ("profile", { $0.usesTolerantProfile }),
@@ -54,7 +54,7 @@ package struct SettingsChanges: Sendable, Hashable {
         ]
     }
 
-    private static var appKeys: [Key<AppSettings>] {
+    private static var appKeys: [Key<AppConfiguration>] {
         [
             ("appAppleId", { $0.appAppleId }),
             ("sharedSecret", { $0.sharedSecret }),
@@ -84,7 +84,7 @@ package struct SettingsChanges: Sendable, Hashable {
     }
 
     /// `apps[com.example.app].sandbox`; an app that came or went is named by itself.
-    private static func apps(_ old: Settings, _ new: Settings) -> [String] {
+    private static func apps(_ old: ProxyConfiguration, _ new: ProxyConfiguration) -> [String] {
         let before = byName(old)
         let after = byName(new)
         return Set(before.keys).union(after.keys).sorted { $0.rawValue < $1.rawValue }.flatMap { bundleId -> [String] in
@@ -96,15 +96,15 @@ package struct SettingsChanges: Sendable, Hashable {
         }
     }
 
-    private static func byName(_ settings: Settings) -> [BundleIdentifier: AppSettings] {
+    private static func byName(_ settings: ProxyConfiguration) -> [BundleIdentifier: AppConfiguration] {
         Dictionary(
             settings.apps.compactMap { app in app.bundleId.map { ($0, app) } }, uniquingKeysWith: { _, last in last })
     }
 }
 
-extension Settings {
+extension ProxyConfiguration {
     /// The same with what only a restart changes as it was.
-    package func keepingFixedKeys(of old: Settings) -> Settings {
+    package func keepingFixedKeys(of old: ProxyConfiguration) -> ProxyConfiguration {
         var settings = self
         settings.listen = old.listen
         settings.operationsListen = old.operationsListen

@@ -1,5 +1,5 @@
 /// What is wrong with the configuration: every finding, not the first.
-package struct SettingsError: Error, Sendable, CustomStringConvertible {
+package struct ConfigurationError: Error, Sendable, CustomStringConvertible {
     /// `file: key: what was found and what was expected`
     package let findings: [String]
     /// There is no text, or it is no YAML: nothing else could be found.

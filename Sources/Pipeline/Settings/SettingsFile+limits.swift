@@ -14,9 +14,9 @@ package struct Limits: Sendable, Hashable {
     package init() {}
 }
 
-extension SettingsFile {
+extension ConfigurationFile {
     /// `limits: {requestsPerMinute, connections, connectionsPerClient, headSeconds, requestSeconds}`
-    static func limits(of root: SettingsNode) -> Limits {
+    static func limits(of root: ConfigurationNode) -> Limits {
         var limits = Limits()
         guard let node = root.child("limits") else { return limits }
         limits.requestsPerMinute = node.number("requestsPerMinute", in: 1...1_000_000)
@@ -29,7 +29,7 @@ extension SettingsFile {
     }
 
     /// `trustedProxies: [address, network …]`
-    static func trustedProxies(of root: SettingsNode) -> [AddressRange] {
+    static func trustedProxies(of root: ConfigurationNode) -> [AddressRange] {
         (root.texts("trustedProxies") ?? []).compactMap { text in
             let range = AddressRange(text)
             if range == nil { root.note("trustedProxies", "\(text) is no address, and no network as 10.0.0.0/8") }
@@ -38,17 +38,17 @@ extension SettingsFile {
     }
 
     /// `sandbox: allow`, `sandbox: deny` or `sandbox: {testers: [id or appAccountToken …]}`
-    static func readSandbox(_ node: SettingsNode, into app: inout AppSettings) {
+    static func readSandbox(_ node: ConfigurationNode, into app: inout AppConfiguration) {
         guard node.isObject("sandbox", with: "testers") else {
-            let choice = node.choice("sandbox", of: AppSettings.SandboxPolicy.self, or: "{testers: [id, …]}")
+            let choice = node.choice("sandbox", of: AppConfiguration.SandboxPolicy.self, or: "{testers: [id, …]}")
             if let choice { app.sandbox = choice }
             return
         }
         guard let policy = node.child("sandbox") else { return }
         let testers = policy.texts("testers") ?? []
         if testers.isEmpty { policy.noteMissing("testers", "expected at least one tester; deny is for none") }
-        for tester in testers where !SandboxTesters.isIdentifier(tester) {
-            guard SandboxTesters.isToken(tester) else {
+        for tester in testers where !SandboxAllowlist.isIdentifier(tester) {
+            guard SandboxAllowlist.isToken(tester) else {
                 policy.note("testers", "\(tester) is neither the id of a transaction nor an appAccountToken")
                 continue
             }
@@ -56,7 +56,7 @@ extension SettingsFile {
                 policy.note("testers", "an appAccountToken needs serverAPI: no receipt holds it")
             }
         }
-        app.testers = SandboxTesters(testers)
+        app.testers = SandboxAllowlist(testers)
         policy.finish()
     }
 }

@@ -1,8 +1,8 @@
 import Ledger
 
-extension SettingsFile {
+extension ConfigurationFile {
     /// Days, or `forever`; what is not named stays for the usual time.
-    static func retention(of root: SettingsNode) -> Retention {
+    static func retention(of root: ConfigurationNode) -> Retention {
         var retention = Retention()
         guard let node = root.child("retention") else { return retention }
         let keys: [(name: String, at: WritableKeyPath<Retention, Int64?>, minimum: Int64)] = [

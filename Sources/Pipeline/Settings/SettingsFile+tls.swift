@@ -1,12 +1,12 @@
 import Foundation
 import ListenerTLS
 
-extension SettingsFile {
+extension ConfigurationFile {
     /// Longer than any chain or key, in bytes.
     private static let maximumPEMSize = 1 << 20
 
     /// `tls: {certificate: path, privateKey: path}`
-    static func tls(of root: SettingsNode) -> ListenerCertificate? {
+    static func tls(of root: ConfigurationNode) -> ListenerCertificate? {
         guard let node = root.child("tls") else { return nil }
         let certificates = pem("certificate", of: node)
         let privateKey = pem("privateKey", of: node)
@@ -24,15 +24,15 @@ extension SettingsFile {
         }
     }
 
-    private static func pem(_ key: String, of node: SettingsNode) -> (path: String, url: URL, bytes: [UInt8])? {
+    private static func pem(_ key: String, of node: ConfigurationNode) -> (path: String, url: URL, bytes: [UInt8])? {
         let expected = "the path of a PEM file"
-        guard let path = node.text(key, expecting: expected), SettingsFileContext.isPath(path) else {
+        guard let path = node.text(key, expecting: expected), ConfigurationDiagnostics.isPath(path) else {
             node.noteMissing(key, "expected \(expected)")
             return nil
         }
         let url = node.resolve(path, of: key)
         guard let data = try? Data(contentsOf: url), data.count <= maximumPEMSize else {
-            node.note(key, SettingsFileContext.unreadable(path, at: url))
+            node.note(key, ConfigurationDiagnostics.unreadable(path, at: url))
             return nil
         }
         return (path, url, [UInt8](data))

@@ -1,13 +1,13 @@
 import Foundation
 
 /// What the App Store's troubles may cost.
-extension SettingsFile {
-    static func readDeadline(_ root: SettingsNode, into settings: inout Settings) {
+extension ConfigurationFile {
+    static func readDeadline(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         if let seconds = root.number("deadlineSeconds", in: 1...30) { settings.deadline = .seconds(seconds) }
     }
 
     /// `{days: 30, megabytes: 512}`
-    static func readLastGood(_ root: SettingsNode, into settings: inout Settings) {
+    static func readLastGood(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         guard let lastGood = root.child("lastGood") else { return }
         if let days = lastGood.number("days", in: 0...365) { settings.lastGood.days = days }
         if let megabytes = lastGood.number("megabytes", in: 1...1_000_000) {

@@ -9,18 +9,18 @@ import Yams
 ///
 /// Relative paths are relative to the file; secrets come from files or the environment only; a key that nothing knows
 /// is an error.
-package enum SettingsFile {
+package enum ConfigurationFile {
     /// The longest that is read, in bytes.
     private static let maximumSize = 4 << 20
 
     /// What could be read, and what is wrong with the rest.
-    typealias Reading = (settings: Settings, context: SettingsFileContext)
+    typealias Reading = (settings: ProxyConfiguration, context: ConfigurationDiagnostics)
 
-    /// - Throws: ``SettingsError`` where there is no text, or no YAML.
-    static func read(_ url: URL, environment: [String: String]) throws(SettingsError) -> Reading {
+    /// - Throws: ``ConfigurationError`` where there is no text, or no YAML.
+    static func read(_ url: URL, environment: [String: String]) throws(ConfigurationError) -> Reading {
         guard let data = try? Data(contentsOf: url), data.count <= maximumSize,
             let text = String(data: data, encoding: .utf8)
-        else { throw SettingsError(["\(url.relativePath): \(unreadable(url))"], isUnreadable: true) }
+        else { throw ConfigurationError(["\(url.relativePath): \(unreadable(url))"], isUnreadable: true) }
         return try read(
             text, name: url.lastPathComponent, folder: url.deletingLastPathComponent(), environment: environment)
     }
@@ -30,36 +30,36 @@ package enum SettingsFile {
             ? "cannot be read as UTF-8 text of at most \(maximumSize) bytes" : "there is no such file"
     }
 
-    /// - Throws: ``SettingsError`` with every finding, without those of ``SettingsRules``.
+    /// - Throws: ``ConfigurationError`` with every finding, without those of ``ConfigurationValidation``.
     package static func parse(
         _ text: String, name: String, folder: URL, environment: [String: String]
-    ) throws(SettingsError) -> Settings {
+    ) throws(ConfigurationError) -> ProxyConfiguration {
         let reading = try read(text, name: name, folder: folder, environment: environment)
-        guard reading.context.findings.isEmpty else { throw SettingsError(reading.context.findings) }
+        guard reading.context.findings.isEmpty else { throw ConfigurationError(reading.context.findings) }
         return reading.settings
     }
 
     /// The keys that the reader asks for, whether the document has them or not: `operations.listen`, `apps[0].answer`.
     /// Keys inside an object are asked for only if the document has the object.
     ///
-    /// - Throws: ``SettingsError`` if there is no YAML.
-    package static func requestedKeys(in text: String, folder: URL) throws(SettingsError) -> Set<String> {
+    /// - Throws: ``ConfigurationError`` if there is no YAML.
+    package static func requestedKeys(in text: String, folder: URL) throws(ConfigurationError) -> Set<String> {
         try read(text, name: "", folder: folder, environment: [:]).context.requestedKeys
     }
 
     /// - Parameter text: nil where there is no file.
     static func read(
         _ text: String?, name: String, folder: URL, environment: [String: String]
-    ) throws(SettingsError) -> Reading {
-        let context = SettingsFileContext(displayName: name, folder: folder, environment: environment)
+    ) throws(ConfigurationError) -> Reading {
+        let context = ConfigurationDiagnostics(displayName: name, folder: folder, environment: environment)
         let document: Node?
         do {
             document = try text.flatMap { try Yams.compose(yaml: $0) }
         } catch {
-            throw SettingsError(["\(name): not YAML: \(reason(error))"], isUnreadable: true)
+            throw ConfigurationError(["\(name): not YAML: \(reason(error))"], isUnreadable: true)
         }
-        var settings = Settings()
-        let root = SettingsNode(
+        var settings = ProxyConfiguration()
+        let root = ConfigurationNode(
             document ?? .mapping(Node.Mapping([])), path: "", file: context, variable: "RECEIPT_BRIDGE")
         read(root, hasFile: text != nil, into: &settings)
         settings.secretFiles = context.secretFiles
@@ -79,7 +79,7 @@ package enum SettingsFile {
         }
     }
 
-    private static func read(_ root: SettingsNode, hasFile: Bool, into settings: inout Settings) {
+    private static func read(_ root: ConfigurationNode, hasFile: Bool, into settings: inout ProxyConfiguration) {
         if let address = root.address("listen") { settings.listen = address }
         if let operations = root.child("operations") {
             if let address = operations.address("listen") {
@@ -99,7 +99,7 @@ package enum SettingsFile {
         readDeadline(root, into: &settings)
         readLastGood(root, into: &settings)
         settings.sharedSecret = root.secret("sharedSecret")
-        if let unknownApps = root.choice("unknownApps", of: Settings.UnknownApps.self) {
+        if let unknownApps = root.choice("unknownApps", of: ProxyConfiguration.UnknownApps.self) {
             settings.unknownApps = unknownApps
         }
         settings.tokens = root.secrets("tokens")
@@ -112,7 +112,7 @@ package enum SettingsFile {
     }
 
     /// A configuration has a store unless it says otherwise; without a configuration nothing is written to disk.
-    private static func readStore(_ root: SettingsNode, hasFile: Bool, into settings: inout Settings) {
+    private static func readStore(_ root: ConfigurationNode, hasFile: Bool, into settings: inout ProxyConfiguration) {
         guard let store = root.text("store", expecting: stores) ?? (hasFile ? "sqlite:receipt-bridge.sqlite" : nil)
         else { return }
         if store == "none" {
@@ -129,12 +129,12 @@ package enum SettingsFile {
 
     private static let stores = "sqlite:PATH, or none"
 
-    private static func readTrust(_ root: SettingsNode, into settings: inout Settings) {
+    private static func readTrust(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         guard let trust = root.child("trust") else { return }
         func certificates(_ key: String) -> [[UInt8]] {
             (trust.texts(key) ?? []).flatMap { path -> [[UInt8]] in
-                do throws(SettingsError) {
-                    return try CertificateFile.read(trust.resolve(path, of: key), named: path)
+                do throws(ConfigurationError) {
+                    return try CertificateLoader.read(trust.resolve(path, of: key), named: path)
                 } catch {
                     for finding in error.findings { trust.note(key, finding) }
                     return []
@@ -146,14 +146,14 @@ package enum SettingsFile {
         trust.finish()
     }
 
-    private static func readUpstream(_ root: SettingsNode, into settings: inout Settings) {
+    private static func readUpstream(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         guard let upstream = root.child("upstream") else { return }
         if let urls = upstream.child("verifyReceipt") {
             if let url = urls.text("production", expecting: "a URL") { settings.verifyReceipt.production = url }
             if let url = urls.text("sandbox", expecting: "a URL") { settings.verifyReceipt.sandbox = url }
             urls.finish()
         }
-        settings.upstreamProxy = upstream.text("proxy", expecting: SettingsRules.proxies)
+        settings.upstreamProxy = upstream.text("proxy", expecting: ConfigurationValidation.proxies)
         if let urls = upstream.child("serverAPI") {
             if let url = urls.text("production", expecting: "a URL") { settings.serverAPI.production = url }
             if let url = urls.text("sandbox", expecting: "a URL") { settings.serverAPI.sandbox = url }
@@ -163,9 +163,9 @@ package enum SettingsFile {
         upstream.finish()
     }
 
-    private static func readMappings(_ root: SettingsNode, into settings: inout Settings) {
+    private static func readMappings(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         guard let path = root.text("mappings", expecting: "a folder") else { return }
-        do throws(SettingsError) {
+        do throws(ConfigurationError) {
             try settings.use(mappings: root.resolve(path, of: "mappings"))
         } catch {
             for finding in error.findings { root.note("mappings", finding) }

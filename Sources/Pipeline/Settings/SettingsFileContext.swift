@@ -2,7 +2,7 @@ import Foundation
 import StoreTypes
 
 /// What reading a configuration collects, and what its paths are relative to.
-final class SettingsFileContext {
+final class ConfigurationDiagnostics {
     let displayName: String
     let folder: URL
     let environment: [String: String]
@@ -13,7 +13,7 @@ final class SettingsFileContext {
     var mistaken: Set<String> = []
     /// How a key is called that was said: `bridge.yaml: listen`, or the variable that goes before it.
     var places: [String: String] = [:]
-    var secretFiles: [Settings.SecretFile] = []
+    var secretFiles: [ProxyConfiguration.SecretFile] = []
     /// Keys that the reader asked for, whether the document has them or not.
     var requestedKeys: Set<String> = []
     /// Names of the environment that some key has.

@@ -7,9 +7,9 @@ import Yams
 /// says. A key of the file that nobody asked for is an error at the end.
 ///
 /// The environment's name of a key is that of its place and its own, in capitals: `RECEIPT_BRIDGE_UPSTREAM_PROXY`.
-final class SettingsNode {
+final class ConfigurationNode {
     let path: String
-    let file: SettingsFileContext
+    let file: ConfigurationDiagnostics
     /// What the environment's names begin with; nil for what stands in the file only, as the second app.
     let variable: String?
     private let mapping: Node.Mapping
@@ -17,7 +17,7 @@ final class SettingsNode {
 
     /// - Parameter expected: what it is, for one who wrote something else there.
     init(
-        _ node: Node, path: String, file: SettingsFileContext, variable: String? = nil,
+        _ node: Node, path: String, file: ConfigurationDiagnostics, variable: String? = nil,
         expecting expected: String = "keys and values"
     ) {
         self.path = path
@@ -94,7 +94,7 @@ final class SettingsNode {
     /// Keys and values; nil for anything else.
     ///
     /// - Parameter expected: what it is, for one who wrote something else there.
-    func child(_ key: String, expecting expected: String = "keys and values") -> SettingsNode? {
+    func child(_ key: String, expecting expected: String = "keys and values") -> ConfigurationNode? {
         let name = variable(key)
         let isNamed = name.map(file.hasVariable(below:)) ?? false
         let said = node(key).flatMap { isNamed && $0.mapping == nil ? nil : $0 }
@@ -103,7 +103,7 @@ final class SettingsNode {
             file.note(self.name(key), "expected \(expected)")
             return nil
         }
-        return SettingsNode(node, path: self.name(key), file: file, variable: name)
+        return ConfigurationNode(node, path: self.name(key), file: file, variable: name)
     }
 
     /// - Parameter expected: what it is, for one who wrote a list there, keys and values, or nothing.
@@ -148,9 +148,9 @@ final class SettingsNode {
         return choice
     }
 
-    func address(_ key: String) -> Settings.Address? {
+    func address(_ key: String) -> ProxyConfiguration.Address? {
         guard let text = text(key, expecting: "HOST:PORT") else { return nil }
-        guard let address = Settings.Address(text) else {
+        guard let address = ProxyConfiguration.Address(text) else {
             note(key, "\(text) is not HOST:PORT")
             return nil
         }
@@ -185,7 +185,7 @@ final class SettingsNode {
 
 // MARK: - Secrets
 
-extension SettingsNode {
+extension ConfigurationNode {
     private static let secretForms = "{file: path} or {env: NAME}"
 
     /// `{file: path}` or `{env: NAME}`; in the environment itself `…_FILE`, or the secret.
@@ -212,12 +212,12 @@ extension SettingsNode {
     private func keyFile(
         _ path: String, _ url: URL, of key: String, variable: String? = nil
     ) -> PrivateKeySource? {
-        guard SettingsFileContext.isPath(path) else {
+        guard ConfigurationDiagnostics.isPath(path) else {
             file.note(key, variable: variable, "expected the path of a file")
             return nil
         }
         guard FileManager.default.isReadableFile(atPath: url.path) else {
-            file.note(key, variable: variable, SettingsFileContext.unreadable(path, at: url))
+            file.note(key, variable: variable, ConfigurationDiagnostics.unreadable(path, at: url))
             return nil
         }
         file.secretFiles.append(.init(key: variable ?? key, path: url.path))
@@ -234,7 +234,7 @@ extension SettingsNode {
         }
         if let text = overriding(key) { return overridingSecret(key, text).map { [$0] } ?? [] }
         return (list(key) ?? []).enumerated().compactMap { index, node in
-            SettingsNode(node, path: "\(name(key))[\(index)]", file: file, expecting: Self.secretForms).secretValue()
+            ConfigurationNode(node, path: "\(name(key))[\(index)]", file: file, expecting: Self.secretForms).secretValue()
         }
     }
 

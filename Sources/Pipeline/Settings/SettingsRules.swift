@@ -1,12 +1,12 @@
 import Transport
 
 /// What must hold across keys.
-enum SettingsRules {
+enum ConfigurationValidation {
     /// The key to change, others that it was held against, and a sentence.
     private typealias Finding = (key: String, others: [String], sentence: String)
 
     /// Sentences, one per broken rule; none about keys that something is wrong with already.
-    static func findings(in settings: Settings, of file: SettingsFileContext) -> [String] {
+    static func findings(in settings: ProxyConfiguration, of file: ConfigurationDiagnostics) -> [String] {
         // Roots that cannot be used are meant nevertheless.
         let hasRoots = !settings.trustedRoots.isEmpty || file.mistaken.contains("trust.roots")
         let all = upstreams(settings, hasRoots: hasRoots) + listeners(settings, hasRoots: hasRoots) + others(settings)
@@ -14,7 +14,7 @@ enum SettingsRules {
             .map { "\(file.places[$0.key] ?? $0.key): \($0.sentence)" }
     }
 
-    private static func upstreams(_ settings: Settings, hasRoots: Bool) -> [Finding] {
+    private static func upstreams(_ settings: ProxyConfiguration, hasRoots: Bool) -> [Finding] {
         var upstreams = [
             ("upstream.verifyReceipt.production", settings.verifyReceipt.production),
             ("upstream.verifyReceipt.sandbox", settings.verifyReceipt.sandbox),
@@ -40,7 +40,7 @@ enum SettingsRules {
         return findings
     }
 
-    private static func listeners(_ settings: Settings, hasRoots: Bool) -> [Finding] {
+    private static func listeners(_ settings: ProxyConfiguration, hasRoots: Bool) -> [Finding] {
         let (listen, operations) = (settings.listen, settings.operationsListen)
         var findings: [Finding] = []
         if settings.operationsListenIsExplicit, operations == listen, listen.port != 0 {
@@ -63,7 +63,7 @@ enum SettingsRules {
         return findings
     }
 
-    private static func others(_ settings: Settings) -> [Finding] {
+    private static func others(_ settings: ProxyConfiguration) -> [Finding] {
         var findings: [Finding] = []
         if let proxy = settings.upstreamProxy, !isProxy(proxy) {
             // Not shown: it may hold a password.

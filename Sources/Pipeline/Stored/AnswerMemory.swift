@@ -9,26 +9,26 @@ import StoreTypes
 ///
 /// An answer is good while the store's word on the customer is the one that it was made of, and as good as asking. All
 /// else that it follows from is in the request, or in a configuration that does not change while the process lives.
-final class AnswerMemory: Sendable {
+final class ResponseCache: Sendable {
     /// Of all answers together, in bytes.
     private static let capacity = 64 << 20
 
     /// An answer, and what it was made of.
     struct Entry: Sendable {
-        let app: AppSettings
-        let scope: LedgerScope
-        let keys: LookupKeys
-        /// See ``StoredWord/serial``.
+        let app: AppConfiguration
+        let scope: AppScope
+        let keys: CustomerIdentifiers
+        /// See ``StoredCustomerSnapshot/serial``.
         let serial: UInt64
-        let answer: DatedAnswer
-        /// See ``PipelineReply/consumables``.
+        let answer: ResponseTemplate
+        /// See ``VerifyReceiptResult/consumables``.
         let consumables: Set<String>
     }
 
-    private let memory = BoundedMemory<[UInt8], Entry>(limit: capacity)
+    private let memory = GenerationalCache<[UInt8], Entry>(limit: capacity)
 
     /// SHA-256 of a request and the endpoint that it came to.
-    static func key(_ body: [UInt8], _ route: AppleWalk.Route) -> [UInt8] {
+    static func key(_ body: [UInt8], _ route: UpstreamRouter.Route) -> [UInt8] {
         let endpoint: UInt8 =
             switch route {
             case .auto: 0

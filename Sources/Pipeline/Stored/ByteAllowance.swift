@@ -1,7 +1,7 @@
 import Synchronization
 
 /// How many bytes may be held at a time, by all who hold some.
-final class ByteAllowance: Sendable {
+final class ByteBudget: Sendable {
     private let limit: Int
     private let taken = Mutex(0)
 

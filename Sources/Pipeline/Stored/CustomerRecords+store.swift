@@ -15,7 +15,7 @@ extension CustomerRecords {
 
     /// Records out of the store: every text was verified before it was put there, and nothing else writes that file, so
     /// that nothing is verified again. Nil where a text cannot be read.
-    init?(_ stored: StoredCustomer, in scope: LedgerScope) {
+    init?(_ stored: StoredCustomer, in scope: AppScope) {
         var transactions: [Signed<TransactionPayload>] = []
         transactions.reserveCapacity(stored.transactions.count)
         var newest: [String: Int] = [:]
@@ -68,7 +68,7 @@ extension CustomerRow {
     /// purchase is in which, and a receipt of one customer must not show another's), or a record without an id or date.
     ///
     /// - Parameter keys: of the receipt that it was looked up for.
-    init?(_ records: CustomerRecords, keys: LookupKeys, askedAt: Timestamp) {
+    init?(_ records: CustomerRecords, keys: CustomerIdentifiers, askedAt: Timestamp) {
         guard records.revision != nil else { return nil }
         var transactions: [TransactionRow] = []
         transactions.reserveCapacity(records.transactions.count)

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Names come from the configuration and the code, never from requests. A table that a client fills with names of its
 /// own would let nothing through.
-final class OncePerMinute<Name: Hashable & Sendable>: Sendable {
+final class LogThrottle<Name: Hashable & Sendable>: Sendable {
     private struct Entry {
         let date: Timestamp
         /// Since then.

@@ -7,9 +7,9 @@ import Synchronization
 /// Time is counted in changes, not by a clock: who asks takes a mark before asking, and what comes back is good while
 /// nothing was noted of its customer since that mark. An answer that was under way during a change is thereby as old as
 /// its question.
-final class RecentChanges: Sendable {
+final class CacheInvalidationLog: Sendable {
     private struct Key: Hashable {
-        let scope: LedgerScope
+        let scope: AppScope
         let identifier: String
     }
 
@@ -31,7 +31,7 @@ final class RecentChanges: Sendable {
     /// Now.
     var mark: UInt64 { state.withLock { $0.mark } }
 
-    func note(_ identifiers: [String], in scope: LedgerScope) {
+    func note(_ identifiers: [String], in scope: AppScope) {
         state.withLock { state in
             state.mark += 1
             if state.changes.count + identifiers.count > capacity {
@@ -52,7 +52,7 @@ final class RecentChanges: Sendable {
     }
 
     /// Whether nothing was noted of any of them since.
-    func isUnchanged(_ identifiers: [String], in scope: LedgerScope, since mark: UInt64) -> Bool {
+    func isUnchanged(_ identifiers: [String], in scope: AppScope, since mark: UInt64) -> Bool {
         state.withLock { state in
             guard mark >= state.floor else { return false }
             guard mark < state.mark else { return true }

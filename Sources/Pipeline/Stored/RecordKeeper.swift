@@ -6,7 +6,7 @@ import Synchronization
 
 /// Puts what was learnt into the store without making anybody wait. What comes while too much is waiting is dropped and
 /// counted: it will be learnt again.
-final class RecordKeeper: Sendable {
+final class BackgroundStoreWriter: Sendable {
     private struct State {
         var waiting = 0
         var dropped: Int64 = 0
@@ -19,18 +19,18 @@ final class RecordKeeper: Sendable {
     /// Of signed texts that wait.
     private static let maximumBytes = 64 << 20
 
-    private let store: BridgeStore
+    private let store: Store
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
-    private let whenKept: @Sendable ([String], LedgerScope) -> Void
+    private let whenKept: @Sendable ([String], AppScope) -> Void
     private let state = Mutex(State())
-    private let bytes = ByteAllowance(limit: maximumBytes)
-    private let lines = OncePerMinute<String>()
+    private let bytes = ByteBudget(limit: maximumBytes)
+    private let lines = LogThrottle<String>()
 
     /// - Parameter whenKept: told of whom something new is in the store.
     init(
-        store: BridgeStore, logger: Logger, now: @escaping @Sendable () -> Timestamp,
-        whenKept: @escaping @Sendable ([String], LedgerScope) -> Void
+        store: Store, logger: Logger, now: @escaping @Sendable () -> Timestamp,
+        whenKept: @escaping @Sendable ([String], AppScope) -> Void
     ) {
         self.store = store
         self.logger = logger
@@ -44,35 +44,35 @@ final class RecordKeeper: Sendable {
     /// - Parameters:
     ///   - keys: of the receipt that the records were looked up for.
     ///   - askedAt: when the look-up began.
-    func keep(_ records: CustomerRecords, for keys: LookupKeys, bundleId: BundleIdentifier, askedAt: Timestamp) {
+    func keep(_ records: CustomerRecords, for keys: CustomerIdentifiers, bundleId: BundleIdentifier, askedAt: Timestamp) {
         guard records.environment != .xcode,
             let row = CustomerRow(records, keys: keys, askedAt: askedAt)
         else { return }
-        let scope = LedgerScope(bundleId: bundleId, environment: records.environment)
+        let scope = AppScope(bundleId: bundleId, environment: records.environment)
         let watched = records.watchedIdentifiers
-        run(cost: row.transactions.reduce(0) { $0 + $1.text.utf8.count }) { store throws(LedgerError) in
+        run(cost: row.transactions.reduce(0) { $0 + $1.text.utf8.count }) { store throws(StorageError) in
             try await store.keep(row, of: scope)
             self.whenKept(watched, scope)
         }
     }
 
-    func keep(revoked: [RevocationRow], valid: [String], of scope: LedgerScope) {
-        run(cost: (revoked.count + valid.count) * 128) { store throws(LedgerError) in
+    func keep(revoked: [RevocationRow], valid: [String], of scope: AppScope) {
+        run(cost: (revoked.count + valid.count) * 128) { store throws(StorageError) in
             try await store.keep(revoked: revoked, valid: valid, of: scope)
         }
     }
 
     /// - Parameter receipt: a digest of it.
-    func keep(learnt keys: LookupKeys, of receipt: [UInt8]) {
+    func keep(learnt keys: CustomerIdentifiers, of receipt: [UInt8]) {
         let now = now()
         run(cost: 64 + 24 * (keys.originalTransactionIds.count + keys.transactionIds.count)) {
-            store throws(LedgerError) in
+            store throws(StorageError) in
             try await store.keep(learnt: keys, of: receipt, at: now)
         }
     }
 
     /// - Parameter cost: bytes that are held until it is done.
-    func run(cost: Int, _ body: @escaping @Sendable (BridgeStore) async throws(LedgerError) -> Void) {
+    func run(cost: Int, _ body: @escaping @Sendable (Store) async throws(StorageError) -> Void) {
         let isAdmitted = state.withLock { state in
             guard state.waiting < Self.capacity, bytes.take(cost) else {
                 state.dropped += 1
@@ -83,7 +83,7 @@ final class RecordKeeper: Sendable {
         }
         guard isAdmitted else { return complain("the store is behind; something learnt is not kept", nil) }
         Task {
-            do throws(LedgerError) {
+            do throws(StorageError) {
                 try await body(store)
             } catch {
                 state.withLock { $0.dropped += 1 }
@@ -112,7 +112,7 @@ final class RecordKeeper: Sendable {
         }
     }
 
-    private func complain(_ line: String, _ error: LedgerError?) {
+    private func complain(_ line: String, _ error: StorageError?) {
         guard lines.admits(line, at: now()) else { return }
         logger.warning("\(line)", metadata: ["reason": "\(error?.description ?? "busy")", "dropped": "\(dropped)"])
     }

@@ -2,7 +2,7 @@ import AppStore
 import StoreTypes
 
 /// What is kept of a customer, and how good it is.
-struct StoredWord: Sendable {
+struct StoredCustomerSnapshot: Sendable {
     let records: CustomerRecords
     /// When the whole history was looked up last.
     let askedAt: Timestamp
@@ -45,7 +45,7 @@ struct StoredWord: Sendable {
         }
     }
 
-    private enum Standing {
+    private enum SubscriptionState {
         /// In use until then, if nothing else is heard.
         case until(Timestamp)
         /// The App Store says that it ended, or waits for a payment.
@@ -55,8 +55,8 @@ struct StoredWord: Sendable {
     }
 
     /// Of every subscription in the history.
-    private var standings: [Standing] {
-        var told: [String: Standing] = [:]
+    private var standings: [SubscriptionState] {
+        var told: [String: SubscriptionState] = [:]
         for subscription in records.subscriptions {
             told[subscription.originalTransactionId] = Self.standing(of: subscription)
         }
@@ -66,7 +66,7 @@ struct StoredWord: Sendable {
         return all.map { told[$0] ?? .unknown }
     }
 
-    private static func standing(of subscription: SubscriptionRecord) -> Standing {
+    private static func standing(of subscription: SubscriptionRecord) -> SubscriptionState {
         let end: Timestamp?
         switch subscription.status {
         case 1: end = subscription.transaction?.payload.expiresDate

@@ -6,14 +6,14 @@ import StoreTypes
 import Synchronization
 
 /// The store as a source: what look-ups and notifications told of a customer, without asking anybody.
-package struct StoredSource: Sendable {
+package struct StoreSource: Sendable {
     private struct Key: Hashable, Sendable {
-        let scope: LedgerScope
-        let keys: LookupKeys
+        let scope: AppScope
+        let keys: CustomerIdentifiers
     }
 
     private struct Entry: Sendable {
-        let word: StoredWord
+        let word: StoredCustomerSnapshot
         let watched: [String]
         let mark: UInt64
         let readAt: Timestamp
@@ -24,21 +24,21 @@ package struct StoredSource: Sendable {
     /// In milliseconds: how long another process that writes to the same file goes unnoticed.
     private static let lifetime: Int64 = 60_000
 
-    private let store: BridgeStore
-    private let revocations: RevocationMemory
+    private let store: Store
+    private let revocations: RevocationCache
     private let logger: Logger
-    private let memory = BoundedMemory<Key, Entry>(limit: capacity)
-    private let lines = OncePerMinute<String>()
-    private let changes: RecentChanges
-    private let serials = Serials()
+    private let memory = GenerationalCache<Key, Entry>(limit: capacity)
+    private let lines = LogThrottle<String>()
+    private let changes: CacheInvalidationLog
+    private let serials = SequenceGenerator()
 
     /// Copies of a source count together.
-    private final class Serials: Sendable {
+    private final class SequenceGenerator: Sendable {
         let value = Atomic<UInt64>(0)
     }
 
     /// - Parameter changes: told of whom something new is in the store.
-    init(store: BridgeStore, changes: RecentChanges, revocations: RevocationMemory, logger: Logger) {
+    init(store: Store, changes: CacheInvalidationLog, revocations: RevocationCache, logger: Logger) {
         self.store = store
         self.changes = changes
         self.revocations = revocations
@@ -48,8 +48,8 @@ package struct StoredSource: Sendable {
     /// What is kept of the customer of an authentic receipt; nil where that is not the whole history, or the receipt
     /// knows more, or the store cannot be read within the limit.
     func word(
-        on keys: LookupKeys, in scope: LedgerScope, at now: Timestamp, within limit: Duration
-    ) async -> StoredWord? {
+        on keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, within limit: Duration
+    ) async -> StoredCustomerSnapshot? {
         let key = Key(scope: scope, keys: keys)
         if let entry = memory[key], entry.readAt <= now, now.milliseconds - entry.readAt.milliseconds < Self.lifetime,
             changes.isUnchanged(entry.watched, in: scope, since: entry.mark)
@@ -58,7 +58,7 @@ package struct StoredSource: Sendable {
         }
         let mark = changes.mark
         let stored: StoredCustomer?
-        do throws(LedgerError) {
+        do throws(StorageError) {
             stored = try await customer(of: keys, in: scope, within: limit)
         } catch {
             if !Task.isCancelled, lines.admits("read", at: now) {
@@ -73,7 +73,7 @@ package struct StoredSource: Sendable {
         }
         guard !stored.contradicts(records) else { return nil }
         revocations.compare(stored: records, of: scope.bundleId)
-        let word = StoredWord(
+        let word = StoredCustomerSnapshot(
             records: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup,
             serial: serials.value.wrappingAdd(1, ordering: .relaxed).newValue)
         let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
@@ -84,17 +84,17 @@ package struct StoredSource: Sendable {
 
     /// A disk can hang, and then so does whoever reads.
     private func customer(
-        of keys: LookupKeys, in scope: LedgerScope, within limit: Duration
-    ) async throws(LedgerError) -> StoredCustomer? {
-        let reading = Task { () -> Result<StoredCustomer?, LedgerError> in
-            do throws(LedgerError) {
+        of keys: CustomerIdentifiers, in scope: AppScope, within limit: Duration
+    ) async throws(StorageError) -> StoredCustomer? {
+        let reading = Task { () -> Result<StoredCustomer?, StorageError> in
+            do throws(StorageError) {
                 return .success(try await store.customer(of: keys, in: scope))
             } catch {
                 return .failure(error)
             }
         }
-        guard let read = await TimeLimit.value(of: reading, within: limit) else {
-            throw LedgerError(.locked, at: store.path, "reading takes longer than there is time")
+        guard let read = await TaskTimeout.value(of: reading, within: limit) else {
+            throw StorageError(.locked, at: store.path, "reading takes longer than there is time")
         }
         return try read.get()
     }
@@ -106,7 +106,7 @@ package struct StoredSource: Sendable {
     }
 
     /// With the refunds that somebody else told of, and that the records do not know.
-    private func revised(_ word: StoredWord, in scope: LedgerScope) -> StoredWord {
+    private func revised(_ word: StoredCustomerSnapshot, in scope: AppScope) -> StoredCustomerSnapshot {
         let known = revocations.revocations(of: scope.bundleId, in: scope.environment)
         guard !known.isEmpty else { return word }
         func revised(_ signed: Signed<TransactionPayload>) -> Signed<TransactionPayload> {
@@ -124,7 +124,7 @@ package struct StoredSource: Sendable {
                 $0.payload.revocationDate == nil && $0.payload.transactionId.map(known.mentions) ?? false
             })
         else { return word }
-        return StoredWord(
+        return StoredCustomerSnapshot(
             records: CustomerRecords(
                 environment: records.environment, bundleId: records.bundleId, appAppleId: records.appAppleId,
                 transactions: records.transactions.map(revised), subscriptions: records.subscriptions,

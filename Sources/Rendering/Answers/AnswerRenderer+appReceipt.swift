@@ -2,7 +2,7 @@ import Purchases
 import ReceiptDecoding
 import StoreTypes
 
-extension AnswerRenderer {
+extension VerifyReceiptRenderer {
     /// `receipt`, and when an auto-renewable is in it `latest_receipt_info` and `latest_receipt`.
     func answer(
         to receipt: AppReceipt, history: PurchaseHistory, requestDate: Timestamp, options: AnswerOptions

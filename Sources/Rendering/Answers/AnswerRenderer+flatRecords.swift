@@ -3,7 +3,7 @@ import Purchases
 package import ReceiptDecoding
 import StoreTypes
 
-extension AnswerRenderer {
+extension VerifyReceiptRenderer {
     /// The flat answer of iOS 6 from the Server API.
     ///
     /// A subscription that is active or in grace gives status 0 and `latest_receipt_info`; any other 21006 and

@@ -3,7 +3,7 @@ package import Purchases
 import ReceiptDecoding
 package import StoreTypes
 
-extension AnswerRenderer {
+extension VerifyReceiptRenderer {
     /// The answer that the App Store Server API gives to a receipt: the receipt as it was, and what became of the
     /// customer's purchases since.
     ///

@@ -2,7 +2,7 @@ import Purchases
 import ReceiptDecoding
 import StoreTypes
 
-extension AnswerRenderer {
+extension VerifyReceiptRenderer {
     /// The flat answer of iOS 6: `purchase-info` as it is, and no `environment`.
     ///
     /// An auto-renewable whose period covers `requestDate` gives status 0, `latest_receipt_info` and `latest_receipt`;

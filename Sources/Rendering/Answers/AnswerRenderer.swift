@@ -3,7 +3,7 @@ import ReceiptDecoding
 package import StoreTypes
 
 /// Writes verifyReceipt answers as Apple writes them, from a history and the field tables.
-package struct AnswerRenderer: Sendable {
+package struct VerifyReceiptRenderer: Sendable {
     let tables: FieldTables
 
     /// - Parameter tables: usually ``FieldTables/bundled``, loaded once.

@@ -81,10 +81,10 @@ package struct CustomerViewRenderer: Sendable {
     private func writeTransactions(
         of receipt: ReceiptContents, in view: CustomerView, into writer: inout JSONWriter
     ) {
-        let transactions: [CamelObject] =
+        let transactions: [ServerAPIObject] =
             switch receipt {
-            case .app(let receipt): receipt.purchases.map { CamelObject($0, table: camelCase.tables.inApp) }
-            case .transaction(let receipt): [CamelObject(receipt, table: camelCase.tables.transactionReceipt)]
+            case .app(let receipt): receipt.purchases.map { ServerAPIObject($0, table: camelCase.tables.inApp) }
+            case .transaction(let receipt): [ServerAPIObject(receipt, table: camelCase.tables.transactionReceipt)]
             }
         writer.beginArray()
         for var transaction in transactions {

@@ -1,7 +1,7 @@
 package import StoreTypes
 
 /// An answer to an App Receipt that can be given again: of all that is in it only the time of the request changes.
-package struct DatedAnswer: Sendable {
+package struct ResponseTemplate: Sendable {
     private let status: VerifyReceiptStatus
     private let body: [UInt8]
     /// Where the texts of `request_date`, `request_date_ms` and `request_date_pst` begin.

@@ -2,19 +2,19 @@ import AppStore
 import StoreTypes
 
 /// A camelCase document, its parts read on demand.
-struct CamelDocument {
-    let root: CamelRecord
+struct ServerAPIDocument {
+    let root: ServerAPIRecord
 
     init(_ members: [String: JSONTree]) {
-        root = CamelRecord(members: members, place: "")
+        root = ServerAPIRecord(members: members, place: "")
     }
 
     /// The receipt's own properties.
-    func receipt() throws(ConversionError) -> CamelRecord? {
+    func receipt() throws(ConversionError) -> ServerAPIRecord? {
         guard let node = root["receipt"]?.present else { return nil }
         guard var members = node.members else { throw error("receipt", "an object") }
         if let type = members["receiptType"] { members["receiptType"] = .text(Self.receiptType(type)) }
-        return CamelRecord(members: members, place: "receipt")
+        return ServerAPIRecord(members: members, place: "receipt")
     }
 
     /// Whether its transactions are a customer's history: without a receipt, as the App Store Server API gives it, or beside
@@ -34,7 +34,7 @@ struct CamelDocument {
     }
 
     /// What a history says of the receipt that it stands for.
-    var receiptOfHistory: CamelRecord {
+    var receiptOfHistory: ServerAPIRecord {
         var members = root.members
         if members["bundleId"]?.present == nil {
             members["bundleId"] =
@@ -44,16 +44,16 @@ struct CamelDocument {
         members["receiptType"] = root["environment"].map { .text(Self.receiptType($0)) }
         // In the sandbox an app has no number.
         if root["environment"]?.asText == AppStoreEnvironment.sandbox.rawValue { members["appAppleId"] = .text("0") }
-        return CamelRecord(members: members, place: "")
+        return ServerAPIRecord(members: members, place: "")
     }
 
-    func transactions(_ key: String) throws(ConversionError) -> [CamelTransaction]? {
+    func transactions(_ key: String) throws(ConversionError) -> [ServerAPITransaction]? {
         guard let records = try records(key) else { return nil }
         let isHistory = try isHistory()
-        var transactions: [CamelTransaction] = []
+        var transactions: [ServerAPITransaction] = []
         for record in records {
             transactions.append(
-                CamelTransaction(
+                ServerAPITransaction(
                     record: record, payload: try record.payload(TransactionField.self), isOfHistory: isHistory))
         }
         return transactions
@@ -63,7 +63,7 @@ struct CamelDocument {
     func renewals() throws(ConversionError) -> [RenewalPayload]? {
         let subscriptions = try records("subscriptions")?.compactMap { subscription in
             subscription["renewalInfo"]?.members.map {
-                CamelRecord(members: $0, place: "\(subscription.place).renewalInfo")
+                ServerAPIRecord(members: $0, place: "\(subscription.place).renewalInfo")
             }
         }
         guard let records = try records(DocumentKey.renewals) ?? subscriptions else { return nil }
@@ -72,13 +72,13 @@ struct CamelDocument {
         return renewals
     }
 
-    private func records(_ key: String) throws(ConversionError) -> [CamelRecord]? {
+    private func records(_ key: String) throws(ConversionError) -> [ServerAPIRecord]? {
         guard let node = root[key] else { return nil }
         guard let elements = node.elements else { throw error(key, "an array of objects") }
-        var records: [CamelRecord] = []
+        var records: [ServerAPIRecord] = []
         for (index, element) in elements.enumerated() {
             guard let members = element.members else { throw error("\(key)[\(index)]", "an object") }
-            records.append(CamelRecord(members: members, place: "\(key)[\(index)]"))
+            records.append(ServerAPIRecord(members: members, place: "\(key)[\(index)]"))
         }
         return records
     }
@@ -95,8 +95,8 @@ struct CamelDocument {
 }
 
 /// A transaction of a document: its payload, and what stands beside.
-struct CamelTransaction {
-    let record: CamelRecord
+struct ServerAPITransaction {
+    let record: ServerAPIRecord
     let payload: TransactionPayload
     let isOfHistory: Bool
 
@@ -132,7 +132,7 @@ extension TransactionField {
     fileprivate static let answered: Set<String> = Set(FieldTables.bundled.transaction.rows.map(\.field.rawValue))
 }
 
-extension CamelRecord {
+extension ServerAPIRecord {
     /// The receipt of an iOS 6 answer is one transaction.
     var isFlat: Bool {
         (self["transactionId"] ?? self["originalTransactionId"] ?? self["productId"]) != nil

@@ -1,9 +1,9 @@
 import ReceiptDecoding
 import StoreTypes
 
-/// What a receipt says of a purchase, for ``CamelObject/becomeTransaction(bundleId:environment:)`` to put into Apple's
+/// What a receipt says of a purchase, for ``ServerAPIObject/becomeTransaction(bundleId:environment:)`` to put into Apple's
 /// words: without what a JWSTransaction never has.
-extension CamelObject {
+extension ServerAPIObject {
     /// A purchase of an App Receipt, in the order of the table.
     init(_ purchase: InAppPurchase, table: FieldTable<InAppField>) {
         self.init()

@@ -1,7 +1,7 @@
 import AppStore
 
 /// What verifyReceipt says in other words than the App Store Server API.
-extension CamelObject {
+extension ServerAPIObject {
     /// A transaction of the rows' words: offers, upgrades, the token's case, and the type where it can be told.
     mutating func becomeTransaction(bundleId: JSONTree?, environment: JSONTree?) {
         sayOffer()

@@ -1,5 +1,5 @@
 /// A camelCase object in the making: members in the order in which they came.
-struct CamelObject {
+struct ServerAPIObject {
     private var names: [String] = []
     private var values: [String: JSONTree] = [:]
 

@@ -6,7 +6,7 @@ import StoreTypes
 ///
 /// Transactions and renewals go through the payloads of the App Store Server API, so that their rules (offers, trials,
 /// revocations) are those of the answers; what only receipts have is read as it stands.
-struct CamelRecord {
+struct ServerAPIRecord {
     let members: [String: JSONTree]
     /// For errors.
     let place: String
@@ -40,7 +40,7 @@ struct CamelRecord {
 
     /// As a payload, with numbers and texts in the types that the payload wants.
     func payload<Claims: SignedClaims, Field: ModelField>(_ fields: Field.Type) throws(ConversionError) -> Claims {
-        let offer = self["offerType"] == nil ? offerOfWords : CamelObject()
+        let offer = self["offerType"] == nil ? offerOfWords : ServerAPIObject()
         var writer = JSONWriter(reserving: 1_024)
         writer.beginObject()
         for field in fields.allCases where field.kind != .bytes {
@@ -62,8 +62,8 @@ struct CamelRecord {
     }
 
     /// The offer of a document that names it in verifyReceipt's words, as `decode` does of receipts.
-    private var offerOfWords: CamelObject {
-        var object = CamelObject()
+    private var offerOfWords: ServerAPIObject {
+        var object = ServerAPIObject()
         let words: [TransactionField] = [.isTrialPeriod, .isInIntroOfferPeriod, .promotionalOfferId, .offerCodeRefName]
         for field in words { object[field.rawValue] = self[field.rawValue] }
         object.sayOffer()

@@ -3,7 +3,7 @@ import StoreTypes
 extension DocumentConverter {
     /// A verifyReceipt answer in the words of the App Store Server API; compact JSON.
     ///
-    /// App Receipts and iOS 6 answers are told apart by `receipt`. Values are read leniently, see ``WireObject``.
+    /// App Receipts and iOS 6 answers are told apart by `receipt`. Values are read leniently, see ``VerifyReceiptObject``.
     package func camelCase(_ answer: [UInt8]) throws(ConversionError) -> [UInt8] {
         let answer = try wireObject(answer)
         let receipt = try answer.object("receipt")
@@ -19,23 +19,23 @@ extension DocumentConverter {
     }
 
     /// An answer, or what claims to be one.
-    func wireObject(_ answer: [UInt8]) throws(ConversionError) -> WireObject {
+    func wireObject(_ answer: [UInt8]) throws(ConversionError) -> VerifyReceiptObject {
         // Others stand in notifications of version 1, too.
         let telling: Set<AnswerField> = [
             .status, .receipt, .latestReceiptInfo, .latestExpiredReceiptInfo, .pendingRenewalInfo,
         ]
         let keys = tables.answer.rows.filter { telling.contains($0.field) }.map(\.wire)
-        return WireObject(members: try read(answer, as: .answer, expecting: keys), place: "")
+        return VerifyReceiptObject(members: try read(answer, as: .answer, expecting: keys), place: "")
     }
 
     /// Of an App Receipt.
     private func write(
-        _ answer: WireObject, _ receipt: WireObject?, into writer: inout JSONWriter
+        _ answer: VerifyReceiptObject, _ receipt: VerifyReceiptObject?, into writer: inout JSONWriter
     ) throws(ConversionError) {
         let environment = answer["environment"]
         let bundleId = receipt?["bundle_id"]
         func transactions<Field>(
-            _ rows: [WireObject], _ table: FieldTable<Field>, _ key: String
+            _ rows: [VerifyReceiptObject], _ table: FieldTable<Field>, _ key: String
         ) throws(ConversionError) {
             writer.key(key)
             writer.beginArray()
@@ -77,7 +77,7 @@ extension DocumentConverter {
 
     /// Of an iOS 6 receipt.
     private func writeFlat(
-        _ answer: WireObject, _ receipt: WireObject?, into writer: inout JSONWriter
+        _ answer: VerifyReceiptObject, _ receipt: VerifyReceiptObject?, into writer: inout JSONWriter
     ) throws(ConversionError) {
         guard let receipt else { return }
         try writeScalars(of: answer, into: &writer)
@@ -94,7 +94,7 @@ extension DocumentConverter {
         own.write(into: &writer)
         writer.endArray()
 
-        var latest: CamelObject?
+        var latest: ServerAPIObject?
         for row in tables.answer.rows
         where row.field == .latestReceiptInfo || row.field == .latestExpiredReceiptInfo {
             guard latest == nil, let object = try answer.object(row.wire) else { continue }
@@ -112,9 +112,9 @@ extension DocumentConverter {
 
     /// The top level of an iOS 6 answer says how the one subscription renews.
     private func writeFlatRenewal(
-        of answer: WireObject, _ latest: CamelObject, into writer: inout JSONWriter
+        of answer: VerifyReceiptObject, _ latest: ServerAPIObject, into writer: inout JSONWriter
     ) throws(ConversionError) {
-        var renewal = CamelObject()
+        var renewal = ServerAPIObject()
         for row in tables.answer.rows where row.field.isOfRenewal {
             renewal[row.field.rawValue] = try answer.value(row)
         }
@@ -128,7 +128,7 @@ extension DocumentConverter {
         writer.endArray()
     }
 
-    private func writeScalars(of answer: WireObject, into writer: inout JSONWriter) throws(ConversionError) {
+    private func writeScalars(of answer: VerifyReceiptObject, into writer: inout JSONWriter) throws(ConversionError) {
         for row in tables.answer.rows where !row.field.isOfRenewal && row.field.kind != .nested {
             guard let value = try answer.value(row) else { continue }
             writer.key(row.field.rawValue)
@@ -149,7 +149,7 @@ extension AnswerField {
     var isOfRenewal: Bool { RenewalField(rawValue: rawValue) != nil && self != .environment }
 }
 
-extension WireObject {
+extension VerifyReceiptObject {
     /// An iOS 6 receipt is one transaction.
     var isFlat: Bool {
         self["in_app"] == nil && (self["transaction_id"] ?? self["product_id"] ?? self["bid"]) != nil

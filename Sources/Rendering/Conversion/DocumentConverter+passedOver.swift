@@ -70,7 +70,7 @@ extension DocumentConverter {
     ]
 
     private func unknownRows(
-        _ document: CamelDocument, _ key: String, _ known: Set<String>
+        _ document: ServerAPIDocument, _ key: String, _ known: Set<String>
     ) throws(ConversionError) -> Set<String> {
         Self.unknown(document.root[key]?.elements?.compactMap(\.members) ?? [], known, "\(key).")
     }
@@ -93,7 +93,7 @@ extension DocumentConverter {
         return keys
     }
 
-    private static func unknown(_ objects: [WireObject], _ known: Set<String>, _ place: String) -> Set<String> {
+    private static func unknown(_ objects: [VerifyReceiptObject], _ known: Set<String>, _ place: String) -> Set<String> {
         unknown(objects.map(\.members), known, place)
     }
 

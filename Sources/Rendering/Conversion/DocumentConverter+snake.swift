@@ -27,16 +27,16 @@ extension DocumentConverter {
     }
 
     /// A camelCase document, or what claims to be one.
-    func camelDocument(_ document: [UInt8]) throws(ConversionError) -> CamelDocument {
+    func camelDocument(_ document: [UInt8]) throws(ConversionError) -> ServerAPIDocument {
         let keys = [
             AnswerField.status.rawValue, AnswerField.receipt.rawValue, DocumentKey.transactions,
             DocumentKey.latestTransactions, DocumentKey.renewals,
         ]
-        return CamelDocument(try read(document, as: .camelCase, expecting: keys))
+        return ServerAPIDocument(try read(document, as: .camelCase, expecting: keys))
     }
 
     /// Of an App Receipt.
-    private func write(_ document: CamelDocument, into writer: inout JSONWriter) throws(ConversionError) {
+    private func write(_ document: ServerAPIDocument, into writer: inout JSONWriter) throws(ConversionError) {
         let isHistory = try document.isHistory()
         let receipt = try document.receipt() ?? (isHistory ? document.receiptOfHistory : nil)
         let transactions = try document.transactions(DocumentKey.transactions) ?? []
@@ -79,7 +79,7 @@ extension DocumentConverter {
     }
 
     private func write(
-        _ receipt: CamelRecord, _ purchases: [CamelTransaction], isHistory: Bool, into writer: inout JSONWriter
+        _ receipt: ServerAPIRecord, _ purchases: [ServerAPITransaction], isHistory: Bool, into writer: inout JSONWriter
     ) throws(ConversionError) {
         writer.beginObject()
         for column in tables.appReceipt.columns {
@@ -96,7 +96,7 @@ extension DocumentConverter {
     }
 
     private func write<Field>(
-        _ transactions: [CamelTransaction], _ table: FieldTable<Field>, into writer: inout JSONWriter
+        _ transactions: [ServerAPITransaction], _ table: FieldTable<Field>, into writer: inout JSONWriter
     ) throws(ConversionError) {
         writer.beginArray()
         for transaction in transactions { try write(transaction, table, into: &writer) }
@@ -104,7 +104,7 @@ extension DocumentConverter {
     }
 
     private func write<Field>(
-        _ transaction: CamelTransaction, _ table: FieldTable<Field>, into writer: inout JSONWriter
+        _ transaction: ServerAPITransaction, _ table: FieldTable<Field>, into writer: inout JSONWriter
     ) throws(ConversionError) {
         writer.beginObject()
         for column in table.columns { writer.member(try transaction.value(column.field), as: column) }
@@ -113,7 +113,7 @@ extension DocumentConverter {
 
     /// Of an iOS 6 receipt, which has one latest object, and the renewal at the top.
     private func writeFlat(
-        _ document: CamelDocument, _ receipt: CamelRecord, into writer: inout JSONWriter
+        _ document: ServerAPIDocument, _ receipt: ServerAPIRecord, into writer: inout JSONWriter
     ) throws(ConversionError) {
         let original = receipt["originalTransactionId"]?.asText
         let standing = try document.subscriptionStatus(of: original)
@@ -157,15 +157,15 @@ extension DocumentConverter {
 
     /// The last period of a subscription.
     private static func newest(
-        of originalTransactionId: String?, in history: [CamelTransaction]
-    ) -> CamelTransaction? {
+        of originalTransactionId: String?, in history: [ServerAPITransaction]
+    ) -> ServerAPITransaction? {
         history.filter { $0.payload.isAutoRenewable && $0.payload.originalTransactionId == originalTransactionId }
             .max { ($0.payload.purchaseDate?.milliseconds ?? 0) < ($1.payload.purchaseDate?.milliseconds ?? 0) }
     }
 
     /// `latest_receipt_info` of a history: what stays in receipts, oldest first, the newest 100; nil where nothing in
     /// it renews.
-    private static func latest(of history: [CamelTransaction]) -> [CamelTransaction]? {
+    private static func latest(of history: [ServerAPITransaction]) -> [ServerAPITransaction]? {
         guard history.contains(where: \.payload.isAutoRenewable) else { return nil }
         let kept = history.filter { !$0.payload.isConsumable }
         let rows = kept.indices.map { place in

@@ -2,7 +2,7 @@ import StoreTypes
 
 /// One object of a verifyReceipt answer, read leniently: numbers may be texts and texts numbers, words of a key may be
 /// joined by `_` or `-`.
-struct WireObject {
+struct VerifyReceiptObject {
     let members: [String: JSONTree]
     /// For errors.
     let place: String
@@ -13,8 +13,8 @@ struct WireObject {
     }
 
     /// Everything the table's rows say of it, in their order, in the types of the App Store Server API.
-    func camelCase<Field>(_ table: FieldTable<Field>) throws(ConversionError) -> CamelObject {
-        var object = CamelObject()
+    func camelCase<Field>(_ table: FieldTable<Field>) throws(ConversionError) -> ServerAPIObject {
+        var object = ServerAPIObject()
         for row in table.rows { object[row.field.rawValue] = try value(row) }
         return object
     }
@@ -83,23 +83,23 @@ struct WireObject {
     }
 }
 
-extension WireObject {
+extension VerifyReceiptObject {
     /// An object in it; nil when absent.
-    func object(_ key: String) throws(ConversionError) -> WireObject? {
+    func object(_ key: String) throws(ConversionError) -> VerifyReceiptObject? {
         guard let node = self[key] else { return nil }
         guard let members = node.members else { throw error(key, "an object") }
-        return WireObject(members: members, place: place.isEmpty ? key : "\(place).\(key)")
+        return VerifyReceiptObject(members: members, place: place.isEmpty ? key : "\(place).\(key)")
     }
 
     /// An array of objects in it; nil when absent.
-    func objects(_ key: String) throws(ConversionError) -> [WireObject]? {
+    func objects(_ key: String) throws(ConversionError) -> [VerifyReceiptObject]? {
         guard let node = self[key] else { return nil }
         guard let elements = node.elements else { throw error(key, "an array of objects") }
-        var objects: [WireObject] = []
+        var objects: [VerifyReceiptObject] = []
         for (index, element) in elements.enumerated() {
             guard let members = element.members else { throw error("\(key)[\(index)]", "an object") }
             objects.append(
-                WireObject(members: members, place: (place.isEmpty ? key : "\(place).\(key)") + "[\(index)]"))
+                VerifyReceiptObject(members: members, place: (place.isEmpty ? key : "\(place).\(key)") + "[\(index)]"))
         }
         return objects
     }

@@ -2,11 +2,11 @@ import JSONReading
 import StoreTypes
 
 /// The rows of an answer of Apple's, and where each stands in it.
-enum AnswerRows {
+enum ResponseRowReader {
     /// Purchases of `receipt` and of the latest rows; renewals by first transaction.
-    static func read(_ outline: JSONOutline) -> (rows: [OpenedAnswer.Row], renewals: [String: OpenedAnswer.Renewal]) {
-        var rows: [OpenedAnswer.Row] = []
-        var renewals: [String: OpenedAnswer.Renewal] = [:]
+    static func read(_ outline: JSONOutline) -> (rows: [RestoredResponse.Row], renewals: [String: RestoredResponse.Renewal]) {
+        var rows: [RestoredResponse.Row] = []
+        var renewals: [String: RestoredResponse.Renewal] = [:]
         let root = Members(of: 0, in: outline)
         if let receipt = root.place("receipt") {
             let members = Members(of: receipt, in: outline)
@@ -32,16 +32,16 @@ enum AnswerRows {
     }
 
     /// The elements of an array, or the one object that stands in its place.
-    private static func all(_ place: Int, in outline: JSONOutline, isLatest: Bool) -> [OpenedAnswer.Row] {
+    private static func all(_ place: Int, in outline: JSONOutline, isLatest: Bool) -> [RestoredResponse.Row] {
         guard outline.isArray(place) else { return [row(place, in: outline, isFlat: true, isLatest: isLatest)] }
         return outline.children(of: place).map { row($0, in: outline, isFlat: false, isLatest: isLatest) }
     }
 
     private static func row(
         _ place: Int, in outline: JSONOutline, isFlat: Bool, isLatest: Bool
-    ) -> OpenedAnswer.Row {
+    ) -> RestoredResponse.Row {
         let members = Members(of: place, in: outline)
-        return OpenedAnswer.Row(
+        return RestoredResponse.Row(
             end: outline.nodes[place].value.whole.upperBound - 1, isFlat: isFlat, isLatest: isLatest,
             transactionId: members.text("transaction_id"),
             originalTransactionId: members.text("original_transaction_id"),
@@ -52,8 +52,8 @@ enum AnswerRows {
             isUpgraded: members.text("is_upgraded") == "true")
     }
 
-    private static func renewal(_ members: Members) -> OpenedAnswer.Renewal {
-        OpenedAnswer.Renewal(
+    private static func renewal(_ members: Members) -> RestoredResponse.Renewal {
+        RestoredResponse.Renewal(
             isOn: members.text("auto_renew_status").map { $0 != "0" },
             isRetrying: members.text("is_in_billing_retry_period") == "1",
             graceEnds: members.date("grace_period_expires_date_ms"))

@@ -1,5 +1,5 @@
 /// Places of a text that are replaced, all at once.
-struct ByteSplices {
+struct ByteReplacements {
     private var places: [(range: Range<Int>, bytes: [UInt8])] = []
 
     /// Places must not overlap.

@@ -9,7 +9,7 @@ package import StoreTypes
 ///       "latest_receipt": "", "latest_receipt_info": [ … ], "pending_renewal_info": [ … ], "status": 0 }
 ///
 /// The same purchases give the same bytes, whenever they are told.
-package struct KeptAnswer: Sendable, Hashable {
+package struct ArchivedResponse: Sendable, Hashable {
     /// 0 or 21006.
     package let status: VerifyReceiptStatus
     /// Apple's answer with some texts empty.
@@ -36,13 +36,13 @@ package struct KeptAnswer: Sendable, Hashable {
         guard answer.status == .valid || answer.status == .subscriptionExpired,
             let outline = try? JSONOutline(answer.body, maximumNodes: Self.maximumValues)
         else { return nil }
-        var splices = ByteSplices()
+        var splices = ByteReplacements()
         var kept: Data?
         var seen: Set<String> = []
-        for place in KeptPlaces.all(in: outline) {
+        for place in VolatileFields.all(in: outline) {
             guard seen.insert(place.name).inserted, let text = place.text.text(in: answer.body.span), !text.isEmpty
             else { return nil }
-            if place.name == KeptPlaces.latestReceipt, Array(text.utf8) != submitted {
+            if place.name == VolatileFields.latestReceipt, Array(text.utf8) != submitted {
                 // What is no plain base64 stays where it is.
                 guard let data = Data(base64Encoded: text), data.base64EncodedString() == text else { continue }
                 kept = data
@@ -59,7 +59,7 @@ package struct KeptAnswer: Sendable, Hashable {
 }
 
 /// The texts that a kept answer is without.
-enum KeptPlaces {
+enum VolatileFields {
     static let latestReceipt = "latest_receipt"
     /// In `receipt`; the answers of iOS 6 have none.
     static let requestDates = ["request_date", "request_date_ms", "request_date_pst"]

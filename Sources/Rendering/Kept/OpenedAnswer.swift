@@ -4,7 +4,7 @@ package import Purchases
 package import StoreTypes
 
 /// A kept answer that is to be given again: what it says of subscriptions, and what has become known since.
-package struct OpenedAnswer: Sendable {
+package struct RestoredResponse: Sendable {
     /// One purchase, where it stands.
     struct Row: Sendable {
         /// Of the object's last byte.
@@ -30,7 +30,7 @@ package struct OpenedAnswer: Sendable {
         var graceEnds: Timestamp?
     }
 
-    private let answer: KeptAnswer
+    private let answer: ArchivedResponse
     private let outline: JSONOutline
     let rows: [Row]
     let renewals: [String: Renewal]
@@ -38,12 +38,12 @@ package struct OpenedAnswer: Sendable {
     private let keptAt: Timestamp
 
     /// Nil for what was not kept by us.
-    package init?(_ answer: KeptAnswer, keptAt: Timestamp) {
-        guard let outline = try? JSONOutline(answer.body, maximumNodes: KeptAnswer.maximumValues) else { return nil }
+    package init?(_ answer: ArchivedResponse, keptAt: Timestamp) {
+        guard let outline = try? JSONOutline(answer.body, maximumNodes: ArchivedResponse.maximumValues) else { return nil }
         self.answer = answer
         self.outline = outline
         self.keptAt = keptAt
-        (rows, renewals) = AnswerRows.read(outline)
+        (rows, renewals) = ResponseRowReader.read(outline)
     }
 
     /// The first transactions of all its purchases.
@@ -60,7 +60,7 @@ package struct OpenedAnswer: Sendable {
     /// good.
     ///
     /// - Parameter revocations: a period that was taken back is over for good.
-    package func mayBeStale(at now: Timestamp, revocations: KnownRevocations) -> Bool {
+    package func mayBeStale(at now: Timestamp, revocations: RevocationIndex) -> Bool {
         subscriptions(revocations).contains { original, subscription in
             guard let ends = subscription.ends, ends <= now else { return false }
             // The status of a flat answer is about its one subscription.
@@ -71,7 +71,7 @@ package struct OpenedAnswer: Sendable {
     }
 
     /// The first transactions of subscriptions that have no period now: news of one of them would make this old.
-    package func ended(at now: Timestamp, revocations: KnownRevocations) -> [String] {
+    package func ended(at now: Timestamp, revocations: RevocationIndex) -> [String] {
         subscriptions(revocations).compactMap { original, subscription in
             subscription.ends.map { $0 <= now } ?? false ? original : nil
         }
@@ -83,7 +83,7 @@ package struct OpenedAnswer: Sendable {
         var isFlat = false
     }
 
-    private func subscriptions(_ revocations: KnownRevocations) -> [String: Subscription] {
+    private func subscriptions(_ revocations: RevocationIndex) -> [String: Subscription] {
         var subscriptions: [String: Subscription] = [:]
         for row in rows {
             guard let expires = row.expires, let original = row.originalTransactionId ?? row.transactionId,
@@ -100,7 +100,7 @@ package struct OpenedAnswer: Sendable {
         return subscriptions
     }
 
-    private func revocation(of row: Row, _ revocations: KnownRevocations) -> KnownRevocations.Revocation? {
+    private func revocation(of row: Row, _ revocations: RevocationIndex) -> RevocationIndex.Revocation? {
         revocations.revocation(transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
     }
 
@@ -111,16 +111,16 @@ package struct OpenedAnswer: Sendable {
     ///
     /// - Parameter submitted: the receipt that is asked about, in canonical base64.
     package func answer(
-        requestDate: Timestamp, submitted: [UInt8], revocations: KnownRevocations
+        requestDate: Timestamp, submitted: [UInt8], revocations: RevocationIndex
     ) -> VerifyReceiptAnswer? {
-        var splices = ByteSplices()
+        var splices = ByteReplacements()
         for row in rows where !row.isCancelled {
             guard let revocation = revocation(of: row, revocations) else { continue }
             guard !row.isFlat || isOfThePast(row) else { return nil }
             splices.replace(row.end..<row.end, with: Self.members(of: revocation, isFlat: row.isFlat))
         }
         let date = DateTriplet(requestDate)
-        for place in KeptPlaces.all(in: outline) where place.text.range.isEmpty {
+        for place in VolatileFields.all(in: outline) where place.text.range.isEmpty {
             splices.replace(place.text.range, with: filling(of: place.name, date, submitted))
         }
         return VerifyReceiptAnswer(status: answer.status, body: splices.applied(to: answer.body))
@@ -133,15 +133,15 @@ package struct OpenedAnswer: Sendable {
 
     private func filling(of name: String, _ date: DateTriplet, _ submitted: [UInt8]) -> [UInt8] {
         switch name {
-        case KeptPlaces.requestDates[0]: Array(date.text.utf8)
-        case KeptPlaces.requestDates[1]: Array("\(date.milliseconds)".utf8)
-        case KeptPlaces.requestDates[2]: Array(date.losAngelesText.utf8)
+        case VolatileFields.requestDates[0]: Array(date.text.utf8)
+        case VolatileFields.requestDates[1]: Array("\(date.milliseconds)".utf8)
+        case VolatileFields.requestDates[2]: Array(date.losAngelesText.utf8)
         default: answer.latestReceipt.map { Array($0.base64EncodedString().utf8) } ?? submitted
         }
     }
 
     /// As our own answers have them.
-    private static func members(of revocation: KnownRevocations.Revocation, isFlat: Bool) -> [UInt8] {
+    private static func members(of revocation: RevocationIndex.Revocation, isFlat: Bool) -> [UInt8] {
         let date = DateTriplet(revocation.date)
         let reason = isFlat ? "" : revocation.reason.map { #","cancellation_reason":"\#($0)""# } ?? ""
         return Array(

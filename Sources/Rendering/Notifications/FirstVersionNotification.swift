@@ -2,8 +2,8 @@ package import AppStore
 package import StoreTypes
 
 /// Everything that a body of version 1 is written from.
-package struct FirstVersionNotification: Sendable {
-    package var type: FirstVersionType
+package struct NotificationV1: Sendable {
+    package var type: NotificationV1Type
     package var bundleId: String
     package var environment: AppStoreEnvironment
     /// The app's version at the time of the event.
@@ -24,7 +24,7 @@ package struct FirstVersionNotification: Sendable {
     package var renewals: [RenewalPayload]
 
     package init(
-        type: FirstVersionType, bundleId: String, environment: AppStoreEnvironment,
+        type: NotificationV1Type, bundleId: String, environment: AppStoreEnvironment,
         transactions: [TransactionPayload] = [], renewals: [RenewalPayload] = []
     ) {
         self.type = type

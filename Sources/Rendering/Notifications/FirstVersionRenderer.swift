@@ -14,7 +14,7 @@ import StoreTypes
 /// Never in it: `latest_receipt` (no receipts are kept), `auto_renew_adam_id` (nothing signed has it), `deprecation`.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/responsebodyv1
-package struct FirstVersionRenderer: Sendable {
+package struct NotificationV1Renderer: Sendable {
     private static let statusChange = ColumnKey(wire: "auto_renew_status_change_date", conversion: .dateTriplet)
 
     private let tables: FieldTables
@@ -24,8 +24,8 @@ package struct FirstVersionRenderer: Sendable {
     }
 
     /// The JSON text.
-    package func render(_ notification: FirstVersionNotification) -> [UInt8] {
-        let rows = FirstVersionRows.rows(of: notification.transactions, about: notification.transaction)
+    package func render(_ notification: NotificationV1) -> [UInt8] {
+        let rows = NotificationV1Receipt.rows(of: notification.transactions, about: notification.transaction)
         var writer = JSONWriter(reserving: 1_024 + rows.count * 1_200 + notification.renewals.count * 600)
         writer.beginObject()
         writer.key("notification_type")
@@ -79,7 +79,7 @@ package struct FirstVersionRenderer: Sendable {
     }
 
     private func write(
-        _ renewal: RenewalPayload?, of notification: FirstVersionNotification, into writer: inout JSONWriter
+        _ renewal: RenewalPayload?, of notification: NotificationV1, into writer: inout JSONWriter
     ) {
         guard let renewal else { return }
         if let product = renewal.autoRenewProductId ?? renewal.productId {

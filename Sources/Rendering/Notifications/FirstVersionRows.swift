@@ -6,7 +6,7 @@ import StoreTypes
 /// The newest hundred by purchase, the event's own in any case; a consumable only where it is the event's own, since
 /// nothing tells which others the app has finished. What expires last stands first, what does not expire behind, the
 /// newest first. The event's own shows its refund, also a consumable's, which verifyReceipt never did.
-enum FirstVersionRows {
+enum NotificationV1Receipt {
     static func rows(
         of transactions: [TransactionPayload], about own: TransactionPayload?
     ) -> [TransactionPayload] {

@@ -134,9 +134,9 @@ extension NotificationTable {
 extension NotificationTable.Row {
     fileprivate init(_ entry: NotificationTable.Entry) throws(NotificationTable.Fault) {
         /// Every word by its name; nil words are those that nobody knows.
-        func known<Word>(
-            _ words: [Word?], _ code: FieldTableError.Code, _ reason: String
-        ) throws(NotificationTable.Fault) -> [Word] {
+        func known<SourceResult>(
+            _ words: [SourceResult?], _ code: FieldTableError.Code, _ reason: String
+        ) throws(NotificationTable.Fault) -> [SourceResult] {
             guard words.allSatisfy({ $0 != nil }) else { throw NotificationTable.Fault(code: code, reason: reason) }
             return words.compactMap { $0 }
         }
@@ -152,11 +152,11 @@ extension NotificationTable.Row {
             (entry.when ?? []).map(NotificationCondition.init(rawValue:)), .unknownConversion,
             "when names what is no condition")
         profile = try known(
-            [entry.profile].compactMap { $0 }.map(FirstVersionProfile.init(rawValue:)), .unknownModel,
+            [entry.profile].compactMap { $0 }.map(NotificationV1Profile.init(rawValue:)), .unknownModel,
             "profile is none that is known"
         ).first
         sends = try known(
-            entry.sends.map(FirstVersionType.init(rawValue:)), .badWire, "sends what version 1 does not have")
+            entry.sends.map(NotificationV1Type.init(rawValue:)), .badWire, "sends what version 1 does not have")
         says = entry.says.map { $0 == "true" }
         loss = entry.loss
         guard !sends.isEmpty || loss?.isEmpty == false else {

@@ -14,9 +14,9 @@ package struct NotificationTable: Sendable {
         /// All must hold.
         package let conditions: [NotificationCondition]
         /// Nil for every profile.
-        package let profile: FirstVersionProfile?
+        package let profile: NotificationV1Profile?
         /// In this order.
-        package let sends: [FirstVersionType]
+        package let sends: [NotificationV1Type]
         /// What the outer `auto_renew_status` says, whatever the record does.
         package let says: Bool?
         /// What version 1 does not tell.
@@ -42,7 +42,7 @@ package struct NotificationTable: Sendable {
 
     /// The first row that fits; nil for a type that nobody knew when the table was written.
     package func row(
-        type: String, subtype: String?, profile: FirstVersionProfile, _ circumstances: NotificationCircumstances
+        type: String, subtype: String?, profile: NotificationV1Profile, _ circumstances: NotificationFacts
     ) -> Row? {
         rows.first { row in
             row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-")
@@ -55,7 +55,7 @@ package struct NotificationTable: Sendable {
 /// Notifications of version 1.
 ///
 /// https://developer.apple.com/documentation/appstoreservernotifications/notification_type
-package enum FirstVersionType: String, Sendable, Hashable, CaseIterable {
+package enum NotificationV1Type: String, Sendable, Hashable, CaseIterable {
     case initialBuy = "INITIAL_BUY"
     case interactiveRenewal = "INTERACTIVE_RENEWAL"
     case didRenew = "DID_RENEW"
@@ -71,7 +71,7 @@ package enum FirstVersionType: String, Sendable, Hashable, CaseIterable {
 }
 
 /// Which time's version 1 a consumer was written for.
-package enum FirstVersionProfile: String, Sendable, Hashable, CaseIterable {
+package enum NotificationV1Profile: String, Sendable, Hashable, CaseIterable {
     /// As the App Store sent it last.
     case current
     /// Upgrades also cancel the plan that they replace, as they did until the end of 2020.
@@ -95,7 +95,7 @@ package enum NotificationCondition: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What is known around a notification when it becomes one of version 1.
-package struct NotificationCircumstances: Sendable, Hashable {
+package struct NotificationFacts: Sendable, Hashable {
     package var isFamilyShared = false
     package var isAutoRenewable = false
     package var isConsumable = false

@@ -3,16 +3,16 @@ package enum TableListing: String, Sendable, CaseIterable {
     case text, markdown, json
 
     /// All sheets, with a line break at the end.
-    package func render(_ sheets: [TableSheet]) -> String {
+    package func render(_ sheets: [MappingReference]) -> String {
         switch self {
         case .text: sheets.map(\.text).joined(separator: "\n")
         case .markdown: sheets.map(\.markdown).joined(separator: "\n")
-        case .json: TableSheet.json(sheets) + "\n"
+        case .json: MappingReference.json(sheets) + "\n"
         }
     }
 }
 
-extension TableSheet {
+extension MappingReference {
     fileprivate var text: String {
         let wires = rows.map { $0.wires.joined(separator: ", ") }
         let width = (wires.map(\.count) + [0]).max() ?? 0
@@ -46,7 +46,7 @@ extension TableSheet {
     }
 
     /// An array with an object a table.
-    fileprivate static func json(_ sheets: [TableSheet]) -> String {
+    fileprivate static func json(_ sheets: [MappingReference]) -> String {
         var writer = JSONWriter(reserving: 16_384)
         writer.beginArray()
         for sheet in sheets {
@@ -77,7 +77,7 @@ extension TableSheet {
     }
 }
 
-extension TableSheet.Row {
+extension MappingReference.Row {
     fileprivate func write(into writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("wire")

@@ -1,5 +1,5 @@
 /// One table of `Mappings/` for people and for documentation: its rows without their types.
-package struct TableSheet: Sendable {
+package struct MappingReference: Sendable {
     /// A key of the answer, or several with the same value.
     package struct Row: Sendable {
         /// The keys as the answer has them, dates with all three.
@@ -39,15 +39,15 @@ package struct TableSheet: Sendable {
 
 extension FieldTables {
     /// All tables for people, from the answer's top down.
-    package var sheets: [TableSheet] {
+    package var sheets: [MappingReference] {
         [
-            TableSheet(answer, file: "answer.json"),
-            TableSheet(appReceipt, file: "app-receipt.json"),
-            TableSheet(inApp, file: "in-app.json"),
-            TableSheet(transaction, file: "transaction.json"),
-            TableSheet(renewal, file: "renewal.json"),
-            TableSheet(transactionReceipt, file: "transaction-receipt.json"),
-            TableSheet(flatTransaction, file: "flat-transaction.json"),
+            MappingReference(answer, file: "answer.json"),
+            MappingReference(appReceipt, file: "app-receipt.json"),
+            MappingReference(inApp, file: "in-app.json"),
+            MappingReference(transaction, file: "transaction.json"),
+            MappingReference(renewal, file: "renewal.json"),
+            MappingReference(transactionReceipt, file: "transaction-receipt.json"),
+            MappingReference(flatTransaction, file: "flat-transaction.json"),
         ]
     }
 

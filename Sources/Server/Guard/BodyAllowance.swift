@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A part of it is kept for small bodies. A body that finds no room ends the upload that makes the least progress; if no
 /// other upload is slower, the body itself is refused.
-package final class BodyAllowance: Sendable {
+package final class RequestBodyBudget: Sendable {
     package struct Limits: Sendable, Hashable {
         /// Bytes of memory.
         package var total: Int
@@ -25,11 +25,11 @@ package final class BodyAllowance: Sendable {
     private let limits: Limits
     private let now: @Sendable () -> Duration
     private let logger: Logger
-    private let state = Mutex((bodies: HeldBodies(), lastLine: Duration?.none))
+    private let state = Mutex((bodies: BufferedBodies(), lastLine: Duration?.none))
 
     /// - Parameter now: the time since some instant, by which the progress of uploads is measured.
     package init(
-        _ limits: Limits = Limits(), logger: Logger, now: @escaping @Sendable () -> Duration = BodyAllowance.uptime()
+        _ limits: Limits = Limits(), logger: Logger, now: @escaping @Sendable () -> Duration = RequestBodyBudget.uptime()
     ) {
         self.limits = limits
         self.logger = logger
@@ -45,15 +45,15 @@ package final class BodyAllowance: Sendable {
     /// Bytes of memory that are counted now.
     package var held: Int { state.withLock { $0.bodies.total } }
 
-    /// A share for one body, which is an upload until ``BodyShare/complete()``.
+    /// A share for one body, which is an upload until ``RequestBodyReservation/complete()``.
     ///
     /// - Parameter close: ends the upload; called at most once, when another body needs the room.
-    func share(close: @escaping @Sendable () -> Void) -> BodyShare {
+    func share(close: @escaping @Sendable () -> Void) -> RequestBodyReservation {
         let time = now()
-        return BodyShare(self, state.withLock { $0.bodies.add(HeldBody(begun: time, close: close)) })
+        return RequestBodyReservation(self, state.withLock { $0.bodies.add(BufferedBody(begun: time, close: close)) })
     }
 
-    fileprivate func take(_ count: Int, for id: HeldBodies.ID) -> Bool {
+    fileprivate func take(_ count: Int, for id: BufferedBodies.ID) -> Bool {
         let time = now()
         let (isTaken, closed, isSaid) = state.withLock { state in
             let (isTaken, closed) = state.bodies.take(count, for: id, within: limits, at: time)
@@ -71,17 +71,17 @@ package final class BodyAllowance: Sendable {
         return isTaken
     }
 
-    fileprivate func complete(_ id: HeldBodies.ID) -> Bool { state.withLock { $0.bodies.complete(id) } }
+    fileprivate func complete(_ id: BufferedBodies.ID) -> Bool { state.withLock { $0.bodies.complete(id) } }
 
-    fileprivate func release(_ id: HeldBodies.ID) { state.withLock { _ = $0.bodies.remove(id) } }
+    fileprivate func release(_ id: BufferedBodies.ID) { state.withLock { _ = $0.bodies.remove(id) } }
 }
 
-/// What one body holds of a ``BodyAllowance``; nothing after `release`, and nothing once this object is gone.
-final class BodyShare: Sendable {
-    private let allowance: BodyAllowance
-    private let id: HeldBodies.ID
+/// What one body holds of a ``RequestBodyBudget``; nothing after `release`, and nothing once this object is gone.
+final class RequestBodyReservation: Sendable {
+    private let allowance: RequestBodyBudget
+    private let id: BufferedBodies.ID
 
-    fileprivate init(_ allowance: BodyAllowance, _ id: HeldBodies.ID) {
+    fileprivate init(_ allowance: RequestBodyBudget, _ id: BufferedBodies.ID) {
         (self.allowance, self.id) = (allowance, id)
     }
 

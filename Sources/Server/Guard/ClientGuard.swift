@@ -11,15 +11,15 @@ enum ClientLimit: Int, MetricLabel {
 }
 
 /// Keeps one client from taking what all need. It goes on when the configuration is read again.
-final class ClientGuard: Sendable {
+final class ClientRateLimiter: Sendable {
     /// By ``ClientLimit``.
     let turnedAway = CounterTable("limit", ClientLimit.self)
-    private let connections = OpenConnections()
-    private let rates = RequestRates()
+    private let connections = ConnectionCounter()
+    private let rates = RequestRateLimiter()
     /// Of version 1 notifications alone. The App Store sends from few addresses, so there is room for many of them: a
     /// busy app gets some hundred a minute.
     private static let version1PerMinute: Int64 = 1_200
-    private let version1Rates = RequestRates()
+    private let version1Rates = RequestRateLimiter()
     private let lastLines = Mutex<[ClientLimit: Duration]>([:])
     private let start = ContinuousClock.now
     private let logger: Logger
@@ -29,7 +29,7 @@ final class ClientGuard: Sendable {
     }
 
     /// How many seconds a client has to wait, in words of `Retry-After`; nil where it need not.
-    func wait(_ request: Request, from peer: SocketAddress?, by settings: Settings) -> String? {
+    func wait(_ request: Request, from peer: SocketAddress?, by settings: ProxyConfiguration) -> String? {
         guard let perMinute = settings.limits.requestsPerMinute,
             let client = ClientAddress.of(request, from: peer, trusting: settings.trustedProxies)
         else { return nil }
@@ -42,7 +42,7 @@ final class ClientGuard: Sendable {
     /// Counts a version 1 notification; how many seconds its sender has to wait, `nil` if it is not one too many.
     ///
     /// Anyone with a shared secret can send them, and each adds a row to the store. Version 2 is signed and not counted.
-    func version1Wait(_ request: Request, from peer: SocketAddress?, by settings: Settings) -> String? {
+    func version1Wait(_ request: Request, from peer: SocketAddress?, by settings: ProxyConfiguration) -> String? {
         guard let client = ClientAddress.of(request, from: peer, trusting: settings.trustedProxies) else { return nil }
         return version1Rates.take(
             client.network, perMinute: Self.version1PerMinute, at: ContinuousClock.now - start
@@ -54,7 +54,7 @@ final class ClientGuard: Sendable {
     }
 
     /// Whether one more connection may be; then it counts until it is closed.
-    func admits(_ channel: any Channel, by settings: Settings) -> Bool {
+    func admits(_ channel: any Channel, by settings: ProxyConfiguration) -> Bool {
         guard let limit = settings.limits.connectionsPerClient else { return true }
         if connections.admit(channel, atMost: Int(limit), except: settings.trustedProxies) { return true }
         turnAway(

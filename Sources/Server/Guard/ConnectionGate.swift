@@ -2,10 +2,10 @@ import NIOCore
 import Pipeline
 
 /// Which connections may be, by the configuration of now.
-struct ConnectionGate: Sendable {
-    let live: LiveParts
+struct ConnectionLimitHandler: Sendable {
+    let live: ReloadableState
     /// Nil where nobody is counted.
-    let clients: ClientGuard?
+    let clients: ClientRateLimiter?
 
     func admits(_ channel: any Channel) -> Bool {
         clients?.admits(channel, by: live.now.settings) ?? true

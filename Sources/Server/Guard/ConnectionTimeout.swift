@@ -18,8 +18,8 @@ package struct ConnectionTimeouts: Sendable, Hashable {
 /// Closes connections that are idle, and those whose client stopped reading.
 ///
 /// Stands next to the socket, below TLS, and only counts bytes there. One repeated task per connection compares the
-/// counts; no request starts a timer. A request that does not arrive is the concern of ``RequestClock``.
-final class ConnectionTimeout: ChannelDuplexHandler {
+/// counts; no request starts a timer. A request that does not arrive is the concern of ``RequestTimeoutHandler``.
+final class ConnectionTimeoutHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = IOData
@@ -35,7 +35,7 @@ final class ConnectionTimeout: ChannelDuplexHandler {
     }
 
     private let limits: ConnectionTimeouts
-    private let queue: RequestQueue
+    private let queue: RequestPipeliningHandler
     private var received = 0
     private var written = 0
     private var last = Counts()
@@ -43,7 +43,7 @@ final class ConnectionTimeout: ChannelDuplexHandler {
     private var lastSent = NIODeadline.now()
     private var task: RepeatedTask?
 
-    init(limits: ConnectionTimeouts, queue: RequestQueue) {
+    init(limits: ConnectionTimeouts, queue: RequestPipeliningHandler) {
         self.limits = limits
         self.queue = queue
     }

@@ -7,7 +7,7 @@ package import Pipeline
 ///
 /// A reserve of 256, or of half of a small limit, is for files, upstream connections and the operations listener. Clients of
 /// the public listener get the rest.
-package struct DescriptorBudget: Sendable, Hashable {
+package struct FileDescriptorBudget: Sendable, Hashable {
     package static let mostOperations = 64
     package static let mostUpstream = 256
 
@@ -53,12 +53,12 @@ package struct DescriptorBudget: Sendable, Hashable {
 
     /// Raises the limit, divides it, and makes NIO use as many threads as fit: before anything is opened.
     ///
-    /// - Throws: `SettingsError` if the limit is too small.
-    package init(of settings: Settings, logger: Logger) throws(SettingsError) {
+    /// - Throws: `ConfigurationError` if the limit is too small.
+    package init(of settings: ProxyConfiguration, logger: Logger) throws(ConfigurationError) {
         let wanted = Int(settings.limits.connections)
-        let limit = OpenFiles.raiseLimit()
-        guard let budget = DescriptorBudget(limit: limit, connections: wanted) else {
-            throw SettingsError(["\(limit) file descriptors are too few to serve: raise the hard limit (ulimit -Hn)"])
+        let limit = FileDescriptorLimit.raiseLimit()
+        guard let budget = FileDescriptorBudget(limit: limit, connections: wanted) else {
+            throw ConfigurationError(["\(limit) file descriptors are too few to serve: raise the hard limit (ulimit -Hn)"])
         }
         self = budget
         if eventLoops < System.coreCount { NIOSingletons.groupLoopCountSuggestion = eventLoops }

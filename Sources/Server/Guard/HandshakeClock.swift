@@ -7,15 +7,15 @@ enum HandshakeOutcome: Int, MetricLabel {
     case completed
     /// The two have no version or cipher in common, or the client does not trust the certificate, speaks no TLS or left.
     case failed
-    /// Ended by ``HandshakeClock``.
+    /// Ended by ``HandshakeTimeoutHandler``.
     case late
 }
 
 /// Ends connections whose TLS handshake takes too long, and counts what comes of each.
 ///
-/// Stands behind the TLS handler. To ``RequestClock``, which stands behind that one, a client in its handshake has sent
+/// Stands behind the TLS handler. To ``RequestTimeoutHandler``, which stands behind that one, a client in its handshake has sent
 /// nothing.
-final class HandshakeClock: ChannelInboundHandler {
+final class HandshakeTimeoutHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 

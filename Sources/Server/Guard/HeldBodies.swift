@@ -1,5 +1,5 @@
 /// A request's body in memory, or the part of it that has arrived.
-package struct HeldBody: Sendable {
+package struct BufferedBody: Sendable {
     let begun: Duration
     package let close: @Sendable () -> Void
     var isUpload = true
@@ -11,8 +11,8 @@ package struct HeldBody: Sendable {
         (self.begun, self.close) = (begun, close)
     }
 
-    var isSmall: Bool { received <= BodyAllowance.smallBodyBytes }
-    var memory: Int { received * BodyAllowance.copies }
+    var isSmall: Bool { received <= RequestBodyBudget.smallBodyBytes }
+    var memory: Int { received * RequestBodyBudget.copies }
 
     mutating func receive(_ count: Int, at time: Duration) {
         let second = time.components.seconds
@@ -34,7 +34,7 @@ package struct HeldBody: Sendable {
 }
 
 /// All request bodies in memory, and the decision which upload is closed to make room. A value; the time is a parameter.
-package struct HeldBodies: Sendable {
+package struct BufferedBodies: Sendable {
     package typealias ID = UInt64
 
     /// An upload that began later gives way to none: its progress is not known yet.
@@ -44,12 +44,12 @@ package struct HeldBodies: Sendable {
     package private(set) var total = 0
     /// Of these, what bodies hold that are not small.
     package private(set) var large = 0
-    private var bodies: [ID: HeldBody] = [:]
+    private var bodies: [ID: BufferedBody] = [:]
     private var lastID: ID = 0
 
     package init() {}
 
-    package mutating func add(_ body: HeldBody) -> ID {
+    package mutating func add(_ body: BufferedBody) -> ID {
         lastID += 1
         bodies[lastID] = body
         return lastID
@@ -62,7 +62,7 @@ package struct HeldBodies: Sendable {
     }
 
     @discardableResult
-    package mutating func remove(_ id: ID) -> HeldBody? {
+    package mutating func remove(_ id: ID) -> BufferedBody? {
         guard let body = bodies.removeValue(forKey: id) else { return nil }
         count(body, -1)
         return body
@@ -72,11 +72,11 @@ package struct HeldBodies: Sendable {
     ///
     /// - Returns: the uploads that gave way, which hold nothing any more.
     package mutating func take(
-        _ bytes: Int, for id: ID, within limits: BodyAllowance.Limits, at time: Duration
-    ) -> (isTaken: Bool, closed: [HeldBody]) {
+        _ bytes: Int, for id: ID, within limits: RequestBodyBudget.Limits, at time: Duration
+    ) -> (isTaken: Bool, closed: [BufferedBody]) {
         guard var body = remove(id) else { return (false, []) }
         body.receive(bytes, at: time)
-        var closed: [HeldBody] = []
+        var closed: [BufferedBody] = []
         while !hasRoom(for: body, within: limits) {
             guard let slowest = slowest(for: body, at: time), let upload = remove(slowest) else {
                 return (false, closed)
@@ -88,26 +88,26 @@ package struct HeldBodies: Sendable {
         return (true, closed)
     }
 
-    private mutating func count(_ body: HeldBody, _ sign: Int) {
+    private mutating func count(_ body: BufferedBody, _ sign: Int) {
         total += sign * body.memory
         if !body.isSmall { large += sign * body.memory }
     }
 
-    private func hasRoom(for body: HeldBody, within limits: BodyAllowance.Limits) -> Bool {
+    private func hasRoom(for body: BufferedBody, within limits: RequestBodyBudget.Limits) -> Bool {
         total + body.memory <= limits.total
             && (body.isSmall || large + body.memory <= limits.total - limits.reserve)
     }
 
     /// The upload that gives way to the body: for a small body any large one before a small one; otherwise one that makes
     /// less than a quarter of the body's progress, the oldest of several. Only a large one makes room for a large body.
-    private func slowest(for body: HeldBody, at time: Duration) -> ID? {
-        func slowest(_ mayGiveWay: @escaping (HeldBody) -> Bool) -> ID? {
+    private func slowest(for body: BufferedBody, at time: Duration) -> ID? {
+        func slowest(_ mayGiveWay: @escaping (BufferedBody) -> Bool) -> ID? {
             bodies.lazy.filter { $0.value.isUpload && time - $0.value.begun >= Self.leastAge && mayGiveWay($0.value) }
                 .min {
                     ($0.value.progress(at: time), $0.key) < ($1.value.progress(at: time), $1.key)
                 }?.key
         }
-        let isSlower = { (other: HeldBody) in 4 * other.progress(at: time) < body.progress(at: time) }
+        let isSlower = { (other: BufferedBody) in 4 * other.progress(at: time) < body.progress(at: time) }
         guard body.isSmall else { return slowest { !$0.isSmall && isSlower($0) } }
         return slowest { !$0.isSmall } ?? slowest(isSlower)
     }

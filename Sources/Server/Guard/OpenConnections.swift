@@ -3,7 +3,7 @@ import Pipeline
 import Synchronization
 
 /// How many connections each client has open.
-final class OpenConnections: Sendable {
+final class ConnectionCounter: Sendable {
     private let counts = Mutex<[AddressRange.Address: Int]>([:])
 
     /// Whether one more may be; then it counts until it is closed.

@@ -7,7 +7,7 @@
 #endif
 
 /// How many file descriptors this process may open: RLIMIT_NOFILE, getrlimit(2).
-package enum OpenFiles {
+package enum FileDescriptorLimit {
     #if canImport(Glibc)
         private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
     #else

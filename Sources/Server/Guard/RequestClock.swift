@@ -5,7 +5,7 @@ import Pipeline
 ///
 /// Stands before the decoder, where bytes arrive. A request that is there within one read costs a comparison; only what
 /// is incomplete then has a timer. Who begins nothing is idle, which is another limit.
-final class RequestClock: ChannelInboundHandler {
+final class RequestTimeoutHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 

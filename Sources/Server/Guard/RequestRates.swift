@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Who sent nothing for a minute has a full bucket again, and is forgotten. Too many clients at once are forgotten early:
 /// this keeps one of them from taking everything; it is no defence against a crowd.
-final class RequestRates: Sendable {
+final class RequestRateLimiter: Sendable {
     private struct Bucket {
         /// Billionths of a request.
         var level: Int64

@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 
 /// Which clients are still there, so that nobody works for one that went away.
-final class ClientPresence: Sendable {
+final class ClientDisconnectMonitor: Sendable {
     private struct Client {
         var isGone = false
         var whenGone: (@Sendable () -> Void)?

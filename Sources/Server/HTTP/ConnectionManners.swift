@@ -22,22 +22,22 @@ extension String {
 /// - a connection is closed after an answer that says so, and after one to an HTTP/1.0 client that did not ask to
 ///   keep it; the answer says which it is if the client could not know.
 ///
-/// Stands behind ``RequestQueue``, so at most one request is without its answer.
-final class ConnectionManners: ChannelDuplexHandler {
+/// Stands behind ``RequestPipeliningHandler``, so at most one request is without its answer.
+final class HTTP1SemanticsHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
 
     /// A request that has no complete answer yet.
-    private struct Owed {
+    private struct PendingResponse {
         /// HTTP/1.0, which closes unless the answer says otherwise.
         let isOld: Bool
         let closesAfterAnswer: Bool
     }
 
     private let maximumBodyBytes: Int
-    private var owed: Owed?
+    private var owed: PendingResponse?
     private var answerCloses = false
     /// The last answer is written; requests after it are ignored.
     private var isClosing = false
@@ -56,7 +56,7 @@ final class ConnectionManners: ChannelDuplexHandler {
                 refuse(head.version, problem, context: context)
                 return
             }
-            owed = Owed(isOld: head.version.minor == 0, closesAfterAnswer: !head.isKeepAlive)
+            owed = PendingResponse(isOld: head.version.minor == 0, closesAfterAnswer: !head.isKeepAlive)
             if expectsContinue { sendContinue(context: context) }
         }
         context.fireChannelRead(data)
@@ -67,24 +67,24 @@ final class ConnectionManners: ChannelDuplexHandler {
             wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))), promise: nil)
     }
 
-    private func problem(of head: HTTPRequestHead, _ expectsContinue: Bool) -> Problem? {
+    private func problem(of head: HTTPRequestHead, _ expectsContinue: Bool) -> ProblemDetails? {
         // Two readers could read differently which endpoint is meant (RFC 9112, 3.2).
         let hosts = head.headers["host"]
         if hosts.count > 1 || head.uri.isElsewhere(than: hosts.first) {
-            return Problem(status: 400, code: "severalHosts", detail: "a request names one host")
+            return ProblemDetails(status: 400, code: "severalHosts", detail: "a request names one host")
         }
         // RFC 9112, 3.2.
         if hosts.isEmpty, head.version.minor > 0 {
-            return Problem(status: 400, code: "missingHost", detail: "a request of HTTP/1.1 names its host")
+            return ProblemDetails(status: 400, code: "missingHost", detail: "a request of HTTP/1.1 names its host")
         }
         // The decoder takes the chunks apart and leaves what else was done to the body as it is (RFC 9112, 6.1).
         let codings = head.headers[canonicalForm: "transfer-encoding"].map { $0.lowercased() }
         if !codings.isEmpty, head.version.minor == 0 {
-            return Problem(
+            return ProblemDetails(
                 status: 400, code: "transferCoding", detail: "a request of HTTP/1.0 has no transfer coding")
         }
         if !codings.isEmpty, codings != ["chunked"] {
-            return Problem(status: 501, code: "transferCoding", detail: "a request's only transfer coding is chunked")
+            return ProblemDetails(status: 501, code: "transferCoding", detail: "a request's only transfer coding is chunked")
         }
         return expectsContinue && announcedLength(of: head) > maximumBodyBytes ? .bodyTooLarge : nil
     }
@@ -94,10 +94,10 @@ final class ConnectionManners: ChannelDuplexHandler {
         head.headers.first(name: "content-length").map { Int($0) ?? .max } ?? 0
     }
 
-    private func refuse(_ version: HTTPVersion, _ problem: Problem, context: ChannelHandlerContext) {
+    private func refuse(_ version: HTTPVersion, _ problem: ProblemDetails, context: ChannelHandlerContext) {
         let body = problem.json
         let headers: HTTPHeaders = [
-            "content-type": Problem.contentType, "content-length": "\(body.count)", "connection": "close",
+            "content-type": ProblemDetails.contentType, "content-length": "\(body.count)", "connection": "close",
         ]
         let status = HTTPResponseStatus(statusCode: problem.status)
         context.write(

@@ -1,12 +1,12 @@
 import NIOCore
 import NIOHTTP1
 
-/// Holds received bytes back from the decoder while ``RequestQueue`` takes no further request.
+/// Holds received bytes back from the decoder while ``RequestPipeliningHandler`` takes no further request.
 ///
 /// The decoder decodes everything that it is given, and a decoded request takes many times the memory of its bytes.
 /// Therefore it gets small pieces, and none while a decoded request waits. While bytes are held back, nothing more is
 /// read from the socket.
-final class InboundGate: ChannelDuplexHandler {
+final class InboundBackpressureHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = HTTPServerResponsePart

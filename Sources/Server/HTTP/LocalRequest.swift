@@ -74,6 +74,6 @@ extension SocketAddress {
         if case .unixDomainSocket = self { return true }
         guard let text = ipAddress?.lowercased() else { return false }
         let address = text.hasPrefix("::ffff:") ? String(text.dropFirst(7)) : text
-        return Settings.Address(host: address, port: 0).isLoopback
+        return ProxyConfiguration.Address(host: address, port: 0).isLoopback
     }
 }

@@ -1,15 +1,15 @@
 import NIOCore
 
-/// Reports to ``ClientPresence`` that a client has come or gone.
+/// Reports to ``ClientDisconnectMonitor`` that a client has come or gone.
 ///
 /// Stands where bytes arrive: a client is gone when it closes its sending side, even if requests of it still wait.
-final class PresenceHandler: ChannelInboundHandler {
+final class ClientDisconnectHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    private let presence: ClientPresence
+    private let presence: ClientDisconnectMonitor
 
-    init(presence: ClientPresence) {
+    init(presence: ClientDisconnectMonitor) {
         self.presence = presence
     }
 

@@ -4,7 +4,7 @@ import Hummingbird
 import NIOCore
 
 /// An error that is no verdict on a receipt, as RFC 9457 has it: with a code that stays the same.
-struct Problem: Sendable, Encodable {
+struct ProblemDetails: Sendable, Encodable {
     static let contentType = "application/problem+json"
 
     let type = "about:blank"
@@ -29,18 +29,18 @@ struct Problem: Sendable, Encodable {
 
     static let bodyTooLarge = bodyTooLarge(maximum: VerifyReceiptController.maximumBodyBytes)
 
-    static func bodyTooLarge(maximum: Int) -> Problem {
-        Problem(status: 413, code: "bodyTooLarge", detail: "a request is at most \(maximum) bytes")
+    static func bodyTooLarge(maximum: Int) -> ProblemDetails {
+        ProblemDetails(status: 413, code: "bodyTooLarge", detail: "a request is at most \(maximum) bytes")
     }
 
-    static let encodedBody = Problem(
+    static let encodedBody = ProblemDetails(
         status: 415, code: "encodedBody", detail: "a request comes without Content-Encoding")
-    static let tooManyRequests = Problem(status: 429, code: "tooManyRequests", detail: "wait, as Retry-After says")
-    static let noRoom = Problem(
+    static let tooManyRequests = ProblemDetails(status: 429, code: "tooManyRequests", detail: "wait, as Retry-After says")
+    static let noRoom = ProblemDetails(
         status: 503, code: "noRoom", detail: "request bodies use all memory for them; wait, as Retry-After says")
-    static let wrongToken = Problem(
+    static let wrongToken = ProblemDetails(
         status: 401, code: "wrongToken", detail: "the bearer token is not one of those configured")
-    static let notFound = Problem(status: 404, code: "notFound", detail: "nothing is here")
+    static let notFound = ProblemDetails(status: 404, code: "notFound", detail: "nothing is here")
 
     /// UTF-8.
     var json: [UInt8] {
@@ -67,11 +67,11 @@ struct Problem: Sendable, Encodable {
 
 /// Errors of the router and of a request's form become problems; whatever else goes wrong stays what it is.
 struct ProblemMiddleware: RouterMiddleware {
-    typealias Context = BridgeContext
+    typealias Context = ProxyRequestContext
 
     func handle(
-        _ request: Request, context: BridgeContext,
-        next: (Request, BridgeContext) async throws -> Response
+        _ request: Request, context: ProxyRequestContext,
+        next: (Request, ProxyRequestContext) async throws -> Response
     ) async throws -> Response {
         do {
             return try await next(request, context)
@@ -79,8 +79,8 @@ struct ProblemMiddleware: RouterMiddleware {
             let status = error.status.code
             let problem =
                 error.status == .notFound
-                ? Problem.notFound
-                : Problem(status: status, code: "http\(status)", detail: error.status.reasonPhrase.lowercased())
+                ? ProblemDetails.notFound
+                : ProblemDetails(status: status, code: "http\(status)", detail: error.status.reasonPhrase.lowercased())
             return request.method == .head ? problem.response.createHeadResponse() : problem.response
         }
     }

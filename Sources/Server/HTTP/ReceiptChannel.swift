@@ -6,15 +6,15 @@ import NIOHTTPTypes
 import Pipeline
 
 /// Hummingbird's HTTP/1 connection with our handlers before and after its decoder: one request at a time, its time
-/// limits, and ``ConnectionManners``.
-struct ReceiptChannel: ServerChildChannel {
+/// limits, and ``HTTP1SemanticsHandler``.
+struct HTTP1ProxyChannel: ServerChildChannel {
     /// Bytes of the kernel's send buffer, so that a slow client's progress is seen and few bytes wait for it.
     private static let sendBufferBytes: SocketOptionValue = 131_072
 
     let base: HTTP1Channel
-    let presence: ClientPresence
+    let presence: ClientDisconnectMonitor
     let maximumBodyBytes: Int
-    let gate: ConnectionGate
+    let gate: ConnectionLimitHandler
     let timeouts: ConnectionTimeouts
 
     func setup(
@@ -24,14 +24,14 @@ struct ReceiptChannel: ServerChildChannel {
             try? channel.syncOptions?.setOption(.socketOption(.so_sndbuf), value: Self.sendBufferBytes)
             let pipeline = channel.pipeline.syncOperations
             let decoder = try pipeline.context(handlerType: ByteToMessageHandler<HTTPRequestDecoder>.self).handler
-            let inbound = InboundGate()
-            let clock = RequestClock(limits: gate.live.now.settings.limits)
-            let queue = RequestQueue(gate: inbound, clock: clock)
-            try pipeline.addHandler(ConnectionTimeout(limits: timeouts, queue: queue), position: .first)
+            let inbound = InboundBackpressureHandler()
+            let clock = RequestTimeoutHandler(limits: gate.live.now.settings.limits)
+            let queue = RequestPipeliningHandler(gate: inbound, clock: clock)
+            try pipeline.addHandler(ConnectionTimeoutHandler(limits: timeouts, queue: queue), position: .first)
             try pipeline.addHandlers(
-                [PresenceHandler(presence: presence), inbound, clock], position: .before(decoder))
+                [ClientDisconnectHandler(presence: presence), inbound, clock], position: .before(decoder))
             try pipeline.addHandlers(
-                [queue, ConnectionManners(maximumBodyBytes: maximumBodyBytes)], position: .after(decoder))
+                [queue, HTTP1SemanticsHandler(maximumBodyBytes: maximumBodyBytes)], position: .after(decoder))
             if !gate.admits(channel) { channel.close(mode: .all, promise: nil) }
             return value
         }

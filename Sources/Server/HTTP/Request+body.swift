@@ -4,7 +4,7 @@ import NIOCore
 
 /// What came of reading a request's body. It is read to its end in any case, for a client that is still sending does not read
 /// the answer; what is not used holds no memory.
-enum BodyReading: Sendable {
+enum RequestBodyResult: Sendable {
     case whole([UInt8])
     case tooLong
     /// All bodies together use their allowance.
@@ -14,8 +14,8 @@ enum BodyReading: Sendable {
 extension Request {
     /// - Parameter share: counts the bytes as they arrive, and is released if the body is not returned.
     func body(
-        upTo maximum: Int = VerifyReceiptController.maximumBodyBytes, counting share: BodyShare
-    ) async throws -> BodyReading {
+        upTo maximum: Int = VerifyReceiptController.maximumBodyBytes, counting share: RequestBodyReservation
+    ) async throws -> RequestBodyResult {
         let announced = headers[.contentLength].flatMap { Int($0) } ?? maximum
         var whole: [UInt8] = []
         var received = 0
@@ -50,18 +50,18 @@ extension [UInt8] {
     }
 }
 
-extension BodyAllowance {
+extension RequestBodyBudget {
     /// Seconds, by which the slowest uploads have ended.
     static let retryAfter = "5"
 
     static var refusal: Response {
-        var response = Problem.noRoom.response
+        var response = ProblemDetails.noRoom.response
         response.headers[.retryAfter] = retryAfter
         return response
     }
 
     /// A share for the body that comes in on this connection, which is closed when another body needs the room.
-    func share(on channel: any Channel) -> BodyShare {
+    func share(on channel: any Channel) -> RequestBodyReservation {
         share { channel.close(mode: .all, promise: nil) }
     }
 }

@@ -5,9 +5,9 @@ import NIOHTTP1
 /// enough for the channel to be writable.
 ///
 /// So a connection holds at most one answer beyond the channel's high-water mark, however many requests are pipelined.
-/// Requests that the decoder has already decoded wait here; ``InboundGate`` keeps them few. A single request with a
+/// Requests that the decoder has already decoded wait here; ``InboundBackpressureHandler`` keeps them few. A single request with a
 /// single answer is passed through.
-final class RequestQueue: ChannelDuplexHandler {
+final class RequestPipeliningHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
@@ -19,15 +19,15 @@ final class RequestQueue: ChannelDuplexHandler {
         case inputClosed
     }
 
-    private let gate: InboundGate
-    private let clock: RequestClock
+    private let gate: InboundBackpressureHandler
+    private let clock: RequestTimeoutHandler
     private var waiting = CircularBuffer<Event>(initialCapacity: 0)
     /// A request was passed on, but not its end.
     private var requestIsOpen = false
     /// A request was passed on, and its answer is not written.
     private(set) var isAnswering = false
 
-    init(gate: InboundGate, clock: RequestClock) {
+    init(gate: InboundBackpressureHandler, clock: RequestTimeoutHandler) {
         self.gate = gate
         self.clock = clock
     }

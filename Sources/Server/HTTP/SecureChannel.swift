@@ -7,9 +7,9 @@ import NIOSSL
 import Pipeline
 import Telemetry
 
-/// TLS below a ``ReceiptChannel``.
-struct SecureChannel: ServerChildChannel {
-    let base: ReceiptChannel
+/// TLS below a ``HTTP1ProxyChannel``.
+struct ProxyTLSChannel: ServerChildChannel {
+    let base: HTTP1ProxyChannel
     /// What a connection that begins now presents.
     let certificate: @Sendable () -> ListenerCertificate
     /// By ``HandshakeOutcome``.
@@ -22,7 +22,7 @@ struct SecureChannel: ServerChildChannel {
             let limit = base.gate.live.now.settings.limits.headSeconds
             try channel.pipeline.syncOperations.addHandlers([
                 NIOSSLServerHandler(context: certificate().context),
-                HandshakeClock(limit: .seconds(limit), counts: handshakes),
+                HandshakeTimeoutHandler(limit: .seconds(limit), counts: handshakes),
             ])
         }.flatMap {
             base.setup(channel: channel, logger: logger)

@@ -14,12 +14,12 @@ import StoreTypes
 ///
 /// A refused request gets 404, as if the route did not exist. An unknown bearer token gets 401
 /// on `/v1/*`.
-struct TokenGate: Sendable {
+struct BearerTokenMiddleware: Sendable {
     enum Listener: Sendable {
         case `public`, operations
     }
 
-    let live: LiveParts
+    let live: ReloadableState
     let listener: Listener
 
     func admits(_ request: Request, from peer: SocketAddress?) -> Bool {
@@ -33,11 +33,11 @@ struct TokenGate: Sendable {
     func refusal(of request: Request, from peer: SocketAddress?) -> Response? {
         let tokens = live.now.settings.tokens
         if !tokens.isEmpty, let token = Self.bearerToken(of: request), !Self.isKnown(token, among: tokens) {
-            var response = Problem.wrongToken.response
+            var response = ProblemDetails.wrongToken.response
             response.headers[.wwwAuthenticate] = "Bearer"
             return response
         }
-        return admits(request, from: peer) ? nil : Problem.notFound.response
+        return admits(request, from: peer) ? nil : ProblemDetails.notFound.response
     }
 
     /// Compares with every token, so that the time does not tell which one it was.

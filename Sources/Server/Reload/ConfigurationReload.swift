@@ -6,9 +6,9 @@ import ServiceLifecycle
 /// Reads the configuration again whenever it is told to; one with a mistake changes nothing.
 package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service where Signals.Element: Sendable {
     private let signals: Signals
-    private let server: BridgeServer
-    private let read: @Sendable () throws(SettingsError) -> Settings
-    private let make: @Sendable (Settings, _ former: Pipelines) throws -> Pipelines
+    private let server: ProxyServer
+    private let read: @Sendable () throws(ConfigurationError) -> ProxyConfiguration
+    private let make: @Sendable (ProxyConfiguration, _ former: ServiceGraph) throws -> ServiceGraph
     private let logger: Logger
 
     /// - Parameters:
@@ -16,8 +16,8 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
     ///   - read: the configuration as it is now, checked.
     ///   - make: what answers by it, with everything that the former ones have learnt.
     package init(
-        signals: Signals, server: BridgeServer, read: @escaping @Sendable () throws(SettingsError) -> Settings,
-        make: @escaping @Sendable (Settings, _ former: Pipelines) throws -> Pipelines, logger: Logger
+        signals: Signals, server: ProxyServer, read: @escaping @Sendable () throws(ConfigurationError) -> ProxyConfiguration,
+        make: @escaping @Sendable (ProxyConfiguration, _ former: ServiceGraph) throws -> ServiceGraph, logger: Logger
     ) {
         self.signals = signals
         self.server = server
@@ -34,7 +34,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
         let former = server.live.now
         do {
             let read = try read()
-            let changes = SettingsChanges(from: former.settings, to: read)
+            let changes = ConfigurationDiff(from: former.settings, to: read)
             let settings = read.keepingFixedKeys(of: former.settings)
             server.adopt(settings, try make(settings, former.pipelines))
             if !changes.needRestart.isEmpty {
@@ -45,7 +45,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
             logger.notice(
                 "the configuration was read again",
                 metadata: ["changed": "\(changes.applied.isEmpty ? "-" : changes.applied.joined(separator: ", "))"])
-        } catch let error as SettingsError {
+        } catch let error as ConfigurationError {
             for finding in error.findings { refuse(finding) }
         } catch {
             refuse("\(error)")

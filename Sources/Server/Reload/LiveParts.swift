@@ -4,17 +4,17 @@ import Synchronization
 
 /// What requests are answered by now. A new configuration exchanges it as a whole; a request that has begun ends with
 /// what it began with.
-package final class LiveParts: Sendable {
+package final class ReloadableState: Sendable {
     /// One configuration, and what was made of it.
-    package final class Parts: Sendable {
-        package let settings: Settings
-        package let pipelines: Pipelines
+    package final class Snapshot: Sendable {
+        package let settings: ProxyConfiguration
+        package let pipelines: ServiceGraph
         /// Whether any app has a shadow.
         let isShadowed: Bool
         /// In which a caller names its user.
         let userHeader: HTTPField.Name?
 
-        init(settings: Settings, pipelines: Pipelines) {
+        init(settings: ProxyConfiguration, pipelines: ServiceGraph) {
             self.settings = settings
             self.pipelines = pipelines
             userHeader = settings.userHeader.flatMap { HTTPField.Name($0) }
@@ -22,16 +22,16 @@ package final class LiveParts: Sendable {
         }
     }
 
-    private let parts: Mutex<Parts>
+    private let parts: Mutex<Snapshot>
 
-    init(settings: Settings, pipelines: Pipelines) {
-        parts = Mutex(Parts(settings: settings, pipelines: pipelines))
+    init(settings: ProxyConfiguration, pipelines: ServiceGraph) {
+        parts = Mutex(Snapshot(settings: settings, pipelines: pipelines))
     }
 
-    package var now: Parts { parts.withLock { $0 } }
+    package var now: Snapshot { parts.withLock { $0 } }
 
-    func exchange(settings: Settings, pipelines: Pipelines) {
-        let new = Parts(settings: settings, pipelines: pipelines)
+    func exchange(settings: ProxyConfiguration, pipelines: ServiceGraph) {
+        let new = Snapshot(settings: settings, pipelines: pipelines)
         parts.withLock { $0 = new }
     }
 }

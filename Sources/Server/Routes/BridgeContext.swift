@@ -6,7 +6,7 @@ import Rendering
 import StoreTypes
 
 /// A request's context: Hummingbird's, and the connection it came by, and what its answer was.
-struct BridgeContext: RequestContext {
+struct ProxyRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
     /// Shared by all copies of this.
@@ -28,5 +28,5 @@ final class RequestOutcome: Sendable {
         return status < 0 ? nil : status
     }
 
-    func answered(_ reply: PipelineReply) { verdict.store(reply.answer.status.rawValue, ordering: .relaxed) }
+    func answered(_ reply: VerifyReceiptResult) { verdict.store(reply.answer.status.rawValue, ordering: .relaxed) }
 }

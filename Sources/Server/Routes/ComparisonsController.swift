@@ -13,11 +13,11 @@ import Shadowing
 struct ComparisonsController: Sendable {
     /// Nil where nothing is compared.
     let shadow: Shadow?
-    let gate: TokenGate
+    let gate: BearerTokenMiddleware
 
-    func addRoutes(to router: Router<BridgeContext>) {
+    func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/comparisons") { request, context in
-            guard gate.admits(request, from: context.channel.remoteAddress) else { return Problem.notFound.response }
+            guard gate.admits(request, from: context.channel.remoteAddress) else { return ProblemDetails.notFound.response }
             return await page(request)
         }
     }
@@ -44,7 +44,7 @@ struct ComparisonsController: Sendable {
 
     private func page(_ request: Request) async -> Response {
         guard let shadow, shadow.hasApps else {
-            return Problem(
+            return ProblemDetails(
                 status: 404, code: "noShadow",
                 detail: "No app has a shadow: set shadow: apple or shadow: api in the configuration."
             ).response
@@ -53,12 +53,12 @@ struct ComparisonsController: Sendable {
         guard let format = Format(rawValue: query["format"].map(String.init) ?? "html"),
             let days = Int64(query["days"].map(String.init) ?? "\(Shadow.days)"), (1...Shadow.days).contains(days)
         else {
-            return Problem(
+            return ProblemDetails(
                 status: 400, code: "badQuery",
                 detail: "format is html, json or md; days 1 to \(Shadow.days)."
             ).response
         }
-        do throws(LedgerError) {
+        do throws(StorageError) {
             let report = try await shadow.report(days: days)
             var headers = HTTPFields()
             headers[.contentType] = format.contentType
@@ -69,7 +69,7 @@ struct ComparisonsController: Sendable {
                 status: .ok, headers: headers,
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: format.bytes(of: report))))
         } catch {
-            return Problem(
+            return ProblemDetails(
                 status: 503, code: "storeUnavailable",
                 detail: "The store cannot be read now."
             ).response

@@ -5,25 +5,25 @@ import Pipeline
 
 /// The endpoint of new clients: one view of a customer, in camelCase.
 struct CustomerViewController: Sendable {
-    let live: LiveParts
-    let gate: TokenGate
-    let presence: ClientPresence
+    let live: ReloadableState
+    let gate: BearerTokenMiddleware
+    let presence: ClientDisconnectMonitor
     /// Nil on the operations listener.
-    let clients: ClientGuard?
-    let bodies: BodyAllowance
+    let clients: ClientRateLimiter?
+    let bodies: RequestBodyBudget
 
-    func addRoutes(to router: Router<BridgeContext>) {
+    func addRoutes(to router: Router<ProxyRequestContext>) {
         router.post("/v1/receipts") { request, context in
             if let refusal = gate.refusal(of: request, from: context.channel.remoteAddress) { return refusal }
             let share = bodies.share(on: context.channel)
             defer { share.release() }
             let reading = try await request.body(counting: share)
-            guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
+            guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
             let body: [UInt8]
             switch reading {
             case .whole(let bytes): body = bytes
-            case .tooLong: return Problem.bodyTooLarge.closingResponse
-            case .noRoom: return BodyAllowance.refusal
+            case .tooLong: return ProblemDetails.bodyTooLarge.closingResponse
+            case .noRoom: return RequestBodyBudget.refusal
             }
             if let tooMany = tooMany(request, context) { return tooMany }
             let pipeline = live.now.pipelines.customerView
@@ -42,17 +42,17 @@ struct CustomerViewController: Sendable {
     }
 
     /// Nil for a client within its limits.
-    private func tooMany(_ request: Request, _ context: BridgeContext) -> Response? {
+    private func tooMany(_ request: Request, _ context: ProxyRequestContext) -> Response? {
         guard let seconds = clients?.wait(request, from: context.channel.remoteAddress, by: live.now.settings) else {
             return nil
         }
-        var response = Problem.tooManyRequests.response
+        var response = ProblemDetails.tooManyRequests.response
         response.headers[.retryAfter] = seconds
         return response
     }
 
     private func answer(
-        _ context: BridgeContext, _ view: @escaping @Sendable () async throws(CustomerViewError) -> [UInt8]
+        _ context: ProxyRequestContext, _ view: @escaping @Sendable () async throws(CustomerViewError) -> [UInt8]
     ) async -> Response {
         let outcome = await presence.serving(context.channel) { () async -> Result<[UInt8], CustomerViewError> in
             do throws(CustomerViewError) {
@@ -68,7 +68,7 @@ struct CustomerViewController: Sendable {
                 status: .ok, headers: [.contentType: "application/json"],
                 body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
         case .failure(let error):
-            response = Problem(error).response
+            response = ProblemDetails(error).response
             if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         }
         response.headers[.cacheControl] = "no-store"
@@ -76,7 +76,7 @@ struct CustomerViewController: Sendable {
     }
 }
 
-extension Problem {
+extension ProblemDetails {
     init(_ error: CustomerViewError) {
         self.init(status: error.code.httpStatus, code: error.code.rawValue, detail: error.reason)
     }

@@ -9,10 +9,10 @@ import Ledger
 /// A store that is missing, or an App Store that is down, is no reason against that: receipts are answered all the same.
 /// On the operations listener `/readyz` says more, to those who may see it.
 struct HealthController: Sendable {
-    let view: BridgeView
-    let gate: TokenGate
+    let view: ServerHealth
+    let gate: BearerTokenMiddleware
 
-    func addRoutes(to router: Router<BridgeContext>) {
+    func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/healthz") { _, _ in "ok\n" }
         router.get("/readyz") { request, context in
             let phase = view.state.phase
@@ -34,9 +34,9 @@ struct HealthController: Sendable {
         /// `ok`, `starting` or `draining`.
         let status: String
         let version: String
-        let warnings: [BridgeView.Warning]
+        let warnings: [ServerHealth.Warning]
 
-        init(_ phase: ServingState.Phase, _ warnings: [BridgeView.Warning], _ version: String) {
+        init(_ phase: LifecycleState.Phase, _ warnings: [ServerHealth.Warning], _ version: String) {
             status = phase == .ready ? "ok" : "\(phase)"
             self.version = version
             self.warnings = warnings

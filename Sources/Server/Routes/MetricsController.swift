@@ -5,12 +5,12 @@ import Telemetry
 
 /// `GET /metrics`, for Prometheus.
 struct MetricsController: Sendable {
-    let metrics: BridgeMetrics
-    let gate: TokenGate
+    let metrics: MetricsExporter
+    let gate: BearerTokenMiddleware
 
-    func addRoutes(to router: Router<BridgeContext>) {
+    func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/metrics") { request, context in
-            guard gate.admits(request, from: context.channel.remoteAddress) else { return Problem.notFound.response }
+            guard gate.admits(request, from: context.channel.remoteAddress) else { return ProblemDetails.notFound.response }
             return Response(
                 status: .ok,
                 headers: [

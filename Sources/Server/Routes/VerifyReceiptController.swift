@@ -13,14 +13,14 @@ struct VerifyReceiptController: Sendable {
     /// Bytes of a longer body that are read and thrown away, so that its sender gets to read the answer.
     static let drainedBodyBytes = 8 << 20
 
-    let live: LiveParts
+    let live: ReloadableState
     let shadow: Shadow?
-    let clients: ClientGuard
-    let presence: ClientPresence
-    let bodies: BodyAllowance
+    let clients: ClientRateLimiter
+    let presence: ClientDisconnectMonitor
+    let bodies: RequestBodyBudget
 
-    func addRoutes(to router: Router<BridgeContext>) {
-        let paths: [(path: RouterPath, route: AppleWalk.Route?)] = [
+    func addRoutes(to router: Router<ProxyRequestContext>) {
+        let paths: [(path: RouterPath, route: UpstreamRouter.Route?)] = [
             ("/verifyReceipt", nil),
             ("/WebObjects/MZFinance.woa/wa/verifyReceipt", nil),
             ("/production/verifyReceipt", .only(.production)),
@@ -33,7 +33,7 @@ struct VerifyReceiptController: Sendable {
             for method in [HTTPRequest.Method.get, .head, .put, .delete, .patch, .options] {
                 router.on(path, method: method) { request, context in
                     let host = Self.route(forHost: request.head.authority)
-                    let reply = PipelineReply(
+                    let reply = VerifyReceiptResult(
                         .failure(.notPost), source: .receipt, environment: (route ?? host).environment)
                     live.now.pipelines.verifyReceipt.count(reply)
                     let response = response(reply, context)
@@ -44,28 +44,28 @@ struct VerifyReceiptController: Sendable {
     }
 
     /// Old clients know two host names; a name of ours that begins like one of them means the same endpoint.
-    static func route(forHost host: String?) -> AppleWalk.Route {
+    static func route(forHost host: String?) -> UpstreamRouter.Route {
         guard let host = host?.lowercased() else { return .auto }
         if host.hasPrefix("sandbox.") { return .only(.sandbox) }
         return host.hasPrefix("buy.") || host.hasPrefix("production.") ? .only(.production) : .auto
     }
 
-    private func answer(_ request: Request, context: BridgeContext, route: AppleWalk.Route) async throws -> Response {
+    private func answer(_ request: Request, context: ProxyRequestContext, route: UpstreamRouter.Route) async throws -> Response {
         let share = bodies.share(on: context.channel)
         defer { share.release() }
         let reading = try await request.body(counting: share)
-        guard !request.hasEncodedBody else { return Problem.encodedBody.closingResponse }
+        guard !request.hasEncodedBody else { return ProblemDetails.encodedBody.closingResponse }
         let body: [UInt8]
         switch reading {
         case .whole(let bytes): body = bytes
-        case .tooLong: return Problem.bodyTooLarge.closingResponse
-        case .noRoom: return busy(route, retryAfter: BodyAllowance.retryAfter, context)
+        case .tooLong: return ProblemDetails.bodyTooLarge.closingResponse
+        case .noRoom: return busy(route, retryAfter: RequestBodyBudget.retryAfter, context)
         }
         let parts = live.now
         if let seconds = clients.wait(request, from: context.channel.remoteAddress, by: parts.settings) {
             return busy(route, retryAfter: seconds, context)
         }
-        var manner = VerifyReceiptPipeline.Manner()
+        var manner = VerifyReceiptService.RequestOptions()
         if let name = parts.userHeader, let user = request.headers[name], !user.isEmpty { manner.user = Redacted(user) }
         let asked = manner
         let reply = await presence.serving(context.channel) {
@@ -79,8 +79,8 @@ struct VerifyReceiptController: Sendable {
 
     /// To who sends too much, and if there is no room for the body: 21005, which old clients know to mean "later", never a number that they could take for a
     /// verdict on the receipt.
-    private func busy(_ route: AppleWalk.Route, retryAfter seconds: String, _ context: BridgeContext) -> Response {
-        let reply = PipelineReply(
+    private func busy(_ route: UpstreamRouter.Route, retryAfter seconds: String, _ context: ProxyRequestContext) -> Response {
+        let reply = VerifyReceiptResult(
             .temporarilyUnavailable(isRetryable: true), source: .receipt, environment: route.environment)
         live.now.pipelines.verifyReceipt.count(reply)
         var response = response(reply, context)
@@ -88,7 +88,7 @@ struct VerifyReceiptController: Sendable {
         return response
     }
 
-    private func response(_ reply: PipelineReply, _ context: BridgeContext) -> Response {
+    private func response(_ reply: VerifyReceiptResult, _ context: ProxyRequestContext) -> Response {
         context.outcome.answered(reply)
         var headers = HTTPFields()
         headers.reserveCapacity(6)

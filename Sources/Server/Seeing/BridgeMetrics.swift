@@ -8,10 +8,10 @@ import Telemetry
 import Transport
 
 /// Everything that is counted and measured, as text for Prometheus.
-struct BridgeMetrics: Sendable {
-    let view: BridgeView
+struct MetricsExporter: Sendable {
+    let view: ServerHealth
 
-    private var pipelines: Pipelines { view.pipelines }
+    private var pipelines: ServiceGraph { view.pipelines }
 
     func text() async -> [UInt8] {
         // Where the store cannot be read that is in the text, too.
@@ -35,7 +35,7 @@ struct BridgeMetrics: Sendable {
         writeStore(into: &text)
         text.single(
             "receipt_bridge_log_lines_dropped_total", .counter, "Lines of the log that nobody took.",
-            LogOutput.standardError.dropped)
+            NonBlockingLogOutput.standardError.dropped)
         ProcessFigures()?.write(into: &text)
         return text.bytes
     }
@@ -101,7 +101,7 @@ struct BridgeMetrics: Sendable {
     private func writeHosts(into text: inout MetricsText) {
         let hosts = view.hosts()
         func family(
-            _ name: String, _ kind: MetricsText.Kind, _ help: String, _ value: (GuardedTransport.HostState) -> Int64
+            _ name: String, _ kind: MetricsText.Kind, _ help: String, _ value: (CircuitBreakingTransport.HostState) -> Int64
         ) {
             text.family(name, kind, help)
             for host in hosts { text.sample(name, [("host", host.host)], value(host)) }
@@ -152,7 +152,7 @@ struct BridgeMetrics: Sendable {
         text.sample(taken, [("outcome", "repeated")], numbers.repeated)
         let refused = "receipt_bridge_notifications_refused_total"
         text.family(refused, .counter, "Notifications that were not taken, by the code of the refusal.")
-        for code in NotificationRefusal.Code.allCases {
+        for code in NotificationRejection.Code.allCases {
             text.sample(refused, [("code", code.rawValue)], numbers.refused[code] ?? 0)
         }
         text.single(
@@ -203,7 +203,7 @@ struct BridgeMetrics: Sendable {
     // MARK: - Labels
 
     private func samples(
-        _ name: String, of table: KeyPath<AppCounts, CounterTable>, into text: inout MetricsText
+        _ name: String, of table: KeyPath<AppMetrics, CounterTable>, into text: inout MetricsText
     ) {
         for (app, counts) in pipelines.counts.labelled {
             text.samples(name, [("app", app)], of: counts[keyPath: table])

@@ -8,26 +8,26 @@ import Telemetry
 import Transport
 
 /// What there is to be seen of a running server: metrics, readiness and the status page are made of it.
-struct BridgeView: Sendable {
+struct ServerHealth: Sendable {
     /// Of the program.
     let version: String
-    let live: LiveParts
-    let requests: RequestCounts
+    let live: ReloadableState
+    let requests: HTTPMetrics
     /// By ``HandshakeOutcome``.
     let handshakes: CounterTable
     /// By ``ClientLimit``.
     let turnedAway: CounterTable
-    let store: BridgeStore?
+    let store: Store?
     let shadow: Shadow?
-    let state: ServingState
+    let state: LifecycleState
     /// Open ones of each listener.
     let connections: @Sendable () -> (public: Int, operations: Int)
     /// How the hosts are doing that were asked.
-    let hosts: @Sendable () -> [GuardedTransport.HostState]
+    let hosts: @Sendable () -> [CircuitBreakingTransport.HostState]
 
     /// As they are now.
-    var settings: Settings { live.now.settings }
-    var pipelines: Pipelines { live.now.pipelines }
+    var settings: ProxyConfiguration { live.now.settings }
+    var pipelines: ServiceGraph { live.now.pipelines }
 
     /// Something that an operator should look at, and that keeps nobody from being answered.
     struct Warning: Sendable, Encodable {
@@ -106,7 +106,7 @@ struct BridgeView: Sendable {
     }
 }
 
-extension UpstreamCounts.Row {
+extension UpstreamMetrics.Row {
     /// More than one in ten, of ten at least.
     fileprivate var isFailing: Bool { asked >= 10 && (asked - answered) * 10 > asked }
 }

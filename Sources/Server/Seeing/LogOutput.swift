@@ -4,8 +4,8 @@ import Synchronization
 /// Where lines of the log go. Whoever reads them may stop reading, or be slow, and a pipe holds little: the answers are not
 /// to stop with them. All lines together wait for at most a second a minute; what is not written then is counted, and the
 /// next line that is taken comes behind one that says how many are missing.
-package final class LogOutput: Sendable {
-    package static let standardError = LogOutput(descriptor: STDERR_FILENO)
+package final class NonBlockingLogOutput: Sendable {
+    package static let standardError = NonBlockingLogOutput(descriptor: STDERR_FILENO)
 
     private struct State {
         /// Within the minute that began then.

@@ -30,7 +30,7 @@ struct HTTPStatusLabel: MetricLabel {
 }
 
 /// Requests since the start, of both listeners.
-package final class RequestCounts: Sendable {
+package final class HTTPMetrics: Sendable {
     let requests = CounterTable("route", RouteLabel.all, "status", HTTPStatusLabel.self)
     let durations = RouteLabel.all.map { _ in Histogram() }
 

@@ -3,7 +3,7 @@ import StoreTypes
 import Synchronization
 
 /// Where the server is between its start and its end.
-package final class ServingState: Sendable {
+package final class LifecycleState: Sendable {
     enum Phase: Int, Sendable {
         /// Not all listeners take connections yet.
         case starting
@@ -30,8 +30,8 @@ package final class ServingState: Sendable {
 }
 
 /// Says first that the server is about to end, and lets the others end when load balancers had time to notice.
-struct Drain: Service {
-    let state: ServingState
+struct DrainService: Service {
+    let state: LifecycleState
     let time: @Sendable () -> Duration
     /// From then on the listeners close.
     let onEnd: @Sendable () -> Void

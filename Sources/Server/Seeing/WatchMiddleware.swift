@@ -7,15 +7,15 @@ import NIOHTTP1
 ///
 /// The line, at level `info` (`debug` for what machines ask every few seconds), holds nothing of the request but its
 /// method and its route, and nothing of the answer but where it comes from.
-struct WatchMiddleware: RouterMiddleware {
-    typealias Context = BridgeContext
+struct AccessLogMiddleware: RouterMiddleware {
+    typealias Context = ProxyRequestContext
 
-    let counts: RequestCounts
+    let counts: HTTPMetrics
     let logger: Logger
 
     func handle(
-        _ request: Request, context: BridgeContext,
-        next: (Request, BridgeContext) async throws -> Response
+        _ request: Request, context: ProxyRequestContext,
+        next: (Request, ProxyRequestContext) async throws -> Response
     ) async throws -> Response {
         let begin = ContinuousClock.now
         let identifier = RequestIdentifier.of(request)
@@ -33,7 +33,7 @@ struct WatchMiddleware: RouterMiddleware {
     }
 
     /// Who goes away while sending gets no answer; nobody is to look for a defect of ours then.
-    private static func status(of error: any Error, _ context: BridgeContext) -> HTTPResponse.Status {
+    private static func status(of error: any Error, _ context: ProxyRequestContext) -> HTTPResponse.Status {
         switch error {
         case HTTPParserError.invalidEOFState: .clientClosedRequest
         case is HTTPParserError: .badRequest
@@ -42,7 +42,7 @@ struct WatchMiddleware: RouterMiddleware {
     }
 
     private func answered(
-        _ request: Request, _ context: BridgeContext, _ response: Response, after duration: Duration
+        _ request: Request, _ context: ProxyRequestContext, _ response: Response, after duration: Duration
     ) {
         let route = context.endpointPath
         counts.answered(route, status: response.status.code, after: duration)

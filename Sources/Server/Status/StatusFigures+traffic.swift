@@ -3,7 +3,7 @@ import Pipeline
 import Reports
 import Telemetry
 
-extension StatusFigures {
+extension StatusSnapshot {
     /// Of all apps together.
     var traffic: [Traffic] {
         Dictionary(grouping: apps.flatMap(\.traffic), by: \.kind).values.compactMap { rows in
@@ -16,7 +16,7 @@ extension StatusFigures {
     }
 }
 
-extension StatusFigures.Traffic {
+extension StatusSnapshot.Traffic {
     /// All but the count.
     fileprivate var kind: [Int] { [status.rawValue, source.rawValue, environment.rawValue] }
 
@@ -26,8 +26,8 @@ extension StatusFigures.Traffic {
     var isRetry: Bool { ["21005", "21009", "211xx"].contains(status.text) }
 }
 
-extension [StatusFigures.Traffic] {
-    func count(_ isMeant: (StatusFigures.Traffic) -> Bool) -> Int64 {
+extension [StatusSnapshot.Traffic] {
+    func count(_ isMeant: (StatusSnapshot.Traffic) -> Bool) -> Int64 {
         reduce(0) { $0 + (isMeant($1) ? $1.count : 0) }
     }
 
@@ -37,7 +37,7 @@ extension [StatusFigures.Traffic] {
     }
 }
 
-extension StatusFigures.App {
+extension StatusSnapshot.App {
     private static let words = [
         "keyUnusable": "its private key signs nothing", "budgetLow": "few calls are left this hour",
         "forwardingDead": "notifications were given up",

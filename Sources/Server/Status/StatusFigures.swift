@@ -9,18 +9,18 @@ import Transport
 import Shadowing
 
 /// One moment of a running server, as the status page shows it.
-struct StatusFigures: Sendable {
+struct StatusSnapshot: Sendable {
     let version: String
-    let phase: ServingState.Phase
+    let phase: LifecycleState.Phase
     let uptime: Duration
     let madeAt: Timestamp
-    let warnings: [BridgeView.Warning]
+    let warnings: [ServerHealth.Warning]
     let apps: [App]
     let latencies: [(source: String, histogram: Histogram)]
-    let upstream: [UpstreamCounts.Row]
-    let hosts: [GuardedTransport.HostState]
+    let upstream: [UpstreamMetrics.Row]
+    let hosts: [CircuitBreakingTransport.HostState]
     let budgets: [AppBudget]
-    let notifications: NotificationCounts.Numbers
+    let notifications: NotificationCounts.Snapshot
     let facts: [(name: String, value: String)]
 
     /// One app; the last are all that are not configured.
@@ -52,9 +52,9 @@ struct StatusFigures: Sendable {
     var verdicts: Int64 { apps.reduce(0) { $0 + $1.verdicts } }
 }
 
-extension StatusFigures {
+extension StatusSnapshot {
     /// Reads the store, where there is one; what cannot be read is not shown, and in the warnings.
-    init(_ view: BridgeView) async {
+    init(_ view: ServerHealth) async {
         let counts = view.pipelines.counts
         let backlog = (try? await view.store?.deliveryBacklog()) ?? []
         let report = try? await view.shadow?.report()
@@ -80,7 +80,7 @@ extension StatusFigures {
         facts = Self.facts(view)
     }
 
-    private static func facts(_ view: BridgeView) -> [(name: String, value: String)] {
+    private static func facts(_ view: ServerHealth) -> [(name: String, value: String)] {
         var facts: [(name: String, value: String)] = []
         func add(_ name: String, _ value: String) { facts.append((name, value)) }
         let counts = view.pipelines.counts
@@ -108,10 +108,10 @@ extension StatusFigures {
     }
 }
 
-extension StatusFigures.App {
+extension StatusSnapshot.App {
     /// Nil for one that is not configured and that nothing is known of.
     fileprivate init?(
-        _ name: String, _ counts: AppCounts, settings: AppSettings?, backlog: DeliveryBacklog?, readiness: [Readiness],
+        _ name: String, _ counts: AppMetrics, settings: AppConfiguration?, backlog: DeliveryBacklog?, readiness: [Readiness],
         warnings: [String]
     ) {
         self.name = name
@@ -122,7 +122,7 @@ extension StatusFigures.App {
                 EnvironmentLabel.allCases.compactMap { environment in
                     let count = counts.verdicts.count(status.rawValue, source.rawValue, environment.rawValue)
                     guard count > 0 else { return nil }
-                    return StatusFigures.Traffic(
+                    return StatusSnapshot.Traffic(
                         status: status, source: source, environment: environment, count: count)
                 }
             }

@@ -6,7 +6,7 @@ import Telemetry
 
 /// One app.
 extension StatusPage {
-    func article(_ app: StatusFigures.App, _ html: inout HTMLWriter) {
+    func article(_ app: StatusSnapshot.App, _ html: inout HTMLWriter) {
         html.element("article", ["class": "app"]) { html in
             html.element("h3") { $0.name(of: app) }
             body(of: app, &html)
@@ -14,7 +14,7 @@ extension StatusPage {
     }
 
     /// Its name and what came of its receipts in a line; the rest below that.
-    func folded(_ app: StatusFigures.App, _ html: inout HTMLWriter) {
+    func folded(_ app: StatusSnapshot.App, _ html: inout HTMLWriter) {
         html.element("details", ["class": "app"]) { html in
             html.element("summary") { html in
                 html.element("strong") { $0.name(of: app) }
@@ -25,7 +25,7 @@ extension StatusPage {
         }
     }
 
-    private func body(of app: StatusFigures.App, _ html: inout HTMLWriter) {
+    private func body(of app: StatusSnapshot.App, _ html: inout HTMLWriter) {
         if !app.concerns.isEmpty {
             html.element("p", ["class": "concerns"]) { html in
                 html.element("span", ["class": "mark", "aria-hidden": "true"], text: "▲ ")
@@ -42,7 +42,7 @@ extension StatusPage {
         if !app.facts.isEmpty { html.facts("Refunds and forwarding", app.facts) }
     }
 
-    func answers(_ traffic: [StatusFigures.Traffic], named caption: String, _ html: inout HTMLWriter) {
+    func answers(_ traffic: [StatusSnapshot.Traffic], named caption: String, _ html: inout HTMLWriter) {
         let all = traffic.count { _ in true }
         html.table(
             named: caption, columns: ["Status", "What it says", "Source", "Environment", "Answers", "Share"],
@@ -74,12 +74,12 @@ extension StatusPage {
 }
 
 extension HTMLWriter {
-    fileprivate mutating func name(of app: StatusFigures.App) {
+    fileprivate mutating func name(of app: StatusSnapshot.App) {
         if app.isOthers { text("All other apps") } else { foreign(app.name, isPath: true) }
     }
 }
 
-extension StatusFigures.App {
+extension StatusSnapshot.App {
     /// There is something to show.
     var wasUsed: Bool { !traffic.isEmpty || !readiness.isEmpty || !facts.isEmpty }
 

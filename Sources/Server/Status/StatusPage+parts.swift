@@ -58,7 +58,7 @@ extension StatusPage {
         }
     }
 
-    private func exchange(_ row: UpstreamCounts.Row, _ html: inout HTMLWriter) {
+    private func exchange(_ row: UpstreamMetrics.Row, _ html: inout HTMLWriter) {
         html.row { html in
             html.cell(isHeader: true, "Endpoint") { $0.text(row.endpoint) }
             html.cell("Environment", text: row.environment.rawValue)
@@ -102,7 +102,7 @@ extension StatusPage {
         section("notifications", "Notifications", &html) { html in
             let numbers = figures.notifications
             var facts = [("Stored", numbers.stored.grouped), ("Known already", numbers.repeated.grouped)]
-            for code in NotificationRefusal.Code.allCases {
+            for code in NotificationRejection.Code.allCases {
                 if let count = numbers.refused[code], count > 0 {
                     facts.append(("Refused: \(code.rawValue)", count.grouped))
                 }

@@ -10,9 +10,9 @@ struct StatusPage {
     /// `Content-Security-Policy`.
     static let policy = ContentPolicy.text()
 
-    let figures: StatusFigures
+    let figures: StatusSnapshot
 
-    init(_ figures: StatusFigures) { self.figures = figures }
+    init(_ figures: StatusSnapshot) { self.figures = figures }
 
     /// HTML that is well-formed XML too.
     var bytes: [UInt8] {
@@ -113,7 +113,7 @@ struct StatusPage {
         }
     }
 
-    private func warning(_ warning: BridgeView.Warning, _ html: inout HTMLWriter) {
+    private func warning(_ warning: ServerHealth.Warning, _ html: inout HTMLWriter) {
         html.element("li") { html in
             html.element("span", ["class": "mark", "aria-hidden": "true"], text: "▲ ")
             html.foreign(warning.detail, limit: 500)
@@ -122,7 +122,7 @@ struct StatusPage {
     }
 }
 
-extension ServingState.Phase {
+extension LifecycleState.Phase {
     /// A heading.
     fileprivate var words: String {
         switch self {

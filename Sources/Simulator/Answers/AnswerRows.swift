@@ -1,7 +1,7 @@
 import StoreTypes
 
 /// Members of Apple's answers to App Receipts.
-enum AnswerRows {
+enum AnswerRowWriter {
     typealias Member = JSONValue.Member
 
     /// `X`, `X_ms` and `X_pst`, all of them texts.

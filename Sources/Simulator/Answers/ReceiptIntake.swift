@@ -1,11 +1,11 @@
 /// How strictly verifyReceipt reads `receipt-data`.
-enum ReceiptIntake {
+enum RequestReceipt {
     case malformed
     /// It looks like a receipt; whose is another matter.
     case receipt([UInt8])
 
     /// Plain padded base64 only, except that line breaks do not disturb in transactionReceipts.
-    static func read(_ text: String) -> ReceiptIntake {
+    static func read(_ text: String) -> RequestReceipt {
         if let bytes = Base64.decode(text) {
             return isAppReceipt(bytes) || TransactionReceiptOutline(bytes) != nil ? .receipt(bytes) : .malformed
         }

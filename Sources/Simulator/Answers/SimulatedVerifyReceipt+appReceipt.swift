@@ -22,9 +22,9 @@ extension SimulatedVerifyReceipt {
             let latest = try latest(plan, of: receipt.customer)
             let rows = excludesOld ? newestPerSubscription(current) : Array(ascending(current).suffix(100))
             members += [
-                Member("latest_receipt_info", .array(rows.map { AnswerRows.transaction($0, isCurrent: true) })),
+                Member("latest_receipt_info", .array(rows.map { AnswerRowWriter.transaction($0, isCurrent: true) })),
                 Member("latest_receipt", .string(latest.base64)),
-                Member("pending_renewal_info", .array(receipt.customer.renewals.map(AnswerRows.renewal))),
+                Member("pending_renewal_info", .array(receipt.customer.renewals.map(AnswerRowWriter.renewal))),
             ]
         }
         return .object(members + [Member("status", .number(0))])
@@ -41,14 +41,14 @@ extension SimulatedVerifyReceipt {
             Member("download_id", .number(content.downloadId)),
             Member("version_external_identifier", .number(content.versionExternalIdentifier)),
         ]
-        members += AnswerRows.dates("receipt_creation_date", Timestamp(seconds: content.creationDate.seconds))
-        members += AnswerRows.dates("request_date", clock.now)
-        members += AnswerRows.dates("original_purchase_date", content.originalPurchaseDate)
+        members += AnswerRowWriter.dates("receipt_creation_date", Timestamp(seconds: content.creationDate.seconds))
+        members += AnswerRowWriter.dates("request_date", clock.now)
+        members += AnswerRowWriter.dates("original_purchase_date", content.originalPurchaseDate)
         members.append(Member("original_application_version", .string(content.originalApplicationVersion)))
-        members += AnswerRows.dates("expiration_date", content.expirationDate)
-        members += AnswerRows.dates("preorder_date", receipt.customer.preorderDate)
+        members += AnswerRowWriter.dates("expiration_date", content.expirationDate)
+        members += AnswerRowWriter.dates("preorder_date", receipt.customer.preorderDate)
         let rows = receipt.transactions.map {
-            AnswerRows.transaction($0, isCurrent: false, tellsOwnership: receipt.plan.tellsOwnership)
+            AnswerRowWriter.transaction($0, isCurrent: false, tellsOwnership: receipt.plan.tellsOwnership)
         }
         return .object(members + [Member("in_app", .array(rows))])
     }

@@ -61,6 +61,6 @@ extension SimulatedVerifyReceipt {
         let transaction = plan.transactionIds.first.flatMap(customer.transaction)
         let revocation = transaction?.product.kind == .consumable ? nil : transaction?.revocation
         return .object(
-            members.filter { $0.key != omitted } + AnswerRows.dates("cancellation_date", revocation?.date))
+            members.filter { $0.key != omitted } + AnswerRowWriter.dates("cancellation_date", revocation?.date))
     }
 }

@@ -11,15 +11,15 @@ package struct SimulatedVerifyReceipt: Sendable {
         case automatic
     }
 
-    package let mint: ReceiptMint
+    package let mint: ReceiptIssuer
     package let registry: ReceiptRegistry
     package let clock: SimulatedClock
-    let book: CustomerBook
+    let book: CustomerRegistry
     /// Called with each receipt that is signed for an answer, so that it can be kept.
     package let onIssue: @Sendable (IssuedReceipt) -> Void
 
     package init(
-        mint: ReceiptMint, registry: ReceiptRegistry, book: CustomerBook, clock: SimulatedClock,
+        mint: ReceiptIssuer, registry: ReceiptRegistry, book: CustomerRegistry, clock: SimulatedClock,
         onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
     ) {
         self.mint = mint
@@ -36,7 +36,7 @@ package struct SimulatedVerifyReceipt: Sendable {
             return Self.bare(21002)
         }
         let bytes: [UInt8]
-        switch ReceiptIntake.read(text) {
+        switch RequestReceipt.read(text) {
         case .malformed: return Self.bare(21002)
         case .receipt(let decoded): bytes = decoded
         }

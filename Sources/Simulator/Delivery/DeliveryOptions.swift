@@ -13,7 +13,7 @@ package struct DeliveryOptions: Sendable, Hashable {
 }
 
 /// What happens to letters on their way, in the order of sending.
-struct DeliveryChaos {
+struct DeliveryFaults {
     /// A letter's place, and whether it is a second copy.
     struct Sending: Hashable {
         let place: Int

@@ -1,11 +1,11 @@
 import StoreTypes
 
 /// A notification on its way to one address.
-struct Letter: Sendable {
+struct QueuedNotification: Sendable {
     /// In the log.
     let number: Int
     /// Of a version 1 body; nil for version 2.
-    let type: FirstVersionType?
+    let type: NotificationV1Type?
     let target: NotificationTarget
     let environment: AppStoreEnvironment
     let speed: Double
@@ -16,10 +16,10 @@ struct Letter: Sendable {
 
 /// What is to be sent, and when: first those that are due longest.
 struct DeliveryQueue {
-    private typealias Waiting = (due: ContinuousClock.Instant, letter: Letter)
+    private typealias Waiting = (due: ContinuousClock.Instant, letter: QueuedNotification)
 
     /// Due at once, in the order of sending; those before `next` are gone.
-    private var ready: [Letter] = []
+    private var ready: [QueuedNotification] = []
     private var next = 0
     /// Latest first.
     private var later: [Waiting] = []
@@ -34,9 +34,9 @@ struct DeliveryQueue {
         min(limit, ready.count - next + later.suffix(limit).count { $0.due <= now })
     }
 
-    mutating func add(_ letters: [Letter]) { ready += letters }
+    mutating func add(_ letters: [QueuedNotification]) { ready += letters }
 
-    mutating func add(_ letter: Letter, due: ContinuousClock.Instant) {
+    mutating func add(_ letter: QueuedNotification, due: ContinuousClock.Instant) {
         var (low, high) = (0, later.count)
         while low < high {
             let middle = (low + high) / 2
@@ -45,7 +45,7 @@ struct DeliveryQueue {
         later.insert((due, letter), at: low)
     }
 
-    mutating func take(at now: ContinuousClock.Instant) -> Letter? {
+    mutating func take(at now: ContinuousClock.Instant) -> QueuedNotification? {
         if let last = later.last, last.due <= now {
             later.removeLast()
             return last.letter

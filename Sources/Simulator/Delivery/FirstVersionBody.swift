@@ -7,15 +7,15 @@ import StoreTypes
 ///
 /// The outer members are the event's; `unified_receipt` is of the moment of sending, as developers observed that its
 /// `latest_receipt` differs between duplicates (https://developer.apple.com/forums/thread/716641).
-struct FirstVersionBody: Sendable {
+struct NotificationV1Body: Sendable {
     private typealias Member = JSONValue.Member
 
-    let book: CustomerBook
+    let book: CustomerRegistry
     let verifyReceipt: SimulatedVerifyReceipt
 
     /// Nil for what is about no customer; version 1 does not know that.
     func document(
-        _ notification: SimulatedNotification, as type: FirstVersionType
+        _ notification: SimulatedNotification, as type: NotificationV1Type
     ) throws(CryptographyError) -> JSONValue? {
         guard let transaction = notification.transaction,
             let customer = book.find(transaction.transactionId, in: notification.environment)?.customer
@@ -32,7 +32,7 @@ struct FirstVersionBody: Sendable {
         if let renewal = notification.renewal {
             members += Self.members(of: renewal, isProduction: isProduction)
             if type == .changedStatus {
-                members += AnswerRows.dates("auto_renew_status_change_date", notification.date)
+                members += AnswerRowWriter.dates("auto_renew_status_change_date", notification.date)
             }
         }
         if let original = Int64(transaction.originalTransactionId) {
@@ -47,7 +47,7 @@ struct FirstVersionBody: Sendable {
         if isProduction, let product = SimulatedProduct.named(renewal.autoRenewProductId) {
             members.append(Member("auto_renew_adam_id", .string(String(product.itemId))))
         }
-        members.append(Member("auto_renew_status", .string(AnswerRows.flag(renewal.willRenew))))
+        members.append(Member("auto_renew_status", .string(AnswerRowWriter.flag(renewal.willRenew))))
         if let intent = renewal.expirationIntent { members.append(Member("expiration_intent", .number(intent))) }
         return members
     }
@@ -60,10 +60,10 @@ struct FirstVersionBody: Sendable {
         return .object([
             "status": .number(0), "environment": .string(customer.environment.rawValue),
             "latest_receipt_info": .array(
-                rows.map { AnswerRows.transaction($0, isCurrent: true, tellsConsumableRefunds: true) }),
+                rows.map { AnswerRowWriter.transaction($0, isCurrent: true, tellsConsumableRefunds: true) }),
             "latest_receipt": .string(latest.base64),
             "pending_renewal_info": customer.renewals.isEmpty
-                ? nil : .array(customer.renewals.map(AnswerRows.renewal)),
+                ? nil : .array(customer.renewals.map(AnswerRowWriter.renewal)),
         ])
     }
 

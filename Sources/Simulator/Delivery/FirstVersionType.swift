@@ -1,6 +1,6 @@
 /// The types of version 1:
 /// https://developer.apple.com/documentation/appstoreservernotifications/notification_type
-enum FirstVersionType: String, Sendable, Hashable {
+enum NotificationV1Type: String, Sendable, Hashable {
     case initialBuy = "INITIAL_BUY"
     case interactiveRenewal = "INTERACTIVE_RENEWAL"
     case renewed = "DID_RENEW"
@@ -16,13 +16,13 @@ enum FirstVersionType: String, Sendable, Hashable {
 
     /// What an event gives in version 1, in the order of sending, with the place of the version 2 notification that each
     /// stands for. Many events give nothing: a plain expiry, the end of a grace period, one-time purchases.
-    static func all(of outcome: EventOutcome) -> [(place: Int, type: FirstVersionType)] {
+    static func all(of outcome: EventOutcome) -> [(place: Int, type: NotificationV1Type)] {
         outcome.notifications.enumerated().flatMap { place, notification in
             types(of: notification, outcome).map { (place, $0) }
         }
     }
 
-    private static func types(of notification: SimulatedNotification, _ outcome: EventOutcome) -> [FirstVersionType] {
+    private static func types(of notification: SimulatedNotification, _ outcome: EventOutcome) -> [NotificationV1Type] {
         switch (notification.type, notification.subtype) {
         case ("SUBSCRIBED", "INITIAL_BUY"): notification.transaction?.isFamilyShared == true ? [] : [.initialBuy]
         case ("SUBSCRIBED", _):

@@ -24,7 +24,7 @@ struct LoopbackConnection: Sendable {
     /// Posts JSON; gives the status, and whether the connection may be used again.
     func post(_ body: [UInt8], to url: LoopbackURL, timeout: Duration) async throws -> LoopbackReply {
         let answer = channel.eventLoop.makePromise(of: LoopbackReply.self)
-        let timer = channel.eventLoop.scheduleTask(in: .init(timeout)) { answer.fail(LoopbackTrouble.timedOut) }
+        let timer = channel.eventLoop.scheduleTask(in: .init(timeout)) { answer.fail(LoopbackError.timedOut) }
         let request = LoopbackRequest(url: url, body: ByteBuffer(bytes: body), answer: answer)
         channel.writeAndFlush(request).whenFailure { answer.fail($0) }
         defer { timer.cancel() }
@@ -49,7 +49,7 @@ struct LoopbackRequest: Sendable {
     let answer: EventLoopPromise<LoopbackReply>
 }
 
-enum LoopbackTrouble: Error {
+enum LoopbackError: Error {
     case timedOut, closed
 }
 
@@ -97,7 +97,7 @@ private final class LoopbackExchange: ChannelDuplexHandler {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        answer?.fail(LoopbackTrouble.closed)
+        answer?.fail(LoopbackError.closed)
         answer = nil
         context.fireChannelInactive()
     }

@@ -2,10 +2,10 @@
 struct NotificationBodies: Sendable {
     let log: NotificationLog
     let payloads: NotificationPayload
-    let firstVersion: FirstVersionBody
+    let firstVersion: NotificationV1Body
 
     /// `{"signedPayload": …}`, or the body of version 1; nil where there is none.
-    func body(of letter: Letter) -> [UInt8]? {
+    func body(of letter: QueuedNotification) -> [UInt8]? {
         guard let notification = log[letter.number]?.notification else { return nil }
         if let type = letter.type {
             return (try? firstVersion.document(notification, as: type))??.bytes

@@ -2,7 +2,7 @@ import Cryptography
 import Synchronization
 
 /// Sends letters while the store runs: several at a time, again after failures, and keeps count.
-final class NotificationCourier: Sendable {
+final class DeliveryLoop: Sendable {
     private struct State {
         var queue = DeliveryQueue()
         var counts = DeliveryCounts()
@@ -19,10 +19,10 @@ final class NotificationCourier: Sendable {
     private let log: NotificationLog
     private let clock: SimulatedClock
     /// Made anew for each attempt; nil where it cannot be made.
-    private let body: @Sendable (Letter) -> [UInt8]?
+    private let body: @Sendable (QueuedNotification) -> [UInt8]?
     private let state = Mutex(State())
 
-    init(log: NotificationLog, clock: SimulatedClock, body: @escaping @Sendable (Letter) -> [UInt8]?) {
+    init(log: NotificationLog, clock: SimulatedClock, body: @escaping @Sendable (QueuedNotification) -> [UInt8]?) {
         self.log = log
         self.clock = clock
         self.body = body
@@ -37,7 +37,7 @@ final class NotificationCourier: Sendable {
     }
 
     /// Sends the letters in this order, as far as several at a time keep one.
-    func add(_ letters: [Letter], lost: Int = 0, concurrency: Int? = nil) {
+    func add(_ letters: [QueuedNotification], lost: Int = 0, concurrency: Int? = nil) {
         state.withLock { state in
             let copies = letters.count(where: \.isCopy)
             state.counts.made += letters.count - copies + lost
@@ -93,9 +93,9 @@ final class NotificationCourier: Sendable {
 }
 
 /// One worker.
-extension NotificationCourier {
+extension DeliveryLoop {
     private func work() async {
-        var postman = Postman()
+        var postman = NotificationSender()
         while let letter = take() {
             if let body = body(letter) {
                 finish(letter, await postman.deliver(body, to: letter.target))
@@ -107,7 +107,7 @@ extension NotificationCourier {
     }
 
     /// Nil when there is nothing left to do: the worker goes.
-    private func take() -> Letter? {
+    private func take() -> QueuedNotification? {
         state.withLock { state in
             guard !Task.isCancelled, state.workers <= state.concurrency, let letter = state.queue.take(at: .now) else {
                 state.workers -= 1
@@ -119,7 +119,7 @@ extension NotificationCourier {
     }
 
     /// Copies are sent once and leave no trace in the history.
-    private func finish(_ letter: Letter, _ outcome: Postman.Outcome?) {
+    private func finish(_ letter: QueuedNotification, _ outcome: NotificationSender.Outcome?) {
         var letter = letter
         letter.attempts += 1
         if let outcome, !letter.isCopy { log.add(outcome.result, at: clock.now, to: letter.number) }

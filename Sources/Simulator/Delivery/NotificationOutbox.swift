@@ -3,12 +3,12 @@ import Synchronization
 
 /// Where notifications go once they are made: into the log, and to the address that the environment has.
 package final class NotificationOutbox: Sendable {
-    package let targets = TargetBook()
+    package let targets = TargetRegistry()
     let log: NotificationLog
-    let courier: NotificationCourier
+    let courier: DeliveryLoop
     private let speed = Mutex(1.0)
 
-    init(log: NotificationLog, courier: NotificationCourier) {
+    init(log: NotificationLog, courier: DeliveryLoop) {
         self.log = log
         self.courier = courier
     }
@@ -24,7 +24,7 @@ package final class NotificationOutbox: Sendable {
     /// as delivered; where one was, and not for this environment, nothing is sent and nothing recorded.
     func post(_ outcomes: [EventOutcome], _ options: DeliveryOptions = .init()) {
         var entries: [NotificationLog.Entry] = []
-        var drafts: [(entry: Int, type: FirstVersionType?, target: NotificationTarget)] = []
+        var drafts: [(entry: Int, type: NotificationV1Type?, target: NotificationTarget)] = []
         for outcome in outcomes {
             guard let environment = outcome.notifications.first?.environment else { continue }
             let (first, finding) = (entries.count, targets.find(environment))
@@ -32,17 +32,17 @@ package final class NotificationOutbox: Sendable {
             guard case .target(let target) = finding else { continue }
             switch target.version {
             case .first:
-                drafts += FirstVersionType.all(of: outcome).map { (first + $0.place, $0.type, target) }
+                drafts += NotificationV1Type.all(of: outcome).map { (first + $0.place, $0.type, target) }
             case .second:
                 drafts += outcome.notifications.indices.map { (first + $0, nil, target) }
             }
         }
         let start = log.append(entries).lowerBound
-        let chaos = DeliveryChaos(drafts.count, options)
+        let chaos = DeliveryFaults(drafts.count, options)
         let speed = options.speed ?? speed.withLock { $0 }
         let letters = chaos.sendings.map { sending in
             let draft = drafts[sending.place]
-            return Letter(
+            return QueuedNotification(
                 number: start + draft.entry, type: draft.type, target: draft.target,
                 environment: entries[draft.entry].notification.environment, speed: speed, isCopy: sending.isCopy)
         }
@@ -62,7 +62,7 @@ package final class NotificationOutbox: Sendable {
         case .target(let target):
             let entry = NotificationLog.Entry(notification: notification, isListed: false, attempts: [])
             let number = log.append([entry]).lowerBound
-            let letter = Letter(
+            let letter = QueuedNotification(
                 number: number, type: nil, target: target, environment: notification.environment,
                 speed: speed.withLock { $0 }, isCopy: false)
             courier.add([letter])
@@ -71,7 +71,7 @@ package final class NotificationOutbox: Sendable {
     }
 
     private static func entry(
-        _ notification: SimulatedNotification, _ finding: TargetBook.Finding
+        _ notification: SimulatedNotification, _ finding: TargetRegistry.Finding
     ) -> NotificationLog.Entry {
         switch finding {
         case .neverAsked:

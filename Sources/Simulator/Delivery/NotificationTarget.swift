@@ -23,7 +23,7 @@ package struct NotificationTarget: Sendable, Hashable {
 }
 
 /// The targets of both environments.
-package final class TargetBook: Sendable {
+package final class TargetRegistry: Sendable {
     /// What is known of an environment's target.
     enum Finding: Sendable, Hashable {
         /// Nobody ever named one, for either environment.

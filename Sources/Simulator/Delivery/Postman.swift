@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP1
 
 /// Carries bodies one after another, over one connection as long as it lasts.
-struct Postman {
+struct NotificationSender {
     private var connection: LoopbackConnection?
 
     /// What became of one attempt.
@@ -49,7 +49,7 @@ struct Postman {
 
     private static func result(of error: any Error) -> SendAttempt.Result {
         switch error {
-        case LoopbackTrouble.timedOut: .timedOut
+        case LoopbackError.timedOut: .timedOut
         case is HTTPParserError: .invalidResponse
         default: .prematureClose
         }

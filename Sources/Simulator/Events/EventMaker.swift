@@ -5,17 +5,17 @@ import Synchronization
 ///
 /// The same world and the same calls in the same order give the same events, ids and UUIDs; dates follow the clock, or
 /// advance by milliseconds for each customer where it stands still. Nothing is signed here.
-package final class EventMaker: Sendable {
+package final class EventScheduler: Sendable {
     private struct State {
         var identifiers = EventIdentifiers()
         var notifications = 0
         var calls: UInt64 = 0
     }
 
-    private let book: CustomerBook
+    private let book: CustomerRegistry
     private let state = Mutex(State())
 
-    package init(_ book: CustomerBook) {
+    package init(_ book: CustomerRegistry) {
         self.book = book
     }
 
@@ -37,7 +37,7 @@ package final class EventMaker: Sendable {
     }
 
     /// One event to whom the wish names, or to anybody whom it is possible for.
-    package func make(_ wish: EventWish, seed: UInt64? = nil) throws(EventFailure) -> EventOutcome {
+    package func make(_ wish: EventRequest, seed: UInt64? = nil) throws(EventFailure) -> EventOutcome {
         var random = generator(seed)
         let candidates = try candidates(wish, &random)
         for customer in candidates {
@@ -49,7 +49,7 @@ package final class EventMaker: Sendable {
     }
 
     /// What the app's owner does through the Server API.
-    func make(of customer: SimulatedCustomer, _ tell: (inout EventStory) -> Void) -> EventOutcome? {
+    func make(of customer: SimulatedCustomer, _ tell: (inout EventSimulation) -> Void) -> EventOutcome? {
         change(customer, event: nil, random: SplitMix64(seed: 0), tell)
     }
 
@@ -77,7 +77,7 @@ package final class EventMaker: Sendable {
 
     /// Whoever is named; else everybody, from a place of the generator's choice on.
     private func candidates(
-        _ wish: EventWish, _ random: inout SplitMix64
+        _ wish: EventRequest, _ random: inout SplitMix64
     ) throws(EventFailure) -> [SimulatedCustomer] {
         let everybody = book.world.customers.filter { wish.environment == nil || $0.environment == wish.environment }
         if let id = wish.customerId {
@@ -112,7 +112,7 @@ package final class EventMaker: Sendable {
     }
 
     private func happen(
-        _ event: WorldEvent, to customer: SimulatedCustomer, _ wish: EventWish, random: SplitMix64
+        _ event: WorldEvent, to customer: SimulatedCustomer, _ wish: EventRequest, random: SplitMix64
     ) -> EventOutcome? {
         var random = random
         let current = book.current(customer)
@@ -127,12 +127,12 @@ package final class EventMaker: Sendable {
     }
 
     private func change(
-        _ customer: SimulatedCustomer, event: WorldEvent?, random: SplitMix64, _ tell: (inout EventStory) -> Void
+        _ customer: SimulatedCustomer, event: WorldEvent?, random: SplitMix64, _ tell: (inout EventSimulation) -> Void
     ) -> EventOutcome? {
         state.withLock { state in
             book.attempt(customer) { customer, date in
                 let before = customer
-                var story = EventStory(
+                var story = EventSimulation(
                     customer, at: date, identifiers: state.identifiers, random: random, options: book.world.options)
                 tell(&story)
                 guard !story.told.isEmpty else { return nil }
@@ -146,7 +146,7 @@ package final class EventMaker: Sendable {
     }
 
     private func notification(
-        _ telling: EventStory.Telling, of customer: SimulatedCustomer, _ state: inout State
+        _ telling: EventSimulation.EmittedNotification, of customer: SimulatedCustomer, _ state: inout State
     ) -> SimulatedNotification {
         SimulatedNotification(
             uuid: uuid(&state), type: telling.type, subtype: telling.subtype, environment: customer.environment,

@@ -1,7 +1,7 @@
 import StoreTypes
 
 /// Periods of subscriptions begin and end.
-extension EventStory {
+extension EventSimulation {
     /// How a period came about.
     enum Beginning {
         /// The period before it ends later than now where the event came early; the new one ends later still.

@@ -1,7 +1,7 @@
 import StoreTypes
 
 /// Customers choose: whether to go on, with what, and at which price.
-extension EventStory {
+extension EventSimulation {
     mutating func setAutoRenew(_ place: Int, _ willRenew: Bool) {
         guard let newest = newest(of: place) else { return }
         customer.renewals[place].willRenew = willRenew

@@ -1,7 +1,7 @@
 import StoreTypes
 
 /// Customers buy.
-extension EventStory {
+extension EventSimulation {
     mutating func buy(_ product: SimulatedProduct) {
         let place = append(product, expires: nil, offer: nil)
         customer.transactions[place].isFinished = product.kind != .consumable || random.number(below: 2) == 0

@@ -1,7 +1,7 @@
 import StoreTypes
 
 /// Purchases are taken back, or are not.
-extension EventStory {
+extension EventSimulation {
     private static let reasons = [
         "UNINTENDED_PURCHASE", "FULFILLMENT_ISSUE", "UNSATISFIED_WITH_PURCHASE", "LEGAL", "OTHER",
     ]

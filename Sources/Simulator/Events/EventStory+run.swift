@@ -1,5 +1,5 @@
 /// Which event is which story.
-extension EventStory {
+extension EventSimulation {
     /// Nothing happens, and nothing is told, where the subject is not what the event is about.
     mutating func run(_ event: WorldEvent, on subject: EventSubject) {
         switch subject {

@@ -4,9 +4,9 @@ import StoreTypes
 ///
 /// Each notification shows the records as they stood when it was told; each later one of the same event has a later
 /// date.
-struct EventStory {
+struct EventSimulation {
     /// A notification without its number.
-    struct Telling {
+    struct EmittedNotification {
         let type: String
         let subtype: String?
         let reason: String?
@@ -21,7 +21,7 @@ struct EventStory {
     let options: WorldOptions
     /// Of the newest change.
     private(set) var date: Timestamp
-    private(set) var told: [Telling] = []
+    private(set) var told: [EmittedNotification] = []
 
     init(
         _ customer: SimulatedCustomer, at date: Timestamp, identifiers: EventIdentifiers, random: SplitMix64,
@@ -42,7 +42,7 @@ struct EventStory {
             transaction.isAutoRenewable
             ? customer.renewals.first { $0.originalTransactionId == transaction.originalTransactionId } : nil
         told.append(
-            Telling(
+            EmittedNotification(
                 type: type, subtype: subtype, reason: reason, date: date, transaction: transaction, renewal: renewal))
     }
 

@@ -1,7 +1,7 @@
 package import StoreTypes
 
 /// One event that is asked for, and whom it is to happen to; whoever is possible where nobody is named.
-package struct EventWish: Sendable, Hashable {
+package struct EventRequest: Sendable, Hashable {
     package var event: WorldEvent
     package var customerId: String?
     package var transactionId: String?

@@ -8,7 +8,7 @@ import StoreTypes
 struct EventsRequest: Sendable {
     enum Kind: Sendable {
         case some(Int)
-        case one(EventWish)
+        case one(EventRequest)
     }
 
     static let maximumCount: Int64 = 100_000
@@ -32,7 +32,7 @@ struct EventsRequest: Sendable {
         if let name = document["event"]?.text {
             guard let event = WorldEvent(rawValue: name) else { return nil }
             kind = .one(
-                EventWish(
+                EventRequest(
                     event, customerId: document["customer"]?.text, transactionId: document["transactionId"]?.text,
                     originalTransactionId: document["originalTransactionId"]?.text, environment: environment))
         } else {

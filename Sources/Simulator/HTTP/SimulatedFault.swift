@@ -128,7 +128,7 @@ extension JSONValue {
 }
 
 /// The faults that are wanted now, first come first served.
-package final class FaultBook: Sendable {
+package final class FaultRegistry: Sendable {
     private let faults = Mutex<[SimulatedFault]>([])
 
     package init() {}

@@ -13,14 +13,14 @@ package final class SimulatedStore: Sendable {
     package let verifyReceipt: SimulatedVerifyReceipt
     package let serverAPI: SimulatedServerAPI
     /// What happens to the customers while the store runs.
-    package let events: EventMaker
+    package let events: EventScheduler
     /// What the app's server is told of it.
     package let outbox: NotificationOutbox
     /// Of the app's owner: what a caller of the Server API needs.
     package let credentials: SimulatedCredentials
-    package let faults = FaultBook()
+    package let faults = FaultRegistry()
     package let requests = RequestLog()
-    private let minted: ReceiptsInStock
+    private let minted: ReceiptCatalog
     private let payloads: NotificationPayload
     private let running = Mutex<Task<Void, Never>?>(nil)
 
@@ -41,29 +41,29 @@ package final class SimulatedStore: Sendable {
         world: World, pki: TestPKI, clock: SimulatedClock, credentials: SimulatedCredentials, keep: [String: [UInt8]],
         onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
     ) throws(CryptographyError) {
-        let mint = ReceiptMint(pki: pki)
+        let mint = ReceiptIssuer(pki: pki)
         let registry = ReceiptRegistry()
-        let book = CustomerBook(world, clock: clock)
+        let book = CustomerRegistry(world, clock: clock)
         self.world = world
         self.pki = pki
         self.clock = clock
         self.credentials = credentials
-        minted = try ReceiptsInStock(world: world, mint: mint, registry: registry, keep: keep)
+        minted = try ReceiptCatalog(world: world, mint: mint, registry: registry, keep: keep)
         verifyReceipt = SimulatedVerifyReceipt(
             mint: mint, registry: registry, book: book, clock: clock, onIssue: onIssue)
         let mailing = NotificationBodies(
-            log: NotificationLog(), payloads: NotificationPayload(mint: JWSMint(pki.jwsSigner)),
-            firstVersion: FirstVersionBody(book: book, verifyReceipt: verifyReceipt))
-        let courier = NotificationCourier(log: mailing.log, clock: clock) { mailing.body(of: $0) }
+            log: NotificationLog(), payloads: NotificationPayload(mint: JWSIssuer(pki.jwsSigner)),
+            firstVersion: NotificationV1Body(book: book, verifyReceipt: verifyReceipt))
+        let courier = DeliveryLoop(log: mailing.log, clock: clock) { mailing.body(of: $0) }
         payloads = mailing.payloads
-        events = EventMaker(book)
+        events = EventScheduler(book)
         outbox = NotificationOutbox(log: mailing.log, courier: courier)
         serverAPI = try SimulatedServerAPI(
             book: book, events: events, outbox: outbox, mint: mailing.payloads.mint, credentials: credentials,
             clock: clock)
     }
 
-    package var mint: ReceiptMint { verifyReceipt.mint }
+    package var mint: ReceiptIssuer { verifyReceipt.mint }
 
     /// Every receipt of the world, in the order of its customers; those that were not asked for yet are signed now.
     package var receipts: [IssuedReceipt] { minted.all }
@@ -87,7 +87,7 @@ extension SimulatedStore {
     /// Lets one event happen and tells of it.
     @discardableResult
     package func happen(
-        _ wish: EventWish, seed: UInt64? = nil, _ options: DeliveryOptions = .init()
+        _ wish: EventRequest, seed: UInt64? = nil, _ options: DeliveryOptions = .init()
     ) throws(EventFailure) -> EventOutcome {
         let outcome = try events.make(wish, seed: seed)
         outbox.post([outcome], options)

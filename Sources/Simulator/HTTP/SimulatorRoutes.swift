@@ -7,9 +7,9 @@ import StoreTypes
 struct SimulatorRoutes: Sendable {
     let verifyReceipt: SimulatedVerifyReceipt
     let serverAPI: SimulatedServerAPI
-    let faults: FaultBook
+    let faults: FaultRegistry
     let requests: RequestLog
-    let events: EventMaker
+    let events: EventScheduler
     let outbox: NotificationOutbox
 
     /// More than that Apple's endpoint refuses with 413.

@@ -3,17 +3,17 @@ import StoreTypes
 
 /// Signs the payload of a version 2 notification, and the records in it.
 struct NotificationPayload: Sendable {
-    let mint: JWSMint
+    let mint: JWSIssuer
 
     /// A compact JWS: a new signature each time, over the same bytes.
     func signed(
-        _ notification: SimulatedNotification, _ tampering: JWSMint.Tampering? = nil
+        _ notification: SimulatedNotification, _ tampering: JWSIssuer.Tampering? = nil
     ) throws(CryptographyError) -> String {
         try mint.sign(document(notification, tampering), tampering)
     }
 
     private func document(
-        _ notification: SimulatedNotification, _ tampering: JWSMint.Tampering?
+        _ notification: SimulatedNotification, _ tampering: JWSIssuer.Tampering?
     ) throws(CryptographyError) -> JSONValue {
         let data = notification.summary == nil ? try data(notification, tampering) : nil
         return .object([
@@ -25,10 +25,10 @@ struct NotificationPayload: Sendable {
     }
 
     private func data(
-        _ notification: SimulatedNotification, _ tampering: JWSMint.Tampering?
+        _ notification: SimulatedNotification, _ tampering: JWSIssuer.Tampering?
     ) throws(CryptographyError) -> JSONValue {
         let (environment, date) = (notification.environment, notification.date)
-        let bundleId = JWSMint.bundleId(tampering)
+        let bundleId = JWSIssuer.bundleId(tampering)
         var members = Self.envelope(environment, bundleId: bundleId)
         if let transaction = notification.transaction {
             members.append(.init("bundleVersion", .string("42")))

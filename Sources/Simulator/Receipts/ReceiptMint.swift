@@ -19,7 +19,7 @@ package struct IssuedReceipt: Sendable {
 }
 
 /// Makes receipts for the customers of a world, as their devices would have got them.
-package struct ReceiptMint: Sendable {
+package struct ReceiptIssuer: Sendable {
     package let pki: TestPKI
 
     package init(pki: TestPKI) {

@@ -3,9 +3,9 @@ import Dispatch
 import Synchronization
 
 /// The receipts of a world's customers: each is signed when it is first wanted, and known to verifyReceipt from then on.
-final class ReceiptsInStock: Sendable {
+final class ReceiptCatalog: Sendable {
     private let world: World
-    private let mint: ReceiptMint
+    private let mint: ReceiptIssuer
     private let registry: ReceiptRegistry
     private let keep: [String: [UInt8]]
     private let complete = Mutex<[IssuedReceipt]?>(nil)
@@ -14,7 +14,7 @@ final class ReceiptsInStock: Sendable {
     ///
     /// Throws where the keys do not sign; later they do.
     init(
-        world: World, mint: ReceiptMint, registry: ReceiptRegistry, keep: [String: [UInt8]]
+        world: World, mint: ReceiptIssuer, registry: ReceiptRegistry, keep: [String: [UInt8]]
     ) throws(CryptographyError) {
         self.world = world
         self.mint = mint

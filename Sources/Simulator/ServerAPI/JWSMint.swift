@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// `signedDate` is what receivers order the states of a record by: no state is dated earlier than the change that made
 /// it, nor a former one later. Callers say when they looked, which is before they read the customer.
-final class JWSMint: Sendable {
+final class JWSIssuer: Sendable {
     /// What was wished to be wrong with signed data.
     enum Tampering: Sendable, Hashable {
         /// Another app's, rightly signed.

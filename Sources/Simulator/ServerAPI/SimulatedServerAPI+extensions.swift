@@ -3,7 +3,7 @@ import StoreTypes
 /// Later renewal dates, for one subscription or all of a product. Days are days in the sandbox too: this world's
 /// sandbox does not run faster. The app's server is told of each.
 extension SimulatedServerAPI {
-    private struct Wish {
+    private struct ExtensionRequestBody {
         let days: Int64
         let identifier: String
 
@@ -23,7 +23,7 @@ extension SimulatedServerAPI {
 
     func extend(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, first) = try original(call, malformed: 4_000_008, notOriginal: 4_040_005)
-        let wish = try Wish(call.request.document())
+        let wish = try ExtensionRequestBody(call.request.document())
         guard let renewal = customer.renewals.first(where: { $0.originalTransactionId == first.transactionId }) else {
             throw APIFailure(4_030_004)
         }
@@ -53,7 +53,7 @@ extension SimulatedServerAPI {
 
     /// Gives `story` the place of the subscription.
     private func tell(
-        of renewal: SimulatedRenewal, _ customer: SimulatedCustomer, _ story: (inout EventStory, Int) -> Void
+        of renewal: SimulatedRenewal, _ customer: SimulatedCustomer, _ story: (inout EventSimulation, Int) -> Void
     ) {
         let outcome = events.make(of: customer) { told in
             let original = renewal.originalTransactionId
@@ -66,7 +66,7 @@ extension SimulatedServerAPI {
     /// Done at once; Apple takes hours. The same identifier again changes nothing.
     func massExtend(_ call: ServerAPICall) throws -> APIAnswer {
         let document = try call.request.document()
-        let wish = try Wish(document)
+        let wish = try ExtensionRequestBody(document)
         guard Self.isUUID(wish.identifier) else { throw APIFailure(4_000_011) }
         guard let product = document["productId"]?.text, !product.isEmpty else { throw APIFailure(4_000_023) }
         var isMeant = true

@@ -102,7 +102,7 @@ extension SimulatedServerAPI {
         let payload = JSONValue.object([
             "receiptType": .string(call.environment.rawValue),
             "appAppleId": isProduction ? .number(SimulatedApp.first.appAppleId) : nil,
-            "bundleId": .string(JWSMint.bundleId(call.fault?.tampering)),
+            "bundleId": .string(JWSIssuer.bundleId(call.fault?.tampering)),
             "receiptCreationDate": .number(clock.now.milliseconds),
             "originalPurchaseDate": .number(customer.originalPurchaseDate.milliseconds),
             "originalApplicationVersion": .string(customer.originalApplicationVersion),

@@ -5,11 +5,11 @@ import StoreTypes
 package final class SimulatedServerAPI: Sendable {
     package let credentials: SimulatedCredentials
     package let limiter = RateLimiter()
-    let book: CustomerBook
-    let mint: JWSMint
+    let book: CustomerRegistry
+    let mint: JWSIssuer
     let clock: SimulatedClock
     let jobs = ServerAPIJobs()
-    let events: EventMaker
+    let events: EventScheduler
     let log: NotificationLog
     let archive: NotificationArchive
     let payloads: NotificationPayload
@@ -17,7 +17,7 @@ package final class SimulatedServerAPI: Sendable {
     private let check: ProviderTokenCheck
 
     init(
-        book: CustomerBook, events: EventMaker, outbox: NotificationOutbox, mint: JWSMint,
+        book: CustomerRegistry, events: EventScheduler, outbox: NotificationOutbox, mint: JWSIssuer,
         credentials: SimulatedCredentials, clock: SimulatedClock
     ) throws(CryptographyError) {
         self.book = book
@@ -99,7 +99,7 @@ package enum ServerAPIFault: Sendable, Hashable {
     /// Signed data whose signature does not hold.
     case badSignature
 
-    var tampering: JWSMint.Tampering? {
+    var tampering: JWSIssuer.Tampering? {
         switch self {
         case .wrongBundle: .wrongBundle
         case .badSignature: .badSignature
@@ -123,7 +123,7 @@ struct ServerAPICall: Sendable {
         let app = SimulatedApp.first
         return [
             .init("environment", .string(environment.rawValue)),
-            .init("bundleId", .string(JWSMint.bundleId(fault?.tampering))),
+            .init("bundleId", .string(JWSIssuer.bundleId(fault?.tampering))),
         ]
             // Not there in the sandbox.
             + (environment == .production ? [.init("appAppleId", .number(app.appAppleId))] : [])

@@ -1,7 +1,7 @@
 import Cryptography
 
 /// Keys and certificates of an earlier run, by their place in the tree.
-struct PKIKeep: Sendable {
+struct PKIStore: Sendable {
     /// The places; the raw value is a file name.
     enum Place: String, CaseIterable, Sendable {
         case root, developerRelations, receiptLeaf, iTunesStore, purchaseLeaf, jwsRoot, jwsAuthority, jwsLeaf
@@ -44,16 +44,16 @@ enum KeyKind: Sendable {
 
 extension TestPKI {
     /// Everything, to be kept.
-    var keep: PKIKeep {
-        let identities: [(PKIKeep.Place, CertificateIdentity)] = [
+    var keep: PKIStore {
+        let identities: [(PKIStore.Place, CertificateIdentity)] = [
             (.root, root), (.developerRelations, developerRelations), (.receiptLeaf, receiptLeaf),
             (.iTunesStore, iTunesStore), (.purchaseLeaf, purchaseLeaf), (.jwsRoot, jwsRoot),
             (.jwsAuthority, jwsAuthority), (.jwsLeaf, jwsLeaf),
         ]
-        return PKIKeep(
+        return PKIStore(
             entries: Dictionary(
                 identities.map {
-                    ($0, PKIKeep.Entry(privateKeyPEM: $1.key.privateKeyPEM, certificate: $1.certificate))
+                    ($0, PKIStore.Entry(privateKeyPEM: $1.key.privateKeyPEM, certificate: $1.certificate))
                 }, uniquingKeysWith: { first, _ in first }))
     }
 }

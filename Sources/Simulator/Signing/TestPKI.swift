@@ -47,11 +47,11 @@ package struct TestPKI: Sendable {
 
     /// New keys throughout: about half a second.
     package init(_ options: Options = Options()) throws(CryptographyError) {
-        try self.init(options, keep: PKIKeep())
+        try self.init(options, keep: PKIStore())
     }
 
     /// With the keys and certificates of `keep` where it has them.
-    init(_ options: Options, keep: PKIKeep) throws(CryptographyError) {
+    init(_ options: Options, keep: PKIStore) throws(CryptographyError) {
         self.options = options
         let templates = PKITemplates(options)
         let rsa = KeyKind.rsa(bits: options.rsaBits)

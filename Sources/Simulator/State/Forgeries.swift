@@ -51,7 +51,7 @@ extension SimulatedStore {
         oneLine.options.oneLine = true
         return [
             HostileReceipt(
-                "transactionReceiptLines", Recoding.lines(receipt.base64, width: 64, separator: "\r\n"), of: receipt,
+                "transactionReceiptLines", ReceiptEncodingVariant.lines(receipt.base64, width: 64, separator: "\r\n"), of: receipt,
                 .decoded, 0),
             HostileReceipt(
                 "transactionReceiptOneLine", Base64.encode(try oneLine.encode(purchaseInfo: entries)), of: receipt,

@@ -63,7 +63,7 @@ extension SimulatedStore {
         if let empty = receipts.first(where: { $0.transactions.isEmpty }) {
             list.append(
                 HostileReceipt(
-                    "percentEncodedWithoutPurchases", Recoding.percentEncoded(empty.base64), of: empty,
+                    "percentEncodedWithoutPurchases", ReceiptEncodingVariant.percentEncoded(empty.base64), of: empty,
                     .noTransactions, 21002))
         }
         if let old { list += try transactionReceiptForgeries(of: old) }

@@ -2,7 +2,7 @@ import StoreTypes
 import Synchronization
 
 /// Receipts that were signed for answers, one a line, so that a restart recognises them.
-final class IssueJournal: Sendable {
+final class IssuedReceiptLog: Sendable {
     private let files: Mutex<PrivateFiles>
     private static let name = "issued.jsonl"
 
@@ -27,7 +27,7 @@ final class IssueJournal: Sendable {
     }
 
     /// What was signed for customers of that world.
-    func receipts(of world: World, mint: ReceiptMint) -> [IssuedReceipt] {
+    func receipts(of world: World, mint: ReceiptIssuer) -> [IssuedReceipt] {
         let customers = Dictionary(world.customers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         return files.withLock { $0.lines(Self.name) }.compactMap { line in
             guard let id = line["id"]?.text, let customer = line["customer"]?.text.flatMap({ customers[$0] }),

@@ -1,5 +1,5 @@
 /// What clients, forms and databases do to base64 on its way.
-package enum Recoding {
+package enum ReceiptEncodingVariant {
     package static func lines(_ text: String, width: Int, separator: String) -> String {
         stride(from: 0, to: text.utf8.count, by: width).map { String(text.dropFirst($0).prefix(width)) }
             .joined(separator: separator)
@@ -45,19 +45,19 @@ extension SimulatedStore {
     func recodings(of receipt: IssuedReceipt) -> [HostileReceipt] {
         let text = receipt.base64
         let recoded: [(String, String)] = [
-            ("lineBreaks64", Recoding.lines(text, width: 64, separator: "\n")),
-            ("lineBreaks76", Recoding.lines(text, width: 76, separator: "\r\n")),
+            ("lineBreaks64", ReceiptEncodingVariant.lines(text, width: 64, separator: "\n")),
+            ("lineBreaks76", ReceiptEncodingVariant.lines(text, width: 76, separator: "\r\n")),
             ("spaceForPlus", text.replacing("+", with: " ")),
-            ("percentEncoded", Recoding.percentEncoded(text)),
-            ("doublyPercentEncoded", Recoding.percentEncoded(text).replacing("%", with: "%25")),
-            ("pemArmour", Recoding.armoured(text)),
+            ("percentEncoded", ReceiptEncodingVariant.percentEncoded(text)),
+            ("doublyPercentEncoded", ReceiptEncodingVariant.percentEncoded(text).replacing("%", with: "%25")),
+            ("pemArmour", ReceiptEncodingVariant.armoured(text)),
             ("urlSafeAlphabet", text.replacing("+", with: "-").replacing("/", with: "_")),
             ("doubleBase64", Base64.encode(Array(text.utf8))),
-            ("hexadecimal", Recoding.hexadecimal(receipt.bytes)),
-            ("prefixedHexadecimal", "0x" + Recoding.hexadecimal(receipt.bytes)),
-            ("postgresqlBytea", "\\x" + Recoding.hexadecimal(receipt.bytes)),
-            ("dataDescription", Recoding.dataDescription(receipt.bytes)),
-            ("unityWrapper", Recoding.unityWrapper(text, transactionId: receipt.plan.transactionIds.last ?? "")),
+            ("hexadecimal", ReceiptEncodingVariant.hexadecimal(receipt.bytes)),
+            ("prefixedHexadecimal", "0x" + ReceiptEncodingVariant.hexadecimal(receipt.bytes)),
+            ("postgresqlBytea", "\\x" + ReceiptEncodingVariant.hexadecimal(receipt.bytes)),
+            ("dataDescription", ReceiptEncodingVariant.dataDescription(receipt.bytes)),
+            ("unityWrapper", ReceiptEncodingVariant.unityWrapper(text, transactionId: receipt.plan.transactionIds.last ?? "")),
             ("trailingBytes", Base64.encode(receipt.bytes + [0, 1, 2, 3])),
         ]
         return recoded.map { HostileReceipt($0.0, $0.1, of: receipt, .decoded, 21002) }
@@ -73,7 +73,7 @@ extension SimulatedStore {
                 "truncated", Base64.encode(Array(receipt.bytes.dropLast(receipt.bytes.count / 3))), of: receipt,
                 .refused, 21002),
             HostileReceipt(
-                "shortDataDescription", Recoding.shortDataDescription(receipt.bytes), of: receipt, .refused, 21002),
+                "shortDataDescription", ReceiptEncodingVariant.shortDataDescription(receipt.bytes), of: receipt, .refused, 21002),
             HostileReceipt("notBase64", "not a receipt", of: receipt, .refused, 21002),
         ]
     }

@@ -32,7 +32,7 @@ package struct StateDirectory: Sendable {
             if case .fixed(let fixed) = clock { isSame = fixed.seconds == instant.seconds } else { epoch = instant }
         }
         let world = World(seed: seed, customers: customers, epoch: epoch, options: options)
-        let journal = IssueJournal(files)
+        let journal = IssuedReceiptLog(files)
         let store = try SimulatedStore(
             world: world, pki: pki, clock: clock, credentials: SimulatedCredentials(key: keptServerKey()),
             keep: isSame ? keptReceipts() : [:], onIssue: journal.add)
@@ -100,14 +100,14 @@ package struct StateDirectory: Sendable {
         return try .p256()
     }
 
-    private func keptKeys() -> PKIKeep {
-        var keep = PKIKeep()
-        for place in PKIKeep.Place.allCases {
+    private func keptKeys() -> PKIStore {
+        var keep = PKIStore()
+        for place in PKIStore.Place.allCases {
             // All or nothing: one new authority among old ones would sign nothing that verifies.
             guard let pem = files.read("keys/\(place.rawValue).pem"),
                 let certificate = files.read("keys/\(place.rawValue).cer")
-            else { return PKIKeep() }
-            keep.entries[place] = PKIKeep.Entry(
+            else { return PKIStore() }
+            keep.entries[place] = PKIStore.Entry(
                 privateKeyPEM: String(decoding: pem, as: UTF8.self), certificate: certificate)
         }
         return keep

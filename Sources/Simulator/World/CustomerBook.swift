@@ -4,7 +4,7 @@ import Synchronization
 /// The customers of a world as they are now: what callers of the Server API change is laid over it.
 ///
 /// Any id finds its customer: of a transaction, as history or receipts call it, of an order, of the app's download.
-package final class CustomerBook: Sendable {
+package final class CustomerRegistry: Sendable {
     /// What an id turned out to be.
     package enum Finding: Sendable, Hashable {
         case transaction(SimulatedCustomer, SimulatedTransaction)

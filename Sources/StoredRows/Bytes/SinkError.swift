@@ -35,7 +35,7 @@ package struct SinkError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SinkError {
-    package init(_ error: LedgerError) {
+    package init(_ error: StorageError) {
         let code: Code =
             switch error.code {
             case .notFound, .changed, .notADatabase, .missingTable, .missingColumn, .unusableTable: .changed
@@ -54,6 +54,6 @@ extension SinkError {
 }
 
 /// Calls of the ledger, with its errors as a sink's.
-package func asSinkError<Result>(_ body: () throws(LedgerError) -> Result) throws(SinkError) -> Result {
-    do throws(LedgerError) { return try body() } catch { throw SinkError(error) }
+package func asSinkError<Result>(_ body: () throws(StorageError) -> Result) throws(SinkError) -> Result {
+    do throws(StorageError) { return try body() } catch { throw SinkError(error) }
 }

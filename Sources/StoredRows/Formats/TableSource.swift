@@ -3,11 +3,11 @@ import Ledger
 
 /// One row a row of a SQLite table, in the order of its rowids, which are also the positions.
 ///
-/// A database others write to may be read: see ``SourceTable``.
+/// A database others write to may be read: see ``SQLiteTableReader``.
 struct TableSource: RowSource {
     let identity: SourceIdentity
 
-    private let table: SourceTable
+    private let table: SQLiteTableReader
     /// A longer one is a row that cannot be read.
     private let maximumValueBytes: Int
     /// Of the first row when the table was opened.
@@ -19,8 +19,8 @@ struct TableSource: RowSource {
         path: String, options: SourceOptions, limits: SourceLimits, at position: SourcePosition?
     ) throws(SourceError) {
         maximumValueBytes = limits.row
-        table = try asSourceError { () throws(LedgerError) in
-            try SourceTable(
+        table = try asSourceError { () throws(StorageError) in
+            try SQLiteTableReader(
                 path: path, table: options.table, receiptColumn: options.receiptColumn ?? "receipt",
                 idColumn: options.idColumn, accountTokenColumn: options.accountTokenColumn)
         }
@@ -34,12 +34,12 @@ struct TableSource: RowSource {
         }
     }
 
-    private static func landmarks(of table: SourceTable) throws(SourceError) -> SourceTable.Landmarks {
-        try asSourceError { () throws(LedgerError) in try table.landmarks() }
+    private static func landmarks(of table: SQLiteTableReader) throws(SourceError) -> SQLiteTableReader.TableFingerprint {
+        try asSourceError { () throws(StorageError) in try table.landmarks() }
     }
 
     /// The largest key, and a digest of the table's definition with the key and the id of its first row.
-    private static func identity(_ marks: SourceTable.Landmarks) -> SourceIdentity {
+    private static func identity(_ marks: SQLiteTableReader.TableFingerprint) -> SourceIdentity {
         let beginning = "\(marks.table)\n\(marks.schema)\n\(marks.first ?? "")"
         return SourceIdentity(
             kind: .table, size: marks.lastKey, digest: SHA.hex(Array(beginning.utf8), with: .sha256))
@@ -57,7 +57,7 @@ struct TableSource: RowSource {
     }
 
     mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
-        let found = try asSourceError { () throws(LedgerError) in
+        let found = try asSourceError { () throws(StorageError) in
             try table.rows(
                 after: lastKey, maximumRows: maximumRows, maximumBytes: max(maximumBytes, 1),
                 largestValue: maximumValueBytes)
@@ -75,7 +75,7 @@ struct TableSource: RowSource {
 }
 
 extension StoredValue {
-    fileprivate init(_ value: SourceTable.Value, limit: Int) {
+    fileprivate init(_ value: SQLiteTableReader.Value, limit: Int) {
         switch value {
         case .bytes(let bytes): self = .bytes(bytes)
         case .missing: self = .missing

@@ -41,7 +41,7 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    package init(_ error: LedgerError) {
+    package init(_ error: StorageError) {
         switch error.code {
         case .full: self = .interrupted("the progress file: \(error)")
         default: self = .notPossible("the progress file: \(error)")
@@ -68,7 +68,7 @@ package func running<Result>(_ body: () throws -> Result) throws(RunError) -> Re
         throw RunError(error)
     } catch let error as SinkError {
         throw RunError(error)
-    } catch let error as LedgerError {
+    } catch let error as StorageError {
         throw RunError(error)
     } catch let error as RunError {
         throw error

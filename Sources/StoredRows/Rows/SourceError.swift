@@ -41,7 +41,7 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SourceError {
-    package init(_ error: LedgerError) {
+    package init(_ error: StorageError) {
         let code: Code =
             switch error.code {
             case .notFound: .notFound
@@ -63,6 +63,6 @@ extension SourceError {
 }
 
 /// Calls of the ledger, with its errors as a source's.
-package func asSourceError<Result>(_ body: () throws(LedgerError) -> Result) throws(SourceError) -> Result {
-    do throws(LedgerError) { return try body() } catch { throw SourceError(error) }
+package func asSourceError<Result>(_ body: () throws(StorageError) -> Result) throws(SourceError) -> Result {
+    do throws(StorageError) { return try body() } catch { throw SourceError(error) }
 }

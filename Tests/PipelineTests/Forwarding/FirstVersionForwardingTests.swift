@@ -9,7 +9,7 @@ import Testing
 import Transport
 
 @Suite("Forwarding as version 1")
-struct FirstVersionForwardingTests {
+struct NotificationV1ForwardingTests {
     typealias World = ScriptedAppStore.World
 
     /// A notification of version 2, what went before, and what comes out.
@@ -17,7 +17,7 @@ struct FirstVersionForwardingTests {
         let type: String
         var subtype: String?
         var id: String? = "700000000000101"
-        var profile = FirstVersionProfile.current
+        var profile = NotificationV1Profile.current
         /// As notifications before this one, each with what it says of the renewal.
         var before: [(type: String, subtype: String?, renews: Int64)] = []
         /// Of what is told already, in version 1.
@@ -40,7 +40,7 @@ struct FirstVersionForwardingTests {
             .init(
                 id: "700000000000900", original: "700000000000900", product: "com.example.app.coins",
                 type: "Consumable",
-                purchased: StandIn.noon.advanced(byMilliseconds: -1_000), group: nil))
+                purchased: SharedSimulator.noon.advanced(byMilliseconds: -1_000), group: nil))
     }
 
     static let cases: [Case] =
@@ -113,7 +113,7 @@ struct FirstVersionForwardingTests {
                 type: "REFUND", id: "700000000000900",
                 change: { world in
                     consumable(&world)
-                    world.change("700000000000900") { $0.revoked = StandIn.noon }
+                    world.change("700000000000900") { $0.revoked = SharedSimulator.noon }
                 }, sends: ["REFUND"], name: "of a consumable"),
             Case(type: "REVOKE", sends: ["REVOKE"]),
             Case(type: "CONSUMPTION_REQUEST", sends: []),
@@ -143,7 +143,7 @@ struct FirstVersionForwardingTests {
 
     @Test("says what version 1 has a word for, in its order, or nothing", arguments: cases)
     func mapped(one: Case) async throws {
-        let bridge = try ForwardingBridge([ForwardingBridge.target(.v1) { $0.profile = one.profile }])
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1) { $0.profile = one.profile }])
         let appStore = bridge.bridge.appStore
         appStore.tell { one.change(&$0) }
         try await bridge.forwarding {
@@ -200,7 +200,7 @@ struct FirstVersionForwardingTests {
     @Test("A refund and the switch beside it give one message of the renewal, whichever comes first")
     func eitherOrder() async throws {
         for refundFirst in [true, false] {
-            let bridge = try ForwardingBridge([ForwardingBridge.target(.v1)])
+            let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
             let appStore = bridge.bridge.appStore
             try await bridge.bridge.take(try appStore.notification("DID_RENEW", of: "700000000000101"))
             appStore.tell { world in world.change { $0.renews = 0 } }
@@ -217,7 +217,7 @@ struct FirstVersionForwardingTests {
 
     @Test("A renewal, key by key")
     func renewal() async throws {
-        let bridge = try ForwardingBridge([ForwardingBridge.target(.v1) { $0.password = SharedSecret("theirs") }])
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1) { $0.password = SharedSecret("theirs") }])
         let appStore = bridge.bridge.appStore
         appStore.tell { world in world.change { ($0.renews, $0.intent) = (0, 1) } }
         try await bridge.forwarding {
@@ -225,7 +225,7 @@ struct FirstVersionForwardingTests {
             #expect(await bridge.settled())
         }
         let post = try #require(bridge.targets.all.first)
-        guard case .object(let members)? = post.json else { throw StandIn.Missing(what: "a body") }
+        guard case .object(let members)? = post.json else { throw SharedSimulator.Missing(what: "a body") }
         #expect(
             members.map(\.key) == [
                 "notification_type", "password", "environment", "bid", "bvrs", "auto_renew_product_id",
@@ -235,13 +235,13 @@ struct FirstVersionForwardingTests {
         #expect(body["notification_type"]?.text == "DID_RENEW" && body["password"]?.text == "theirs")
         #expect(body["auto_renew_status"]?.text == "false" && body["expiration_intent"]?.integer == 1)
         let unified = try #require(body["unified_receipt"])
-        guard case .object(let inner) = unified else { throw StandIn.Missing(what: "a receipt") }
+        guard case .object(let inner) = unified else { throw SharedSimulator.Missing(what: "a receipt") }
         #expect(inner.map(\.key) == ["status", "environment", "latest_receipt_info", "pending_renewal_info"])
         let rows = try #require(unified["latest_receipt_info"]?.elements)
         #expect(
             rows.compactMap { $0["transaction_id"]?.text }
                 == ["700000000000101", "700000000000100", "700000000000500"])
-        let begin = StandIn.noon.advanced(byMilliseconds: -ScriptedAppStore.month / 2)
+        let begin = SharedSimulator.noon.advanced(byMilliseconds: -ScriptedAppStore.month / 2)
         let row = rows[0]
         #expect(row["quantity"]?.text == "1" && row["product_id"]?.text == Self.month)
         #expect(row["original_transaction_id"]?.text == "700000000000100")
@@ -256,11 +256,11 @@ struct FirstVersionForwardingTests {
 
     @Test("A refund of a consumable shows it with its refund")
     func consumableRefund() async throws {
-        let bridge = try ForwardingBridge([ForwardingBridge.target(.v1)])
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         let appStore = bridge.bridge.appStore
         appStore.tell { world in
             Self.consumable(&world)
-            world.change("700000000000900") { $0.revoked = StandIn.noon }
+            world.change("700000000000900") { $0.revoked = SharedSimulator.noon }
         }
         try await bridge.forwarding {
             try await bridge.bridge.take(try appStore.notification("REFUND", of: "700000000000900"))
@@ -271,14 +271,14 @@ struct FirstVersionForwardingTests {
             body["unified_receipt"]?["latest_receipt_info"]?.elements?.first {
                 $0["transaction_id"]?.text == "700000000000900"
             })
-        #expect(row["cancellation_date_ms"]?.text == "\(StandIn.noon.milliseconds)")
+        #expect(row["cancellation_date_ms"]?.text == "\(SharedSimulator.noon.milliseconds)")
         #expect(row["cancellation_reason"]?.text == "0" && row["expires_date"] == nil)
         #expect(body["auto_renew_status"] == nil)
     }
 
     @Test("The App Store is asked once about a customer, and not at all where version 1 has no word")
     func lookUps() async throws {
-        let bridge = try ForwardingBridge([ForwardingBridge.target(.v1)])
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         let appStore = bridge.bridge.appStore
         try await bridge.forwarding {
             try await bridge.bridge.take(try appStore.notification("EXPIRED", "VOLUNTARY", of: "700000000000101"))
@@ -300,7 +300,7 @@ struct FirstVersionForwardingTests {
 
     @Test("A list that is not whole is not sent: the look-up is tried again, and then it is")
     func failingLookUp() async throws {
-        let bridge = try ForwardingBridge([ForwardingBridge.target(.v1), ForwardingBridge.target(.raw, "raw")])
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1), ForwardingTestProxy.target(.raw, "raw")])
         let appStore = bridge.bridge.appStore
         let body = try appStore.notification("DID_RENEW", of: "700000000000101")
         appStore.tell { $0.isDown = true }
@@ -312,17 +312,17 @@ struct FirstVersionForwardingTests {
                 await eventually(within: .seconds(30)) {
                     (try? await store.deliveries(in: .waiting).first?.lastFailure) == "lookup.httpStatus"
                 })
-            #expect(bridge.targets.to(ForwardingBridge.url()).isEmpty)
+            #expect(bridge.targets.to(ForwardingTestProxy.url()).isEmpty)
             appStore.tell { $0.isDown = false }
-            bridge.bridge.now = StandIn.noon.advanced(byMilliseconds: 20_000)
+            bridge.bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 20_000)
             #expect(await bridge.settled())
         }
-        #expect(bridge.targets.to(ForwardingBridge.url()).count == 1)
+        #expect(bridge.targets.to(ForwardingTestProxy.url()).count == 1)
     }
 
     @Test("Where the second of several bodies fails, the first is not sent again")
     func parts() async throws {
-        let bridge = try ForwardingBridge([ForwardingBridge.target(.v1)])
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         let appStore = bridge.bridge.appStore
         appStore.tell { world in world.change { $0.renews = 0 } }
         bridge.targets.answer { $0.headers["Receipt-Bridge-Part"] == "2/2" ? 503 : 200 }
@@ -331,7 +331,7 @@ struct FirstVersionForwardingTests {
             try await bridge.bridge.take(try appStore.notification("REFUND", of: "700000000000101"))
             #expect(await eventually { (try? await store.deliveries().first?.attempts) == 1 })
             bridge.targets.answer { _ in 200 }
-            bridge.bridge.now = StandIn.noon.advanced(byMilliseconds: 10_000)
+            bridge.bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 10_000)
             #expect(await bridge.settled())
         }
         #expect(

@@ -11,8 +11,8 @@ import Transport
 struct ForwardSettingsTests {
     private static let key = "serverAPI: {issuerId: i, keyId: k, privateKey: {env: KEY}}"
 
-    private func settings(_ forward: String, before: String = "", app: String = Self.key) throws -> Settings {
-        try SettingsFile.parse(
+    private func settings(_ forward: String, before: String = "", app: String = Self.key) throws -> ProxyConfiguration {
+        try ConfigurationFile.parse(
             "\(before)\napps:\n  - bundleId: com.example.app\n    \(app)\n    forward: \(forward)\n",
             name: "bridge.yaml",
             folder: URL(filePath: "/nowhere"), environment: ["KEY": "k", "SECRET": "s", "PASSWORD": "p"])
@@ -22,7 +22,7 @@ struct ForwardSettingsTests {
         do {
             _ = try settings(forward, before: before, app: app)
             return ""
-        } catch let error as SettingsError {
+        } catch let error as ConfigurationError {
             #expect(error.findings.count == 1, "\(error.findings)")
             return error.findings.joined(separator: "\n")
         }

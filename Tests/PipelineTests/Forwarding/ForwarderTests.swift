@@ -18,8 +18,8 @@ struct ForwarderTests {
     @Test("hands on the very bytes that the App Store posted, in every form once, and signs them")
     func forms() async throws {
         let secret = Redacted("a secret")
-        let bridge = try ForwardingBridge([
-            ForwardingBridge.target(.raw, "raw") { $0.secret = secret }, ForwardingBridge.target(.camel, "camel"),
+        let bridge = try ForwardingTestProxy([
+            ForwardingTestProxy.target(.raw, "raw") { $0.secret = secret }, ForwardingTestProxy.target(.camel, "camel"),
         ])
         let plain = try bridge.bridge.appStore.notification("DID_RENEW", of: Self.period)
         // The same in other words: blanks, and a key that nobody knows.
@@ -30,15 +30,15 @@ struct ForwarderTests {
             for body in [plain, unusual, plain, unusual] { try await bridge.bridge.take(body) }
             #expect(await bridge.settled())
         }
-        let raw = bridge.targets.to(ForwardingBridge.url("raw"))
+        let raw = bridge.targets.to(ForwardingTestProxy.url("raw"))
         #expect(Set(raw.map(\.body)) == [plain, unusual] && raw.count == 2)
         for post in raw {
             #expect(post.headers["Content-Type"] == "application/json" && post.headers["Receipt-Bridge-Attempt"] == "1")
-            let seconds = StandIn.noon.seconds
+            let seconds = SharedSimulator.noon.seconds
             let hex = HMAC.hex(Array("\(seconds).".utf8) + post.body, key: Array("a secret".utf8))
             #expect(post.headers["Receipt-Bridge-Signature"] == "t=\(seconds),v1=\(hex)")
         }
-        let camel = bridge.targets.to(ForwardingBridge.url("camel"))
+        let camel = bridge.targets.to(ForwardingTestProxy.url("camel"))
         #expect(camel.count == 2 && camel.allSatisfy { $0.headers["Receipt-Bridge-Signature"] == nil })
         let renewed = try #require(camel.compactMap(\.json).first { $0["notificationType"]?.text == "DID_RENEW" })
         #expect(renewed["transaction"]?["transactionId"]?.text == Self.period)
@@ -62,7 +62,7 @@ struct ForwarderTests {
 
     @Test("What nobody has a word for yet, and what is about no customer, goes on too; nothing of version 1 does")
     func others() async throws {
-        let bridge = try ForwardingBridge([ForwardingBridge.target(.camel), ForwardingBridge.target(.v1, "v1")])
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel), ForwardingTestProxy.target(.v1, "v1")])
         let hint = JSONValue.object([
             "notification_type": .string("CANCEL"), "bid": .string(ScriptedAppStore.bundleId),
             "password": .string(SimulatedApp.first.sharedSecret),
@@ -72,7 +72,7 @@ struct ForwarderTests {
             "SOMETHING_NEW", of: Self.period, .init(nestedBundleId: "com.example.other"))
         let summary = JSONValue.object([
             "notificationType": .string("RENEWAL_EXTENSION"), "subtype": .string("SUMMARY"),
-            "notificationUUID": .string("a summary"), "signedDate": .number(StandIn.noon.milliseconds),
+            "notificationUUID": .string("a summary"), "signedDate": .number(SharedSimulator.noon.milliseconds),
             "summary": .object([
                 "bundleId": .string(ScriptedAppStore.bundleId), "environment": .string("Production"),
                 "appAppleId": .number(SimulatedApp.first.appAppleId), "succeededCount": .number(5), "new": .number(1),
@@ -86,7 +86,7 @@ struct ForwarderTests {
                 ScriptedAppStore.body(try MintedReceipts.pki.jwsSigner.jws(payload: summary)))
             #expect(await bridge.settled())
         }
-        let events = bridge.targets.to(ForwardingBridge.url()).compactMap(\.json)
+        let events = bridge.targets.to(ForwardingTestProxy.url()).compactMap(\.json)
         #expect(events.count == 3 && bridge.targets.all.count == 3)
         // What did not hold inside is not there.
         let unknown = try #require(events.first { $0["notificationType"]?.text == "SOMETHING_NEW" })
@@ -100,12 +100,12 @@ struct ForwarderTests {
 
     @Test("survives a process that ends between storing and sending")
     func restart() async throws {
-        let targets = [try ForwardingBridge.target(.raw)]
-        let first = try ForwardingBridge(targets)
+        let targets = [try ForwardingTestProxy.target(.raw)]
+        let first = try ForwardingTestProxy(targets)
         let body = try first.bridge.appStore.notification("DID_RENEW", of: Self.period)
         try await first.bridge.take(body)
         // Nothing was sent, and nothing was closed properly.
-        let second = try ForwardingBridge(targets, appStore: first.bridge.appStore, folder: first.bridge.folder)
+        let second = try ForwardingTestProxy(targets, appStore: first.bridge.appStore, folder: first.bridge.folder)
         try await second.forwarding { #expect(await second.settled()) }
         #expect(first.targets.all.isEmpty && second.targets.all.map(\.body) == [body])
         // What was under way when the end came is sent again.
@@ -127,8 +127,8 @@ struct ForwarderTests {
 
     @Test("to a slow target holds up no other, and no more than a few are with it")
     func slow() async throws {
-        let bridge = try ForwardingBridge([
-            ForwardingBridge.target(.raw, "slow"), ForwardingBridge.target(.raw, "quick"),
+        let bridge = try ForwardingTestProxy([
+            ForwardingTestProxy.target(.raw, "slow"), ForwardingTestProxy.target(.raw, "quick"),
         ])
         let open = Mutex(false)
         bridge.targets.answer { post in
@@ -139,8 +139,8 @@ struct ForwarderTests {
         }
         try await bridge.forwarding {
             for _ in 0..<12 { try await bridge.bridge.take(try bridge.bridge.appStore.notification("TEST")) }
-            #expect(await eventually { bridge.targets.to(ForwardingBridge.url("quick")).count == 12 })
-            #expect(bridge.targets.to(ForwardingBridge.url("slow")).count <= 4)
+            #expect(await eventually { bridge.targets.to(ForwardingTestProxy.url("quick")).count == 12 })
+            #expect(bridge.targets.to(ForwardingTestProxy.url("slow")).count <= 4)
             open.withLock { $0 = true }
             #expect(await bridge.settled())
         }
@@ -149,7 +149,7 @@ struct ForwarderTests {
 
     @Test("keeps the order about one purchase, and lets others pass")
     func order() async throws {
-        let bridge = try ForwardingBridge([ForwardingBridge.target(.camel)])
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel)])
         for _ in 0..<6 {
             for id in [Self.period, "700000000000500"] {
                 try await bridge.bridge.take(try bridge.bridge.appStore.notification("REFUND", of: id))
@@ -171,14 +171,14 @@ struct ForwarderTests {
         "that fails is tried again later and later, given up after three days, and sent when people want it",
         arguments: [(500, "http.500"), (302, "http.302"), (404, "http.404"), (0, "transport.timedOut")])
     func failing(status: Int, code: String) async throws {
-        let bridge = try ForwardingBridge([ForwardingBridge.target(.raw), ForwardingBridge.target(.camel, "b")])
-        bridge.targets.answer { $0.url == ForwardingBridge.url() ? status : 200 }
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.raw), ForwardingTestProxy.target(.camel, "b")])
+        bridge.targets.answer { $0.url == ForwardingTestProxy.url() ? status : 200 }
         let store = bridge.bridge.store
         try await bridge.bridge.take(try bridge.bridge.appStore.notification("TEST", nil, of: nil, .init(uuid: "u")))
         var pauses: [Int64] = []
         try await bridge.forwarding {
             for attempt in 1...12 {
-                #expect(await eventually { bridge.targets.to(ForwardingBridge.url()).count == attempt })
+                #expect(await eventually { bridge.targets.to(ForwardingTestProxy.url()).count == attempt })
                 #expect(
                     await eventually {
                         (try? await store.deliveries().first { $0.addressee.form == "raw" }?.attempts) == attempt
@@ -190,7 +190,7 @@ struct ForwarderTests {
                 // A moment before nothing happens.
                 bridge.bridge.now = next.advanced(byMilliseconds: -1)
                 try await Task.sleep(for: .milliseconds(60))
-                #expect(bridge.targets.to(ForwardingBridge.url()).count == attempt)
+                #expect(bridge.targets.to(ForwardingTestProxy.url()).count == attempt)
                 bridge.bridge.now = next
             }
             #expect(pauses == [10, 60, 300, 1_800, 7_200, 21_600] + [Int64](repeating: 43_200, count: 5))
@@ -198,7 +198,7 @@ struct ForwarderTests {
             #expect(try await store.deliveries(in: .dead).map(\.uuid) == ["u"])
             bridge.bridge.now = bridge.bridge.now.advanced(byMilliseconds: 90 * 86_400_000)
             try await Task.sleep(for: .milliseconds(60))
-            #expect(bridge.targets.to(ForwardingBridge.url()).count == 12)
+            #expect(bridge.targets.to(ForwardingTestProxy.url()).count == 12)
             // People repaired it.
             bridge.targets.answer { _ in 200 }
             #expect(try await store.replay(.allDead, to: "https://nobody.example/", at: bridge.bridge.now).isEmpty)
@@ -207,19 +207,19 @@ struct ForwarderTests {
             #expect(try await bridge.states() == [.delivered: 2])
             // What was delivered is sent again when it is asked for by name.
             let again = try await store.replay(
-                .notification(uuid: "u"), to: ForwardingBridge.url("b"), at: bridge.bridge.now)
-            #expect(again.map(\.addressee.url) == [ForwardingBridge.url("b")])
-            #expect(await eventually { bridge.targets.to(ForwardingBridge.url("b")).count == 2 })
+                .notification(uuid: "u"), to: ForwardingTestProxy.url("b"), at: bridge.bridge.now)
+            #expect(again.map(\.addressee.url) == [ForwardingTestProxy.url("b")])
+            #expect(await eventually { bridge.targets.to(ForwardingTestProxy.url("b")).count == 2 })
             #expect(try await store.replay(.notification(uuid: "nobody"), at: bridge.bridge.now).isEmpty)
             #expect(await bridge.settled())
         }
-        let attempts = bridge.targets.to(ForwardingBridge.url()).compactMap { $0.headers["Receipt-Bridge-Attempt"] }
+        let attempts = bridge.targets.to(ForwardingTestProxy.url()).compactMap { $0.headers["Receipt-Bridge-Attempt"] }
         #expect(attempts == (1...12).map(String.init) + ["1"])
     }
 
     @Test("of a notification that is damaged in the store is given up in the end, and holds up no other")
     func damaged() async throws {
-        let bridge = try ForwardingBridge([ForwardingBridge.target(.raw)])
+        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.raw)])
         for uuid in ["damaged", "whole"] {
             try await bridge.bridge.take(
                 try bridge.bridge.appStore.notification("TEST", nil, of: nil, .init(uuid: uuid)))
@@ -237,8 +237,8 @@ struct ForwarderTests {
 
     @Test("of what could not be stored does not happen, and happens once when it comes again")
     func diskFull() async throws {
-        let targets = [try ForwardingBridge.target(.raw)]
-        let bridge = try ForwardingBridge(targets, maximumPages: 66)
+        let targets = [try ForwardingTestProxy.target(.raw)]
+        let bridge = try ForwardingTestProxy(targets, maximumPages: 66)
         var bodies: [[UInt8]] = []
         for _ in 0..<60 {
             bodies.append(try bridge.bridge.appStore.notification("DID_RENEW", of: Self.period))
@@ -248,7 +248,7 @@ struct ForwarderTests {
         #expect((1..<60).contains(taken.count))
         #expect(try await bridge.states() == [.waiting: taken.count])
         await bridge.bridge.store.close()
-        let later = try ForwardingBridge(targets, appStore: bridge.bridge.appStore, folder: bridge.bridge.folder)
+        let later = try ForwardingTestProxy(targets, appStore: bridge.bridge.appStore, folder: bridge.bridge.folder)
         try await later.forwarding {
             #expect(await later.settled())
             #expect(Set(later.targets.all.map(\.body)) == Set(taken) && later.targets.all.count == taken.count)

@@ -43,10 +43,10 @@ final class PostedBodies: HTTPTransport {
 }
 
 /// A bridge that forwards, in front of a ``ScriptedAppStore``.
-final class ForwardingBridge: Sendable {
-    let bridge: StoringBridge
+final class ForwardingTestProxy: Sendable {
+    let bridge: StoringTestProxy
     let targets = PostedBodies()
-    private let app: AppSettings
+    private let app: AppConfiguration
     private let log: Logger
 
     init(
@@ -54,12 +54,12 @@ final class ForwardingBridge: Sendable {
         maximumPages: Int? = nil
     ) throws {
         log = .silent
-        var app: AppSettings?
-        bridge = try StoringBridge(appStore: appStore, folder: folder, maximumPages: maximumPages) {
+        var app: AppConfiguration?
+        bridge = try StoringTestProxy(appStore: appStore, folder: folder, maximumPages: maximumPages) {
             $0.forward = forward
             app = $0
         }
-        guard let app else { throw StandIn.Missing(what: "an app") }
+        guard let app else { throw SharedSimulator.Missing(what: "an app") }
         self.app = app
     }
 
@@ -77,7 +77,7 @@ final class ForwardingBridge: Sendable {
     func forwarding<Value>(
         schedule: DeliverySchedule = DeliverySchedule(), _ work: () async throws -> Value
     ) async throws -> Value {
-        var settings = Settings()
+        var settings = ProxyConfiguration()
         settings.apps = [app]
         var options = Forwarder.Options()
         options.schedule = schedule
@@ -88,7 +88,7 @@ final class ForwardingBridge: Sendable {
             let forwarder = Forwarder(
                 settings: settings, pipelines: bridge.pipelines, transport: targets, tables: .bundled, logger: log,
                 options: options, now: { bridge.now })
-        else { throw StandIn.Missing(what: "a target") }
+        else { throw SharedSimulator.Missing(what: "a target") }
         let group = ServiceGroup(configuration: .init(services: [forwarder], logger: log))
         let running = Task { try await group.run() }
         let result: Result<Value, any Error>
