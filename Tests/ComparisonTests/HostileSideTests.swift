@@ -3,7 +3,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Sides that are no answers")
+@Suite("Comparison input that is not a verifyReceipt response")
 struct HostileSideTests {
     @Test(
         "What is no verifyReceipt answer is refused by name",

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 import Transport
 
-@Suite("Hosts that are looked after")
+@Suite("Circuit-breaking transport")
 struct CircuitBreakingTransportTests {
     private static let quick = CircuitBreaker.Policy(
         failuresInRow: 3, firstPause: .milliseconds(200), longestPause: .milliseconds(400),
