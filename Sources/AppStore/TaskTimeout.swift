@@ -10,10 +10,10 @@ package enum TaskTimeout {
             let first = First(continuation)
             let timer = Task {
                 try? await Task.sleep(for: limit)
-                first.settle(nil)
+                first.resume(nil)
             }
             Task {
-                first.settle(await work.value)
+                first.resume(await work.value)
                 timer.cancel()
             }
         }
@@ -27,7 +27,7 @@ package enum TaskTimeout {
             self.continuation = Mutex(continuation)
         }
 
-        func settle(_ value: Value?) {
+        func resume(_ value: Value?) {
             continuation.withLock { $0.take() }?.resume(returning: value)
         }
     }

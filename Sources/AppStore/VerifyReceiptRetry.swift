@@ -5,12 +5,12 @@ extension VerifyReceiptStatus {
     private static let passing: [ClosedRange<Int>] = [21005...21005, 21009...21009, 21100...21199]
 
     /// Whether asking the same again makes sense, with that `is_retryable`; an explicit false is believed.
-    package func mayPass(isRetryable: Bool?) -> Bool {
+    package func isTransient(isRetryable: Bool?) -> Bool {
         isRetryable != false && Self.passing.contains { $0.contains(rawValue) }
     }
 }
 
 extension UpstreamResponse {
     /// Whether asking the same again makes sense.
-    package var mayPass: Bool { status.mayPass(isRetryable: isRetryable) }
+    package var isTransient: Bool { status.isTransient(isRetryable: isRetryable) }
 }

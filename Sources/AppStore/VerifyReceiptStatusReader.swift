@@ -18,9 +18,9 @@ package struct VerifyReceiptStatusReader: Sendable {
         var result = VerifyReceiptStatusReader()
         var scanner = JSONScanner()
         try scanner.takeDocument(bytes) { member in
-            if member.name.says("status", in: bytes) {
+            if member.name.matches("status", in: bytes) {
                 result.status = number(member.value, bytes)
-            } else if member.name.says("is_retryable", in: bytes) || member.name.says("is-retryable", in: bytes) {
+            } else if member.name.matches("is_retryable", in: bytes) || member.name.matches("is-retryable", in: bytes) {
                 result.isRetryable = flag(member.value, bytes)
             }
         }

@@ -15,7 +15,7 @@ package enum ComparedValue: Sendable, Hashable, Codable {
     private static let shownBeginning = 24
 
     /// The value, cut down to what a difference shows of it.
-    package var shown: ComparedValue {
+    package var truncated: ComparedValue {
         guard case .text(let text) = self, text.utf8.count > Self.shownCharacters else { return self }
         return .text("\(text.prefix(Self.shownBeginning))… (\(text.utf8.count) bytes)")
     }
@@ -41,7 +41,7 @@ package enum ComparedValue: Sendable, Hashable, Codable {
 extension JSONWriter {
     /// As a JSON scalar; `null` for nothing.
     mutating func value(_ value: ComparedValue?) {
-        switch value?.shown {
+        switch value?.truncated {
         case .text(let text)?: self.value(text)
         case .number(let number)?: self.value(number)
         case .flag(let flag)?: self.value(flag)

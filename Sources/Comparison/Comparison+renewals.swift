@@ -68,7 +68,7 @@ extension Comparison {
     ///
     /// https://developer.apple.com/documentation/appstoreserverapi/status
     mutating func compareEntitlements() {
-        guard right.form == .records, left.latest != nil, let now = circumstances.now else { return }
+        guard right.form == .records, left.latest != nil, let now = facts.now else { return }
         let lastBought = lastBoughtPeriods()
         for (id, row) in newestPeriods().sorted(by: { $0.key < $1.key }) {
             guard let status = right.statuses[id], let expiry = row.expiresDate, let last = lastBought[id] else {

@@ -14,7 +14,7 @@ extension Comparison {
         let others = right.form == .records ? theirs : distinct(right.snapshot, .snapshot, isLeft: false)
         let ofSnapshot = RowMatching(snapshot, others, by: Self.identifiers)
         let ofLatest = latest.map { RowMatching($0, theirs, by: Self.identifiers) }
-        circumstances.hasCommonRows = !ofSnapshot.pairs.isEmpty || !(ofLatest?.pairs.isEmpty ?? true)
+        facts.hasCommonRows = !ofSnapshot.pairs.isEmpty || !(ofLatest?.pairs.isEmpty ?? true)
 
         compareAppsOfRows(theirs)
         compare(ofSnapshot, .snapshot)

@@ -11,7 +11,7 @@ package struct Comparison {
     let left: ComparedAnswer
     let right: ComparedAnswer
     let context: ComparisonContext
-    var circumstances: ComparisonFacts
+    var facts: ComparisonFacts
 
     /// Compares.
     ///
@@ -22,7 +22,7 @@ package struct Comparison {
         left = verifyReceipt
         right = serverAPI
         self.context = context
-        circumstances = ComparisonFacts(verifyReceipt, serverAPI, context)
+        facts = ComparisonFacts(verifyReceipt, serverAPI, context)
         compareStatus()
         guard left.isVerdict, right.form == .records || right.isVerdict else { return }
         compareApp()
@@ -43,7 +43,7 @@ package struct Comparison {
     /// Names a finding, and keeps it unless the app's owner ignores it.
     mutating func report(_ finding: Finding) {
         let rule =
-            ComparisonRules.all.first { $0.names(finding, circumstances) } ?? ComparisonRules.unexplained
+            ComparisonRules.all.first { $0.names(finding, facts) } ?? ComparisonRules.unexplained
         let verdict: ComparisonRule.Class
         switch context.overrides[rule.name] {
         case .ignore?: return
@@ -55,7 +55,7 @@ package struct Comparison {
             Difference(
                 receipt: context.receipt, path: finding.path, identifier: finding.identifier, verdict: verdict,
                 rule: rule.name, isInformational: rule.isInformational, isVolatile: rule.isVolatile,
-                verifyReceipt: finding.verifyReceipt?.shown, serverAPI: finding.serverAPI?.shown))
+                verifyReceipt: finding.verifyReceipt?.truncated, serverAPI: finding.serverAPI?.truncated))
     }
 
     /// Reports two values that are not the same.

@@ -121,7 +121,7 @@ package enum ComparisonCondition: Sendable, Hashable {
         case .recentPurchase: return all.isRecent(finding.purchaseDate)
         case .recentExpiry: return all.isRecent(finding.expiresDate)
         case .nothingInCommon: return !all.hasCommonRows
-        case .takenApart: return all.context.apart.magnitude > UInt64(Self.togetherMilliseconds)
+        case .takenApart: return all.context.timeDifference.magnitude > UInt64(Self.togetherMilliseconds)
         case .undecidedIntroduction: return finding.right?.hasUndecidedIntroduction == true
         case .signatureContradiction:
             let notAuthentic = Int64(VerifyReceiptStatus.notAuthentic.rawValue)

@@ -12,7 +12,7 @@ package struct ComparisonContext: Sendable {
     /// When the answers were given; nil takes the answer's own `request_date`.
     package var now: Timestamp?
     /// Milliseconds between the two answers.
-    package var apart: Int64 = 0
+    package var timeDifference: Int64 = 0
     /// What our own verification says of the receipt; nil where it was not asked.
     package var isAuthentic: Bool?
     /// verifyReceipt was asked with `exclude-old-transactions`.

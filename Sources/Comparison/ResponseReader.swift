@@ -25,8 +25,8 @@ struct ResponseReader {
                 if case .text? = properties[name], meaning.isDate { dates.append(name) }
             }
         }
-        for field in RowField.dates { settle(&row[field]) }
-        for name in dates { settle(&properties[name]) }
+        for field in RowField.dates { normalize(&row[field]) }
+        for name in dates { normalize(&properties[name]) }
         if !properties.isEmpty {
             row.extras = properties.map { ComparedRow.Extra(name: $0.key, value: $0.value) }.sorted {
                 $0.name < $1.name
@@ -70,7 +70,7 @@ struct ResponseReader {
 
     /// A date that stands only as text is read last: beside most the milliseconds stand, and reading a text takes
     /// a thousand times as long.
-    private func settle(_ value: inout ComparedValue?) {
+    private func normalize(_ value: inout ComparedValue?) {
         guard let text = value?.text, let instant = DateText.instant(text) else { return }
         value = .instant(instant)
     }

@@ -29,7 +29,7 @@ extension ComparisonRun {
             guard let batch else { break }
             guard let outcomes = await outcomes(of: batch.rows) else { continue }
             taken += Int64(batch.rows.count)
-            try take(outcomes, of: batch.rows, at: progress.position)
+            try record(outcomes, of: batch.rows, at: progress.position)
             progress.position = batch.end
             progress.hasCountedTail = batch.isUnfinishedTail
             if batch.isUnfinishedTail { break }
@@ -61,7 +61,7 @@ extension ComparisonRun {
             waiting.removeFirst(retries.count)
             for retry in retries { progress.findings.tally.removeFailure(retry.code, of: retry.scope) }
             progress.findings.rows -= Int64(rows.count)
-            try take(outcomes, of: rows, at: first.batch)
+            try record(outcomes, of: rows, at: first.batch)
             show(progress.findings)
         }
         try save()
@@ -86,7 +86,7 @@ extension ComparisonRun {
     /// Puts what was found among the findings.
     ///
     /// - Parameter position: where the batch begins that the rows stand in.
-    private mutating func take(
+    private mutating func record(
         _ outcomes: [RowComparer.Outcome], of rows: [SourceRow], at position: SourcePosition?
     ) throws(RunError) {
         var findings = progress.findings
@@ -139,29 +139,29 @@ extension ComparisonRun {
         await withTaskGroup(of: Event.self) { [comparer, options] group in
             var outcomes = [RowComparer.Outcome?](repeating: nil, count: rows.count)
             var next = 0
-            var underWay = 0
+            var inFlight = 0
             func begin() {
                 guard next < rows.count else { return }
                 let (index, row) = (next, rows[next])
                 next += 1
-                underWay += 1
+                inFlight += 1
                 group.addTask { .outcome(row: index, await comparer.compare(row.value, id: Self.id(of: row))) }
             }
             for _ in 0..<max(options.workers, 1) { begin() }
             group.addTask { await Event.nextTick() }
-            while underWay > 0, let event = await group.next() {
+            while inFlight > 0, let event = await group.next() {
                 switch event {
                 case .tick:
                     show(progress.findings)
                     group.addTask { await Event.nextTick() }
                 case .outcome(let index, let outcome):
-                    underWay -= 1
+                    inFlight -= 1
                     outcomes[index] = outcome
                     // Otherwise one more question would be asked before the run ends.
                     if comparer.refusal == nil { begin() }
                 }
                 // What waits for the budget of an hour is not waited for.
-                if comparer.refusal != nil || underWay > 0 && stopReason() != nil {
+                if comparer.refusal != nil || inFlight > 0 && stopReason() != nil {
                     group.cancelAll()
                     return nil
                 }
@@ -177,7 +177,7 @@ extension ComparisonRun {
     private mutating func save() throws(RunError) {
         try running {
             try output.makeDurable()
-            if let ledger { try progress.keep(in: ledger) }
+            if let ledger { try progress.save(in: ledger) }
         }
     }
 }

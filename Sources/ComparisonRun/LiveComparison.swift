@@ -26,13 +26,13 @@ package struct LiveComparison: Sendable {
         /// When verifyReceipt had answered.
         let time: Timestamp
         /// Milliseconds from the one answer to the other.
-        let apart: Int64
+        let timeDifference: Int64
     }
 
     /// Why no more receipts can be compared: Apple refuses a shared secret or a key, or cannot be reached; nil if none of it.
     var refusal: String? { refusals.reason }
 
-    func serves(_ bundleId: BundleIdentifier) -> Bool { serverAPI.serves(bundleId) }
+    func handles(_ bundleId: BundleIdentifier) -> Bool { serverAPI.handles(bundleId) }
 
     /// Calls to the App Store Server API that were made.
     package var calls: Int64 { serverAPI.calls }
@@ -56,7 +56,7 @@ package struct LiveComparison: Sendable {
         let time = now()
         // Without a single id nobody can be asked about: what verifyReceipt knows beyond the receipt is a difference.
         guard !receipt.lookupKeys.isEmpty else {
-            return Answers(verifyReceipt: answer, serverAPI: nil, time: time, apart: 0)
+            return Answers(verifyReceipt: answer, serverAPI: nil, time: time, timeDifference: 0)
         }
         var records: CustomerRecords?
         do throws(ServerAPIError) {
@@ -75,7 +75,7 @@ package struct LiveComparison: Sendable {
         }
         return Answers(
             verifyReceipt: answer, serverAPI: records, time: time,
-            apart: now().milliseconds - time.milliseconds)
+            timeDifference: now().milliseconds - time.milliseconds)
     }
 }
 

@@ -23,7 +23,7 @@ package struct RowComparer: Sendable {
     private let sleep: @Sendable (Duration) async -> Void
 
     /// How long volatile differences are given to go away.
-    private static let patience = Duration.seconds(2)
+    private static let timeout = Duration.seconds(2)
 
     /// - Parameters:
     ///   - verifier: of recorded rows.
@@ -108,7 +108,7 @@ package struct RowComparer: Sendable {
         func failed(_ code: String) -> Outcome { Outcome(scope: scope, result: .failure(RowFailure(code))) }
         if let failure = receipt.failure { return failed(failure.code.rawValue) }
         guard let live else { return failed("notRecorded") }
-        guard let bundleId = receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)), live.serves(bundleId) else {
+        guard let bundleId = receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)), live.handles(bundleId) else {
             return failed("appNotConfigured")
         }
         do throws(RowFailure) {
@@ -116,7 +116,7 @@ package struct RowComparer: Sendable {
             guard case .success(let finding) = first.result,
                 finding.differences.contains(where: { $0.isVolatile })
             else { return first }
-            await sleep(Self.patience)
+            await sleep(Self.timeout)
             return (try? await comparison(of: receipt, bundleId, id: id, scope: scope, live)) ?? first
         } catch {
             return Outcome(scope: scope, result: .failure(error))
@@ -130,7 +130,7 @@ package struct RowComparer: Sendable {
         let sides = try await live.answers(to: receipt, bundleId: bundleId)
         var context = context(id, scope)
         context.now = sides.time
-        context.apart = sides.apart
+        context.timeDifference = sides.timeDifference
         context.isAuthentic = receipt.isVerified
         context.consumables = sides.serverAPI?.consumables ?? []
         guard sides.verifyReceipt.status.canBeCompared else {

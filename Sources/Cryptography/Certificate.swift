@@ -26,7 +26,7 @@ package final class Certificate: @unchecked Sendable {
         } catch {
             throw CryptographyError(.malformed, "certificate: \(error)")
         }
-        try PublicKeyPolicy.judge(outline.publicKeyInfo, in: bytes)
+        try PublicKeyPolicy.check(outline.publicKeyInfo, in: bytes)
         let parsed = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var start = buffer.baseAddress
             return d2i_X509(nil, &start, buffer.count)

@@ -13,7 +13,7 @@ enum PublicKeyPolicy {
     private typealias Verdict = Result<Void, CryptographyError>
 
     /// - Throws: `keyRefused`, or `malformed` where it is no key at all.
-    static func judge(_ info: BERElement, in bytes: borrowing Span<UInt8>) throws(CryptographyError) {
+    static func check(_ info: BERElement, in bytes: borrowing Span<UInt8>) throws(CryptographyError) {
         let verdict: Verdict
         do throws(BERError) {
             verdict = try self.verdict(on: info, in: bytes)
@@ -34,7 +34,7 @@ enum PublicKeyPolicy {
         let key = try fields.next(BERTag.bitString, in: bytes)
         let name = try algorithm.next(BERTag.objectIdentifier, in: bytes)
         if name.holds(rsa, in: bytes) {
-            return try judgeRSA(key, in: bytes)
+            return try checkRSA(key, in: bytes)
         }
         if name.holds(ellipticCurve, in: bytes) {
             // A curve spelled out instead of named is a SEQUENCE here, and refused as any other.
@@ -46,7 +46,7 @@ enum PublicKeyPolicy {
         return refused("neither an RSA nor an elliptic curve key")
     }
 
-    private static func judgeRSA(_ key: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) -> Verdict {
+    private static func checkRSA(_ key: BERElement, in bytes: borrowing Span<UInt8>) throws(BERError) -> Verdict {
         guard key.content.count > 1, bytes[key.contentStart] == 0 else {
             throw BERError(.unexpectedTag, at: key.contentStart)
         }

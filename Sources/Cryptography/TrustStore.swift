@@ -46,7 +46,7 @@ package final class TrustStore: Sendable {
     }
 
     /// How many leaves are remembered, each below one authority; for measuring.
-    package var rememberedSigners: Int { cache.count }
+    package var cachedSigners: Int { cache.count }
 
     /// How many complete chains are remembered; for measuring.
     package var rememberedChains: Int { completeChains.count }
@@ -55,7 +55,7 @@ package final class TrustStore: Sendable {
     package var chainVerifications: Int { verifier.count }
 
     /// Forgets what was verified; for measuring the first receipt of a chain.
-    package func forgetSigners() {
+    package func removeCachedSigners() {
         cache.removeAll()
         completeChains.removeAll()
     }

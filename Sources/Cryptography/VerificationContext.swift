@@ -61,13 +61,13 @@ final class VerificationContextPool: Sendable {
 
     private let idle = Mutex<[VerificationContext]>([])
 
-    func take(_ digest: DigestAlgorithm) -> VerificationContext? {
+    func checkOut(_ digest: DigestAlgorithm) -> VerificationContext? {
         idle.withLock { idle in
             idle.lastIndex { $0.digest == digest }.map { idle.remove(at: $0) }
         }
     }
 
-    func give(_ context: VerificationContext) {
+    func checkIn(_ context: VerificationContext) {
         idle.withLock { idle in
             if idle.count < Self.capacity { idle.append(context) }
         }

@@ -23,7 +23,7 @@ package final class VerifyingKey: @unchecked Sendable {
         } catch {
             throw CryptographyError(.malformed, "public key: \(error)")
         }
-        try PublicKeyPolicy.judge(info, in: publicKeyInfo)
+        try PublicKeyPolicy.check(info, in: publicKeyInfo)
         let parsed = publicKeyInfo.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var start = buffer.baseAddress
             return d2i_PUBKEY(nil, &start, buffer.count)
@@ -51,9 +51,9 @@ package final class VerifyingKey: @unchecked Sendable {
         _ signature: borrowing Span<UInt8>, over message: borrowing Span<UInt8>, digest: DigestAlgorithm
     ) throws(CryptographyError) {
         let context: VerificationContext
-        if let idle = contexts.take(digest) { context = idle } else { context = try makeContext(digest) }
+        if let idle = contexts.checkOut(digest) { context = idle } else { context = try makeContext(digest) }
         let holds = try context.holds(signature, over: message)
-        contexts.give(context)
+        contexts.checkIn(context)
         guard holds else {
             throw CryptographyError(.badSignature, "the signature is not this key's over the signed bytes")
         }

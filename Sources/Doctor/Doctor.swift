@@ -24,13 +24,13 @@ package struct Doctor: Sendable {
     }
 
     /// What the machine has to bring, whatever the configuration says; for one with mistakes nothing else can be seen.
-    package static func checkups(mistakes: ConfigurationError) -> [CheckResult] {
+    package static func checks(mistakes: ConfigurationError) -> [CheckResult] {
         mistakes.findings.map { CheckResult("configuration", .fail, $0) } + [selfTest]
             + TrustChecks(settings: ProxyConfiguration(), now: .now).all
     }
 
     /// In the order in which things depend on one another.
-    package func checkups() async -> [CheckResult] {
+    package func checks() async -> [CheckResult] {
         var all = ConfigurationChecks(settings: settings).all
         all.append(Self.selfTest)
         all += TrustChecks(settings: settings, now: now()).all

@@ -16,12 +16,12 @@ struct HostChecks {
     }
 
     func all() async -> [CheckResult] {
-        async let production = look(at: settings.verifyReceipt.production, "verifyReceipt production")
-        async let sandbox = look(at: settings.verifyReceipt.sandbox, "verifyReceipt sandbox")
+        async let production = probe(settings.verifyReceipt.production, "verifyReceipt production")
+        async let sandbox = probe(settings.verifyReceipt.sandbox, "verifyReceipt sandbox")
         var sights = await [production, sandbox]
         if settings.apps.contains(where: { $0.serverAPI != nil }) {
-            async let production = look(at: settings.serverAPI.production, "serverAPI production")
-            async let sandbox = look(at: settings.serverAPI.sandbox, "serverAPI sandbox")
+            async let production = probe(settings.serverAPI.production, "serverAPI production")
+            async let sandbox = probe(settings.serverAPI.sandbox, "serverAPI sandbox")
             sights += await [production, sandbox]
         }
         // Tokens are judged by the Server API's clock.
@@ -30,7 +30,7 @@ struct HostChecks {
     }
 
     /// GET does nothing: verifyReceipt says 21000, the Server API that nobody is there without a token.
-    private func look(at url: String, _ name: String) async -> HostProbe {
+    private func probe(_ url: String, _ name: String) async -> HostProbe {
         do throws(TransportError) {
             let asked = now()
             let response = try await transport.send(
@@ -39,7 +39,8 @@ struct HostChecks {
             let skew = response.headers["Date"].flatMap(Self.seconds).map { (asked.seconds + now().seconds) / 2 - $0 }
             guard response.status < 500 else {
                 return HostProbe(
-                    checkup: CheckResult(name, .warn, "\(host) answers HTTP \(response.status)", advice: "try again later"),
+                    checkup: CheckResult(
+                        name, .warn, "\(host) answers HTTP \(response.status)", advice: "try again later"),
                     skew: skew)
             }
             return HostProbe(checkup: CheckResult(name, .pass, "\(host) answers"), skew: skew)

@@ -22,7 +22,8 @@ struct StoreCheck {
             return CheckResult("store", .pass, "\(path) is not there yet, and can be made")
         }
         guard FileManager.default.isWritableFile(atPath: path) else {
-            return CheckResult("store", .fail, "\(path) cannot be written to", advice: "its owner must be who runs this")
+            return CheckResult(
+                "store", .fail, "\(path) cannot be written to", advice: "its owner must be who runs this")
         }
         do throws(StorageError) {
             let facts = try Store.inspect(path: path)

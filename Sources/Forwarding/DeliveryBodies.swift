@@ -13,7 +13,7 @@ struct DeliveryBodies: Sendable {
     func bodies(of delivery: StoredDelivery, for target: ForwardTarget) async throws(ForwardingFailure) -> [[UInt8]] {
         switch target.form {
         case .raw:
-            if let body = delivery.unusualBody { return [body] }
+            if let body = delivery.rawBody { return [body] }
             return [CanonicalNotificationBody.version2(try source.text(of: delivery))]
         case .camel:
             return [CamelNotificationRenderer().render(try source.verified(delivery), uuid: delivery.uuid)]
@@ -35,17 +35,17 @@ struct DeliveryBodies: Sendable {
                 ?? renewal?.originalTransactionId
         else { return [] }
         let story = try await source.story(before: delivery)
-        var circumstances = NotificationFacts(transaction, renewal, story)
+        var facts = NotificationFacts(transaction, renewal, story)
         // The decision may do without the customer's history; a body never does.
         if !tables.notifications.asksForHistory(type: type, subtype: payload.subtype),
-            row(of: payload, target, circumstances)?.sends.isEmpty ?? true
+            row(of: payload, target, facts)?.sends.isEmpty ?? true
         {
             return []
         }
         let history = NotificationV1History(
             try await source.records(of: original, in: delivery.scope), transaction: transaction, renewal: renewal)
-        circumstances.isSameProduct = history.isSameProductAsBefore(transaction)
-        guard let row = row(of: payload, target, circumstances) else { return [] }
+        facts.isSameProduct = history.isSameProductAsBefore(transaction)
+        guard let row = row(of: payload, target, facts) else { return [] }
         return row.sends.map { type in
             var notification = NotificationV1(
                 type: type, bundleId: delivery.scope.bundleId.rawValue, environment: delivery.scope.environment,
@@ -61,10 +61,10 @@ struct DeliveryBodies: Sendable {
     }
 
     private func row(
-        of payload: NotificationPayload, _ target: ForwardTarget, _ circumstances: NotificationFacts
+        of payload: NotificationPayload, _ target: ForwardTarget, _ facts: NotificationFacts
     ) -> NotificationTable.Row? {
         payload.notificationType.flatMap {
-            tables.notifications.row(type: $0, subtype: payload.subtype, profile: target.profile, circumstances)
+            tables.notifications.row(type: $0, subtype: payload.subtype, profile: target.profile, facts)
         }
     }
 }

@@ -7,17 +7,17 @@ package struct DeliverySchedule: Sendable, Hashable {
     /// Milliseconds between the first failure and the second attempt, and so on; the last is for all further ones.
     package var pauses: [Int64]
     /// Milliseconds since it was queued, behind which nothing is tried any more.
-    package var patience: Int64
+    package var timeout: Int64
     /// However the clock runs.
     package var maximumAttempts: Int
 
     /// 10 s, 1 min, 5 min, 30 min, 2 h, 6 h, then every 12 h, for three days.
     package init(
         pauses: [Int64] = [10, 60, 300, 1_800, 7_200, 21_600, 43_200].map { $0 * 1_000 },
-        patience: Int64 = 3 * 86_400_000, maximumAttempts: Int = 20
+        timeout: Int64 = 3 * 86_400_000, maximumAttempts: Int = 20
     ) {
         self.pauses = pauses
-        self.patience = patience
+        self.timeout = timeout
         self.maximumAttempts = maximumAttempts
     }
 
@@ -26,6 +26,6 @@ package struct DeliverySchedule: Sendable, Hashable {
         guard failures < maximumAttempts, let last = pauses.last else { return nil }
         let place = max(failures - 1, 0)
         let next = now.advanced(byMilliseconds: pauses.indices.contains(place) ? pauses[place] : last)
-        return next.milliseconds - queuedAt.milliseconds <= patience ? next : nil
+        return next.milliseconds - queuedAt.milliseconds <= timeout ? next : nil
     }
 }

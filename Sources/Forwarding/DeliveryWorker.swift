@@ -16,7 +16,7 @@ final class DeliveryWorker: Sendable {
         let source: ForwardingContext
         let bodies: DeliveryBodies
         let transport: any HTTPTransport
-        let bell: AsyncSignal
+        let wakeUp: AsyncSignal
         let options: Forwarder.Options
         let counts: AppMetricsRegistry
         let now: @Sendable () -> Timestamp
@@ -24,27 +24,27 @@ final class DeliveryWorker: Sendable {
     }
 
     private struct State {
-        var underWay: [Int64: String?] = [:]
+        var inFlight: [Int64: String?] = [:]
         /// Somebody found work that had to wait for what is under way.
         var hasPassedOver = false
-        var lastComplaint: Timestamp?
+        var lastFailureLog: Timestamp?
     }
 
     /// Looked at to find one that may be sent.
     private static let window = 64
 
     private let target: ForwardTarget
-    private let addressee: ForwardingTargetKey
+    private let targetKey: ForwardingTargetKey
     private let parts: Dependencies
     private let state = Mutex(State())
     /// Wakes the workers.
     private let call = AsyncSignal()
     /// Where nobody woke them.
-    private static let patience = Duration.seconds(60)
+    private static let timeout = Duration.seconds(60)
 
-    init(target: ForwardTarget, addressee: ForwardingTargetKey, parts: Dependencies) {
+    init(target: ForwardTarget, targetKey: ForwardingTargetKey, parts: Dependencies) {
         self.target = target
-        self.addressee = addressee
+        self.targetKey = targetKey
         self.parts = parts
     }
 
@@ -52,22 +52,22 @@ final class DeliveryWorker: Sendable {
     func watch(until isClosing: @Sendable () -> Bool) async {
         while true {
             // First the bell: else what changes in between is slept through.
-            let rings = parts.bell.rings
+            let signals = parts.wakeUp.signals
             guard !Task.isCancelled, !isClosing() else { break }
             do throws(StorageError) {
-                if try await !due(limit: 1).isEmpty { call.ring() }
+                if try await !due(limit: 1).isEmpty { call.signal() }
             } catch {
-                complain("the store cannot be read", error.code.rawValue)
+                logFailure("the store cannot be read", error.code.rawValue)
             }
-            await parts.bell.wait(beyond: rings, atMost: parts.options.poll)
+            await parts.wakeUp.wait(after: signals, atMost: parts.options.poll)
         }
-        call.ring()
+        call.signal()
     }
 
     /// One worker: until `isClosing`, or cancelled.
     func work(until isClosing: @Sendable () -> Bool) async {
         while true {
-            let rings = call.rings
+            let signals = call.signals
             guard !Task.isCancelled, !isClosing() else { return }
             do throws(StorageError) {
                 if let due = try await claim() {
@@ -78,9 +78,9 @@ final class DeliveryWorker: Sendable {
                     continue
                 }
             } catch {
-                complain("the store cannot be read", error.code.rawValue)
+                logFailure("the store cannot be read", error.code.rawValue)
             }
-            await call.wait(beyond: rings, atMost: Self.patience)
+            await call.wait(after: signals, atMost: Self.timeout)
         }
     }
 
@@ -89,12 +89,12 @@ final class DeliveryWorker: Sendable {
     private func claim() async throws(StorageError) -> PendingDelivery? {
         let due = try await due(limit: Self.window)
         return state.withLock { state in
-            let subjects = Set(state.underWay.values.compactMap { $0 })
+            let subjects = Set(state.inFlight.values.compactMap { $0 })
             let free = due.first { due in
-                state.underWay[due.id] == nil && due.subject.map { !subjects.contains($0) } ?? true
+                state.inFlight[due.id] == nil && due.subject.map { !subjects.contains($0) } ?? true
             }
             if let free {
-                state.underWay[free.id] = .some(free.subject)
+                state.inFlight[free.id] = .some(free.subject)
             } else if !due.isEmpty {
                 state.hasPassedOver = true
             }
@@ -103,16 +103,16 @@ final class DeliveryWorker: Sendable {
     }
 
     private func due(limit: Int) async throws(StorageError) -> [PendingDelivery] {
-        try await parts.source.store.dueDeliveries(to: addressee, at: parts.now(), limit: limit)
+        try await parts.source.store.dueDeliveries(to: targetKey, at: parts.now(), limit: limit)
     }
 
     private func release(_ due: PendingDelivery) {
         let somebodyWaits = state.withLock { state in
-            state.underWay[due.id] = nil
+            state.inFlight[due.id] = nil
             defer { state.hasPassedOver = false }
             return state.hasPassedOver
         }
-        if somebodyWaits { call.ring() }
+        if somebodyWaits { call.signal() }
     }
 
     // MARK: - One delivery
@@ -126,14 +126,14 @@ final class DeliveryWorker: Sendable {
                 try await post(body, part: place + 1, of: bodies.count, delivery)
                 sent = place + 1
             }
-            outcome = bodies.isEmpty ? .nothing : .delivered(bodies: sent)
+            outcome = bodies.isEmpty ? .skipped : .delivered(bodies: sent)
         } catch {
             // The end of the process is nobody's failure: the next one sends it.
             if Task.isCancelled || error == .stopped { return }
             outcome = failed(delivery, error, sent)
         }
-        parts.counts[addressee.bundleId].deliveries.add(DeliveryLabel(outcome).rawValue)
-        await settle(delivery, outcome)
+        parts.counts[targetKey.bundleId].deliveries.add(DeliveryLabel(outcome).rawValue)
+        await recordOutcome(delivery, outcome)
     }
 
     private func post(
@@ -163,39 +163,39 @@ final class DeliveryWorker: Sendable {
                     "as": "\(target.form.rawValue)",
                     "reason": "\(failure.code)",
                 ])
-            return .dead(code: failure.code, bodiesSent: sent)
+            return .abandoned(code: failure.code, bodiesSent: sent)
         }
-        complain("a notification was not forwarded", failure.code)
+        logFailure("a notification was not forwarded", failure.code)
         return .failed(code: failure.code, bodiesSent: sent, next: next)
     }
 
     /// Until it is written down: else it would be posted again and again while the disk is full.
-    private func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async {
+    private func recordOutcome(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async {
         while true {
             do throws(StorageError) {
-                return try await parts.source.store.settle(delivery, outcome)
+                return try await parts.source.store.recordOutcome(delivery, outcome)
             } catch {
-                complain("what became of a notification cannot be written down", error.code.rawValue)
+                logFailure("what became of a notification cannot be written down", error.code.rawValue)
             }
             do { try await Task.sleep(for: parts.options.poll) } catch { return }
         }
     }
 
     /// Once a minute.
-    private func complain(_ line: String, _ reason: String) {
+    private func logFailure(_ line: String, _ reason: String) {
         let now = parts.now()
         let isDue = state.withLock { state in
-            if let last = state.lastComplaint, last <= now, now.milliseconds - last.milliseconds < 60_000 {
+            if let last = state.lastFailureLog, last <= now, now.milliseconds - last.milliseconds < 60_000 {
                 return false
             }
-            state.lastComplaint = now
+            state.lastFailureLog = now
             return true
         }
         guard isDue else { return }
         parts.logger.warning(
             "\(line)",
             metadata: [
-                "host": "\(target.url.host)", "as": "\(target.form.rawValue)", "bundleId": "\(addressee.bundleId)",
+                "host": "\(target.url.host)", "as": "\(target.form.rawValue)", "bundleId": "\(targetKey.bundleId)",
                 "reason": "\(reason)",
             ])
     }
@@ -210,9 +210,9 @@ extension DeliveryLabel {
     fileprivate init(_ outcome: DeliveryOutcome) {
         switch outcome {
         case .delivered: self = .delivered
-        case .nothing: self = .nothing
+        case .skipped: self = .nothing
         case .failed: self = .failed
-        case .dead: self = .dead
+        case .abandoned: self = .dead
         }
     }
 }

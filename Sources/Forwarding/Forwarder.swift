@@ -29,12 +29,12 @@ package final class Forwarder: Service {
 
     /// The lanes of one configuration, and which one that is.
     private struct Plan: Sendable {
-        var lanes: [DeliveryWorker]
+        var workers: [DeliveryWorker]
         var number = 0
     }
 
     private let plan: Mutex<Plan>
-    private let bell: AsyncSignal
+    private let wakeUp: AsyncSignal
     private let options: Options
     private let transport: any HTTPTransport
     private let tables: FieldTables
@@ -43,31 +43,33 @@ package final class Forwarder: Service {
 
     /// Nil where nothing is remembered. Where no app forwards it waits for a configuration in which one does.
     package init?(
-        settings: ProxyConfiguration, pipelines: ServiceGraph, transport: any HTTPTransport, tables: FieldTables, logger: Logger,
+        settings: ProxyConfiguration, pipelines: ServiceGraph, transport: any HTTPTransport, tables: FieldTables,
+        logger: Logger,
         options: Options = Options(), now: @escaping @Sendable () -> Timestamp = { .now }
     ) {
         guard pipelines.forwarding != nil else { return nil }
-        plan = Mutex(Plan(lanes: []))
-        bell = pipelines.notifications.arrivals
+        plan = Mutex(Plan(workers: []))
+        wakeUp = pipelines.notifications.arrivals
         self.options = options
         self.transport = transport
         self.tables = tables
         self.logger = logger
         self.now = now
-        adopt(settings, pipelines)
+        apply(settings, pipelines)
     }
 
     /// From now on these targets are sent to. What is under way to the former ones is finished first.
-    package func adopt(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) {
+    package func apply(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) {
         guard let source = pipelines.forwarding else { return }
         let parts = DeliveryWorker.Dependencies(
-            source: source, bodies: DeliveryBodies(source: source, tables: tables), transport: transport, bell: bell,
+            source: source, bodies: DeliveryBodies(source: source, tables: tables), transport: transport,
+            wakeUp: wakeUp,
             options: options, counts: pipelines.countedApps, now: now, logger: logger)
-        let lanes = settings.apps.flatMap { app in
-            zip(app.forward, app.addressees).map { DeliveryWorker(target: $0, addressee: $1, parts: parts) }
+        let workers = settings.apps.flatMap { app in
+            zip(app.forward, app.targetKeys).map { DeliveryWorker(target: $0, targetKey: $1, parts: parts) }
         }
-        plan.withLock { $0 = Plan(lanes: lanes, number: $0.number + 1) }
-        bell.ring()
+        plan.withLock { $0 = Plan(workers: workers, number: $0.number + 1) }
+        wakeUp.signal()
     }
 
     /// Until the process is asked to stop; what is under way then has a few seconds.
@@ -83,18 +85,18 @@ package final class Forwarder: Service {
                 group.cancelAll()
             }
         } onGracefulShutdown: {
-            self.bell.ring()
+            self.wakeUp.signal()
         }
     }
 
     private func work() async {
         while true {
             // First the bell: else a plan, or the end, that comes in between is slept through.
-            let rings = bell.rings
+            let signals = wakeUp.signals
             guard !Task.isCancelled, !Task.isShuttingDownGracefully else { return }
             let plan = plan.withLock { $0 }
-            guard !plan.lanes.isEmpty else {
-                await bell.wait(beyond: rings, atMost: .seconds(60))
+            guard !plan.workers.isEmpty else {
+                await wakeUp.wait(after: signals, atMost: .seconds(60))
                 continue
             }
             await work(by: plan)
@@ -107,10 +109,10 @@ package final class Forwarder: Service {
             Task.isShuttingDownGracefully || self.plan.withLock { $0.number } != plan.number
         }
         await withTaskGroup(of: Void.self) { group in
-            for lane in plan.lanes {
-                group.addTask { await lane.watch(until: isOver) }
+            for worker in plan.workers {
+                group.addTask { await worker.watch(until: isOver) }
                 for _ in 0..<options.concurrency {
-                    group.addTask { await lane.work(until: isOver) }
+                    group.addTask { await worker.work(until: isOver) }
                 }
             }
         }

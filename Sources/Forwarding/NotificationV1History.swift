@@ -35,11 +35,11 @@ struct NotificationV1History {
     func isSameProductAsBefore(_ transaction: TransactionPayload?) -> Bool? {
         guard let transaction, let date = transaction.purchaseDate, let original = transaction.originalTransactionId
         else { return nil }
-        let former = transactions.filter {
+        let previous = transactions.filter {
             $0.originalTransactionId == original && $0.transactionId != transaction.transactionId
                 && $0.purchaseDate.map { $0 < date } ?? false
         }.max { $0.purchaseDate ?? date < $1.purchaseDate ?? date }
-        return former.map { $0.productId == transaction.productId }
+        return previous.map { $0.productId == transaction.productId }
     }
 
     private static func isNewer(_ date: Timestamp?, than other: Timestamp?) -> Bool {

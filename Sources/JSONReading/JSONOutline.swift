@@ -38,8 +38,8 @@ package struct JSONOutline: Sendable {
             guard nodes.count < maximumNodes else { throw scanner.fails(expecting: "fewer values") }
             let start = scanner.position
             let index = nodes.count
-            let isObject = scanner.take(UInt8(ascii: "{"), bytes)
-            if isObject || scanner.take(UInt8(ascii: "["), bytes) {
+            let isObject = scanner.consume(UInt8(ascii: "{"), bytes)
+            if isObject || scanner.consume(UInt8(ascii: "["), bytes) {
                 guard open.count < JSONScanner.maximumDepth else { throw scanner.fails(expecting: "less nesting") }
                 // Its end is written when it is known.
                 nodes.append(Node(value: .container(start..<start + 1), name: name, end: index + 1))
@@ -69,12 +69,12 @@ package struct JSONOutline: Sendable {
     ) throws(JSONStructureError) -> JSONString? {
         while let container = open.last {
             scanner.skipBlanks(bytes)
-            if scanner.take(UInt8(ascii: container.isObject ? "}" : "]"), bytes) {
+            if scanner.consume(UInt8(ascii: container.isObject ? "}" : "]"), bytes) {
                 let node = nodes[container.index]
                 let whole = node.value.whole.lowerBound..<scanner.position
                 nodes[container.index] = Node(value: .container(whole), name: node.name, end: nodes.count)
                 open.removeLast()
-            } else if scanner.take(UInt8(ascii: ","), bytes) {
+            } else if scanner.consume(UInt8(ascii: ","), bytes) {
                 return container.isObject ? try scanner.takeName(bytes) : nil
             } else {
                 throw scanner.fails(expecting: container.isObject ? "a comma or }" : "a comma or ]")

@@ -4,14 +4,14 @@ extension JSONScanner {
         var open = OpenContainers(limit: valueDepth)
         repeat {
             skipBlanks(bytes)
-            if take(UInt8(ascii: "{"), bytes) {
+            if consume(UInt8(ascii: "{"), bytes) {
                 guard open.push(isObject: true) else { throw fails(expecting: "less nesting") }
                 skipBlanks(bytes)
                 if peek(bytes) != UInt8(ascii: "}") {
                     _ = try takeName(bytes)
                     continue
                 }
-            } else if take(UInt8(ascii: "["), bytes) {
+            } else if consume(UInt8(ascii: "["), bytes) {
                 guard open.push(isObject: false) else { throw fails(expecting: "less nesting") }
                 skipBlanks(bytes)
                 if peek(bytes) != UInt8(ascii: "]") { continue }
@@ -30,9 +30,9 @@ extension JSONScanner {
     ) throws(JSONStructureError) {
         while !open.isEmpty {
             skipBlanks(bytes)
-            if take(open.isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]"), bytes) {
+            if consume(open.isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]"), bytes) {
                 open.pop()
-            } else if take(UInt8(ascii: ","), bytes) {
+            } else if consume(UInt8(ascii: ","), bytes) {
                 if open.isInObject { _ = try takeName(bytes) }
                 return
             } else {

@@ -5,21 +5,21 @@ extension JSONScanner {
         skipBlanks(bytes)
         let name = try takeString(bytes)
         skipBlanks(bytes)
-        guard take(UInt8(ascii: ":"), bytes) else { throw fails(expecting: "a colon") }
+        guard consume(UInt8(ascii: ":"), bytes) else { throw fails(expecting: "a colon") }
         skipBlanks(bytes)
         return name
     }
 
     mutating func takeString(_ bytes: Span<UInt8>) throws(JSONStructureError) -> JSONString {
-        guard take(UInt8(ascii: "\""), bytes) else { throw fails(expecting: "a string") }
+        guard consume(UInt8(ascii: "\""), bytes) else { throw fails(expecting: "a string") }
         let start = position
         var isEscaped = false
         while true {
             position = bytes.endOfPlainText(from: position)
-            if take(UInt8(ascii: "\""), bytes) {
+            if consume(UInt8(ascii: "\""), bytes) {
                 return JSONString(range: start..<position - 1, isEscaped: isEscaped)
             }
-            guard take(UInt8(ascii: "\\"), bytes) else {
+            guard consume(UInt8(ascii: "\\"), bytes) else {
                 let isCut = position == bytes.count
                 throw fails(expecting: isCut ? "the end of a string" : "no control character in a string")
             }
@@ -56,21 +56,21 @@ extension JSONScanner {
 
     private mutating func skipWord(_ word: StaticString, _ bytes: Span<UInt8>) throws(JSONStructureError) {
         for offset in 0..<word.utf8CodeUnitCount {
-            guard take(word.utf8Start[offset], bytes) else { throw fails(expecting: "a value") }
+            guard consume(word.utf8Start[offset], bytes) else { throw fails(expecting: "a value") }
         }
     }
 
     /// `-? (0 | [1-9] digits) (. digits)? ([eE] [+-]? digits)?`
     private mutating func skipNumber(_ bytes: Span<UInt8>) throws(JSONStructureError) {
-        let isNegative = take(UInt8(ascii: "-"), bytes)
-        if !take(UInt8(ascii: "0"), bytes) {
+        let isNegative = consume(UInt8(ascii: "-"), bytes)
+        if !consume(UInt8(ascii: "0"), bytes) {
             guard skipDigits(bytes) else { throw fails(expecting: isNegative ? "a digit" : "a value") }
         }
-        if take(UInt8(ascii: "."), bytes) {
+        if consume(UInt8(ascii: "."), bytes) {
             guard skipDigits(bytes) else { throw fails(expecting: "a digit") }
         }
-        if take(UInt8(ascii: "e"), bytes) || take(UInt8(ascii: "E"), bytes) {
-            _ = take(UInt8(ascii: "+"), bytes) || take(UInt8(ascii: "-"), bytes)
+        if consume(UInt8(ascii: "e"), bytes) || consume(UInt8(ascii: "E"), bytes) {
+            _ = consume(UInt8(ascii: "+"), bytes) || consume(UInt8(ascii: "-"), bytes)
             guard skipDigits(bytes) else { throw fails(expecting: "a digit") }
         }
     }

@@ -36,28 +36,28 @@ package struct JSONScanner {
 
     /// Hands over the members in order, repetitions included.
     mutating func takeObject(_ bytes: Span<UInt8>, _ body: (Member) -> Void) throws(JSONStructureError) {
-        guard take(UInt8(ascii: "{"), bytes) else { throw fails(expecting: "a JSON object") }
+        guard consume(UInt8(ascii: "{"), bytes) else { throw fails(expecting: "a JSON object") }
         skipBlanks(bytes)
-        if take(UInt8(ascii: "}"), bytes) { return }
+        if consume(UInt8(ascii: "}"), bytes) { return }
         repeat {
             let name = try takeName(bytes)
             body(Member(name: name, value: try takeValue(bytes)))
             skipBlanks(bytes)
-        } while take(UInt8(ascii: ","), bytes)
-        guard take(UInt8(ascii: "}"), bytes) else { throw fails(expecting: "a comma or }") }
+        } while consume(UInt8(ascii: ","), bytes)
+        guard consume(UInt8(ascii: "}"), bytes) else { throw fails(expecting: "a comma or }") }
     }
 
     /// Hands over the elements in order.
     mutating func takeArray(_ bytes: Span<UInt8>, _ body: (Value) -> Void) throws(JSONStructureError) {
-        guard take(UInt8(ascii: "["), bytes) else { throw fails(expecting: "an array") }
+        guard consume(UInt8(ascii: "["), bytes) else { throw fails(expecting: "an array") }
         skipBlanks(bytes)
-        if take(UInt8(ascii: "]"), bytes) { return }
+        if consume(UInt8(ascii: "]"), bytes) { return }
         repeat {
             skipBlanks(bytes)
             body(try takeValue(bytes))
             skipBlanks(bytes)
-        } while take(UInt8(ascii: ","), bytes)
-        guard take(UInt8(ascii: "]"), bytes) else { throw fails(expecting: "a comma or ]") }
+        } while consume(UInt8(ascii: ","), bytes)
+        guard consume(UInt8(ascii: "]"), bytes) else { throw fails(expecting: "a comma or ]") }
     }
 
     /// Any value, however nested, from its first byte to its last.
@@ -88,7 +88,7 @@ extension JSONScanner {
     }
 
     /// True when the byte was there.
-    mutating func take(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
+    mutating func consume(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
         guard peek(bytes) == byte else { return false }
         position += 1
         return true

@@ -16,7 +16,7 @@ package struct JSONString: Sendable, Hashable {
     }
 
     /// Whether this is what it says, however it is spelled.
-    package func says(_ text: StaticString, in bytes: Span<UInt8>) -> Bool {
+    package func matches(_ text: StaticString, in bytes: Span<UInt8>) -> Bool {
         guard isEscaped else { return bytes.holds(text, at: range) }
         // The longest spelling of a byte has six.
         guard range.count <= 6 * text.utf8CodeUnitCount else { return false }

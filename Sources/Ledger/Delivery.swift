@@ -19,16 +19,16 @@ package enum DeliveryState: Int64, Sendable, Hashable, CaseIterable {
     case waiting = 0
     case delivered = 1
     /// Given up; only people wake it.
-    case dead = 2
+    case abandoned = 2
     /// The form has no word for it: there was nothing to send.
-    case nothing = 3
+    case skipped = 3
 
     package var name: String {
         switch self {
         case .waiting: "waiting"
         case .delivered: "delivered"
-        case .dead: "dead"
-        case .nothing: "nothing"
+        case .abandoned: "dead"
+        case .skipped: "nothing"
         }
     }
 }
@@ -55,7 +55,7 @@ package struct StoredDelivery: Sendable {
     /// The compact JWS; nil where the store's is not as it was left.
     package let text: String?
     /// As it came, where that is not `{"signedPayload":"<text>"}`.
-    package let unusualBody: [UInt8]?
+    package let rawBody: [UInt8]?
     /// Attempts that failed, since it was queued last.
     package let attempts: Int
     /// Bodies of it that arrived already.
@@ -67,10 +67,10 @@ package struct StoredDelivery: Sendable {
 /// What became of an attempt.
 package enum DeliveryOutcome: Sendable, Hashable {
     case delivered(bodies: Int)
-    case nothing
+    case skipped
     /// To be tried again then.
     case failed(code: String, bodiesSent: Int, next: Timestamp)
-    case dead(code: String, bodiesSent: Int)
+    case abandoned(code: String, bodiesSent: Int)
 }
 
 /// A delivery for people: of whom, to whom, how far.
@@ -80,7 +80,7 @@ package struct DeliverySummary: Sendable, Hashable {
     package let type: String?
     package let subtype: String?
     package let environment: String
-    package let addressee: ForwardingTargetKey
+    package let targetKey: ForwardingTargetKey
     package let state: DeliveryState
     package let attempts: Int
     package let lastFailure: String?

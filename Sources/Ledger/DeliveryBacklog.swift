@@ -7,7 +7,7 @@ package struct DeliveryBacklog: Sendable, Hashable {
     /// To be sent, or tried again.
     package let waiting: Int64
     /// Given up.
-    package let dead: Int64
+    package let abandoned: Int64
 }
 
 extension Store {
@@ -27,7 +27,7 @@ extension Store {
                     """
             ).compactMap { row in
                 BundleIdentifier(rawValue: row[0]).map {
-                    DeliveryBacklog(bundleId: $0, waiting: row[1], dead: row[2])
+                    DeliveryBacklog(bundleId: $0, waiting: row[1], abandoned: row[2])
                 }
             }
         }

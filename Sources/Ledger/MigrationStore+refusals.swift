@@ -89,7 +89,7 @@ extension MigrationStore {
     }
 
     /// Takes back what was noted of rows behind this one.
-    package func forgetRows(after row: Int64) throws(StorageError) {
+    package func deleteRows(after row: Int64) throws(StorageError) {
         try write { db in
             try db.execute(sql: "DELETE FROM refusal WHERE row > ?", arguments: [row])
             try db.execute(sql: "DELETE FROM staged WHERE row > ?", arguments: [row])

@@ -130,7 +130,7 @@ package final class MigrationStore {
         }
     }
 
-    /// The same, of a value that ``keep(encoding:as:)`` kept.
+    /// The same, of a value that ``save(encoding:as:)`` kept.
     ///
     /// - Throws: `notADatabase` where it is not such a value.
     package func state<Value: Decodable>(_ key: String, as type: Value.Type) throws(StorageError) -> Value? {
@@ -152,12 +152,12 @@ package final class MigrationStore {
     }
 
     /// Keeps a value under a name, as JSON.
-    package func keep(encoding value: some Encodable, as key: String) throws {
-        try keep([UInt8](JSONEncoder().encode(value)), as: key)
+    package func save(encoding value: some Encodable, as key: String) throws {
+        try save([UInt8](JSONEncoder().encode(value)), as: key)
     }
 
     /// Keeps a value under a name.
-    package func keep(_ value: [UInt8], as key: String) throws(StorageError) {
+    package func save(_ value: [UInt8], as key: String) throws(StorageError) {
         try write { db in
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO state VALUES (?, ?)").execute(
                 arguments: [key, Data(value)])

@@ -37,7 +37,7 @@ package final class ResultsTable {
     private var failure: StorageError?
 
     /// Seconds to wait for somebody who reads or writes.
-    private static let patience: TimeInterval = 5
+    private static let timeout: TimeInterval = 5
 
     /// Opens the database; nothing is written to it before the first row.
     ///
@@ -49,11 +49,11 @@ package final class ResultsTable {
         self.columns = columns
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
-        configuration.busyMode = .timeout(Self.patience)
+        configuration.busyMode = .timeout(Self.timeout)
         let queue = try asLedgerError(at: path) { try DatabaseQueue(path: path, configuration: configuration) }
         self.queue = queue
         try asLedgerError(at: path) {
-            try queue.inDatabase { try keep(rowsToKeep, in: $0) }
+            try queue.inDatabase { try truncate(rowsToKeep, in: $0) }
         }
         rows = rowsToKeep
     }
@@ -62,7 +62,7 @@ package final class ResultsTable {
     package static func check(path: String, holds rows: Int64) throws(StorageError) {
         var configuration = Configuration()
         configuration.readonly = true
-        configuration.busyMode = .timeout(patience)
+        configuration.busyMode = .timeout(timeout)
         let last = try asLedgerError(at: path) {
             try DatabaseQueue(path: path, configuration: configuration).read { db in
                 try db.tableExists("results") ? Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") : nil
@@ -182,7 +182,7 @@ package final class ResultsTable {
     }
 
     /// Deletes what lies beyond; refuses what is not ours.
-    private func keep(_ wanted: Int64, in db: Database) throws {
+    private func truncate(_ wanted: Int64, in db: Database) throws {
         // What a dead run wrote and did not commit gives its room back to the disk.
         try db.execute(sql: "PRAGMA wal_checkpoint(TRUNCATE)")
         let names = try String.fetchAll(db, sql: "SELECT name FROM pragma_table_info('results') ORDER BY cid")

@@ -47,7 +47,7 @@ struct RetentionRule: Sendable {
             kind: "notifications", days: \.notifications, table: "notification", isPast: "receivedAt < :before"),
         RetentionRule(
             kind: "forwardedDeliveries", days: \.forwardedDeliveries, table: "delivery", isPast: "queuedAt < :before",
-            mayGo: "state IN (\(DeliveryState.delivered.rawValue), \(DeliveryState.nothing.rawValue))",
+            mayGo: "state IN (\(DeliveryState.delivered.rawValue), \(DeliveryState.skipped.rawValue))",
             isInOrderOfAge: false),
         RetentionRule(
             kind: "superseded", days: \.superseded, table: "supersededTransaction", isPast: "signedDate < :before"),

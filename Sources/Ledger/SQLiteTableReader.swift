@@ -55,7 +55,7 @@ package struct SQLiteTableReader: Sendable {
         }
         var configuration = Configuration()
         configuration.readonly = true
-        configuration.busyMode = .timeout(Self.patience)
+        configuration.busyMode = .timeout(Self.timeout)
         let wish = TableSchema.TableSelection(
             table: table, receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn)
         do throws(StorageError) {
@@ -70,7 +70,7 @@ package struct SQLiteTableReader: Sendable {
     }
 
     /// Seconds to wait for somebody who writes.
-    private static let patience: TimeInterval = 10
+    private static let timeout: TimeInterval = 10
 
     /// The next rows, in the order of their keys; none where there are no more for now.
     ///

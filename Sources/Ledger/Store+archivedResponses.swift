@@ -72,7 +72,7 @@ extension Store {
 
     /// Keeps an answer in place of the one to the same question. One that is kept already is only marked as heard again,
     /// and that once a day. Of one customer at most ``answersPerCustomer`` are kept; the oldest are deleted.
-    package func keep(
+    package func save(
         _ row: ArchivedResponseRow, of scope: AppScope, at now: Timestamp
     ) async throws(StorageError) -> ArchiveChange {
         try await write { db in
@@ -132,7 +132,7 @@ extension Store {
     }
 
     /// The answer to a question; nil where none is kept.
-    package func lastGood(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
+    package func archivedResponse(to question: [UInt8]) async throws(StorageError) -> ArchivedResponseMatch? {
         try await read { db in
             let find = try db.cachedStatement(
                 sql: """
@@ -181,7 +181,7 @@ extension Store {
     /// that nobody who wants something written waits for long.
     ///
     /// - Returns: whether there may be more to forget.
-    package func forgetLastGood(before time: Timestamp, downTo bytes: Int) async throws(StorageError) -> Bool {
+    package func deleteArchivedResponses(before time: Timestamp, downTo bytes: Int) async throws(StorageError) -> Bool {
         try await write { db in
             let total = try Int.fetchOne(db, sql: "SELECT coalesce(sum(size), 0) FROM lastGood") ?? 0
             var excess = total - bytes

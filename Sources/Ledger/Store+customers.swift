@@ -3,14 +3,14 @@ package import StoreTypes
 
 extension Store {
     /// Keeps the whole history of one customer; what was heard of later than it was signed stays.
-    package func keep(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError) {
+    package func save(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError) {
         let transactions = await stored(customer.transactions.map(\.text))
         let renewals = await stored(customer.renewals.map(\.text))
         try await write { db in
             let app = try Self.number(of: scope, in: db)
             let id = try Self.customer(holding: customer, app: app, in: db)
             for (place, (row, text)) in zip(customer.transactions, transactions).enumerated() {
-                try Self.keepLookedUp(row, as: text, customer: id, place: Int64(place), app: app, in: db)
+                try Self.applyLookedUpTransaction(row, as: text, customer: id, place: Int64(place), app: app, in: db)
             }
             // What the history does not hold any more is nobody's, unless it is news that came after it.
             try db.execute(
@@ -22,10 +22,10 @@ extension Store {
                     id, customer.signedDate.milliseconds, Self.list(customer.transactions.map(\.transactionId)),
                 ])
             for (place, row) in customer.statuses.enumerated() {
-                try Self.keep(row, place: place, app: app, in: db)
+                try Self.save(row, place: place, app: app, in: db)
             }
-            for (row, text) in zip(customer.renewals, renewals) { try Self.keep(row, as: text, app: app, in: db) }
-            for identifier in customer.companions {
+            for (row, text) in zip(customer.renewals, renewals) { try Self.save(row, as: text, app: app, in: db) }
+            for identifier in customer.aliases {
                 try db.cachedStatement(sql: "INSERT OR IGNORE INTO companion VALUES (?, ?)").execute(
                     arguments: [id, identifier])
             }
@@ -34,7 +34,9 @@ extension Store {
 
     /// The customer whom all these identifiers belong to; nil where their whole history is not held, or a receipt with
     /// them is of more than one customer, or knows of a purchase that is not held.
-    package func customer(of keys: CustomerIdentifiers, in scope: AppScope) async throws(StorageError) -> StoredCustomer? {
+    package func customer(of keys: CustomerIdentifiers, in scope: AppScope) async throws(StorageError)
+        -> StoredCustomer?
+    {
         try await read { db in
             let find = try db.cachedStatement(sql: "SELECT id FROM app WHERE bundleId = ? AND environment = ?")
             guard
@@ -47,14 +49,14 @@ extension Store {
     }
 
     /// Remembers purchases that were taken back, and those that are so no more, whose customers need a look-up then.
-    package func keep(
+    package func save(
         revoked: [RevocationRow], valid: [String], of scope: AppScope
     ) async throws(StorageError) {
         try await write { db in
             let app = try Self.number(of: scope, in: db)
-            for row in revoked { try Self.keep(row, app: app, in: db) }
+            for row in revoked { try Self.save(row, app: app, in: db) }
             for id in valid {
-                try Self.forgetRevocation(of: id, app: app, in: db)
+                try Self.deleteRevocation(of: id, app: app, in: db)
                 // The record may say otherwise: a look-up that was signed after it will tell.
                 try db.cachedStatement(
                     sql: """
@@ -135,7 +137,7 @@ extension Store {
         return id
     }
 
-    private static func keepLookedUp(
+    private static func applyLookedUpTransaction(
         _ row: TransactionRow, as text: EncodedJWS, customer: Int64, place: Int64, app: Int64, in db: Database
     ) throws {
         let find = try db.cachedStatement(

@@ -141,7 +141,8 @@ extension Store {
     }
 
     private static func erase(
-        _ footprint: CustomerDataLocator, keepsRevocations: Bool, isDryRun: Bool, in db: Database, counting erasure: inout Erasure
+        _ footprint: CustomerDataLocator, keepsRevocations: Bool, isDryRun: Bool, in db: Database,
+        counting erasure: inout Erasure
     ) throws {
         let (arguments, before) = (footprint.arguments, erasure)
         for table in ErasurePolicy.erased {

@@ -40,7 +40,7 @@ extension Store {
     }
 
     /// Remembers an extension; the same request again is the same extension.
-    package func keep(_ row: ExtensionRow, of scope: AppScope) async throws(StorageError) {
+    package func save(_ row: ExtensionRow, of scope: AppScope) async throws(StorageError) {
         try await write { db in
             let app = try Self.number(of: scope, in: db)
             try db.execute(

@@ -26,25 +26,25 @@ extension Store {
 
     /// In the transaction that stores the notification.
     static func address(
-        _ notification: NotificationRow, number: Int64, to addressees: [ForwardingTargetKey], in db: Database
+        _ notification: NotificationRow, number: Int64, to targetKeys: [ForwardingTargetKey], in db: Database
     ) throws {
-        for addressee in addressees {
+        for targetKey in targetKeys {
             try db.cachedStatement(
                 sql: """
                     INSERT INTO delivery (addressee, notification, createdAt, queuedAt, nextAttempt)
                     VALUES (?1, ?2, ?3, ?3, ?3)
                     """
             ).execute(arguments: [
-                try self.number(of: addressee, in: db), number, notification.receivedAt.milliseconds,
+                try self.number(of: targetKey, in: db), number, notification.receivedAt.milliseconds,
             ])
         }
-        guard !addressees.isEmpty, let body = notification.unusualBody else { return }
+        guard !targetKeys.isEmpty, let body = notification.rawBody else { return }
         try db.cachedStatement(sql: "INSERT INTO unusualBody VALUES (?, ?)").execute(arguments: [number, Data(body)])
     }
 
     /// Made where there is none yet.
-    private static func number(of addressee: ForwardingTargetKey, in db: Database) throws -> Int64 {
-        let arguments: StatementArguments = [addressee.bundleId.rawValue, addressee.form, addressee.url]
+    private static func number(of targetKey: ForwardingTargetKey, in db: Database) throws -> Int64 {
+        let arguments: StatementArguments = [targetKey.bundleId.rawValue, targetKey.form, targetKey.url]
         let find = try db.cachedStatement(sql: "SELECT id FROM addressee WHERE bundleId = ? AND form = ? AND url = ?")
         if let id = try Int64.fetchOne(find, arguments: arguments) { return id }
         try db.cachedStatement(sql: "INSERT INTO addressee (bundleId, form, url) VALUES (?, ?, ?)").execute(
@@ -54,7 +54,7 @@ extension Store {
 
     /// Those whose time has come, the one that waits longest first.
     package func dueDeliveries(
-        to addressee: ForwardingTargetKey, at now: Timestamp, limit: Int
+        to targetKey: ForwardingTargetKey, at now: Timestamp, limit: Int
     ) async throws(StorageError) -> [PendingDelivery] {
         try await read { db in
             let find = try db.cachedStatement(
@@ -67,7 +67,7 @@ extension Store {
             return try Row.fetchAll(
                 find,
                 arguments: [
-                    addressee.bundleId.rawValue, addressee.form, addressee.url, now.milliseconds, limit,
+                    targetKey.bundleId.rawValue, targetKey.form, targetKey.url, now.milliseconds, limit,
                 ]
             ).map { PendingDelivery(id: $0[0], subject: $0[1]) }
         }
@@ -98,22 +98,22 @@ extension Store {
             return StoredDelivery(
                 id: row[0], scope: AppScope(bundleId: bundleId, environment: environment), notification: row[3],
                 uuid: row[4], text: text,
-                unusualBody: (row[6] as Data?).map { [UInt8]($0) }, attempts: row[7],
+                rawBody: (row[6] as Data?).map { [UInt8]($0) }, attempts: row[7],
                 bodiesSent: row[8], queuedAt: Timestamp(milliseconds: row[9]))
         }
     }
 
     /// Writes down what became of it; nothing where it was queued anew meanwhile.
-    package func settle(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError) {
+    package func recordOutcome(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async throws(StorageError) {
         let state: DeliveryState
         var (code, next): (String?, Int64?) = (nil, nil)
         var (attempts, bodies) = (delivery.attempts, delivery.bodiesSent)
         switch outcome {
         case .delivered(let count): (state, bodies, attempts) = (.delivered, count, attempts + 1)
-        case .nothing: state = .nothing
+        case .skipped: state = .skipped
         case .failed(let why, let count, let then):
             (state, code, bodies, next, attempts) = (.waiting, why, count, then.milliseconds, attempts + 1)
-        case .dead(let why, let count): (state, code, bodies, attempts) = (.dead, why, count, attempts + 1)
+        case .abandoned(let why, let count): (state, code, bodies, attempts) = (.abandoned, why, count, attempts + 1)
         }
         let arguments: StatementArguments = [
             state.rawValue, attempts, bodies, code, next, delivery.id, delivery.queuedAt.milliseconds,
@@ -214,7 +214,8 @@ extension Store {
         }
         return DeliverySummary(
             id: row[0], uuid: row[1], type: row[2], subtype: row[3], environment: row[4],
-            addressee: ForwardingTargetKey(bundleId: bundleId, form: row[6], url: row[7]), state: state, attempts: row[9],
+            targetKey: ForwardingTargetKey(bundleId: bundleId, form: row[6], url: row[7]), state: state,
+            attempts: row[9],
             lastFailure: row[10], createdAt: Timestamp(milliseconds: row[11]),
             nextAttempt: state == .waiting ? Timestamp(milliseconds: row[12]) : nil)
     }

@@ -19,7 +19,7 @@ extension Store {
     /// Stores a notification that proves nothing, and marks the customers that are to be looked up again.
     ///
     /// - Parameter hints: identifiers of those customers.
-    package func keep(
+    package func save(
         hint notification: NotificationRow, about hints: [TransactionIdentifier], of scope: AppScope
     ) async throws(StorageError) -> NotificationOutcome {
         let hintsPerDay = hintsPerDay
@@ -30,9 +30,9 @@ extension Store {
             else { return .repeated }
             try Self.deleteOldestHints(
                 of: app, onDayOf: notification.receivedAt, keeping: hintsPerDay, in: db)
-            try Self.markIncomplete(
+            try Self.markStale(
                 customersOf: hints.map(\.rawValue), app: app, since: notification.receivedAt, in: db)
-            return .stored(isNews: false)
+            return .stored(isNew: false)
         }
     }
 

@@ -20,7 +20,9 @@ extension Store {
     /// Keeps to whom a receipt belongs. Of one customer at most ``receiptsPerCustomer`` are kept; the oldest are deleted.
     ///
     /// - Parameter receipt: a digest of it.
-    package func keep(learnt keys: CustomerIdentifiers, of receipt: [UInt8], at now: Timestamp) async throws(StorageError) {
+    package func saveIdentifiers(_ keys: CustomerIdentifiers, of receipt: [UInt8], at now: Timestamp)
+        async throws(StorageError)
+    {
         let (originals, others) = (Self.text(keys.originalTransactionIds), Self.text(keys.transactionIds))
         try await write { db in
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO learntIdentifiers VALUES (?, ?, ?, ?)").execute(
@@ -37,7 +39,9 @@ extension Store {
     }
 
     /// The latest, oldest first. Waits for the disk.
-    package func learntIdentifiers(limit: Int) throws(StorageError) -> [(receipt: [UInt8], keys: CustomerIdentifiers)] {
+    package func customerIdentifiersByReceipt(limit: Int) throws(StorageError) -> [(
+        receipt: [UInt8], keys: CustomerIdentifiers
+    )] {
         try readWaiting { db in
             let rows = try Row.fetchAll(
                 db, sql: "SELECT receipt, originals, others FROM learntIdentifiers ORDER BY learntAt DESC LIMIT ?",

@@ -15,7 +15,7 @@ extension Store {
     /// - Parameters:
     ///   - number: of the notification, as ``StoredDelivery/notification``.
     ///   - type: only those of this type; nil for all.
-    package func predecessors(
+    package func previousNotifications(
         of number: Int64, type: String? = nil, limit: Int
     ) async throws(StorageError) -> [PreviousNotification] {
         try await read { db in

@@ -22,8 +22,8 @@ package struct NotificationUpdate: Sendable {
 
 /// What became of a notification.
 package enum NotificationOutcome: Sendable, Hashable {
-    /// On disk. `isNews`: its transaction is the newest word on that purchase.
-    case stored(isNews: Bool)
+    /// On disk. `isNew`: its transaction is the newest word on that purchase.
+    case stored(isNew: Bool)
     /// It was there already; nothing was changed.
     case repeated
 }
@@ -34,10 +34,10 @@ extension Store {
     /// A record is replaced as a whole by one that was signed later; what was replaced, and what came too late, is kept
     /// as history. The same date again changes nothing.
     ///
-    /// - Parameter addressees: whom it is to be forwarded to, where it is new.
-    package func keep(
+    /// - Parameter targetKeys: whom it is to be forwarded to, where it is new.
+    package func save(
         _ notification: NotificationRow, _ news: NotificationUpdate, of scope: AppScope,
-        for addressees: [ForwardingTargetKey] = []
+        for targetKeys: [ForwardingTargetKey] = []
     ) async throws(StorageError) -> NotificationOutcome {
         let texts = await stored(notification, news)
         return try await write { db in
@@ -46,20 +46,21 @@ extension Store {
                 let number = try Self.insert(
                     notification, as: texts, about: news.originalTransactionId, app: app, in: db)
             else { return .repeated }
-            try Self.address(notification, number: number, to: addressees, in: db)
-            var isNews = false
+            try Self.address(notification, number: number, to: targetKeys, in: db)
+            var isNew = false
             if let transaction = news.transaction, let text = texts.transaction {
-                isNews = try Self.keepTold(transaction, as: text, app: app, since: notification.clock, in: db)
+                isNew = try Self.applyReportedTransaction(
+                    transaction, as: text, app: app, since: notification.clock, in: db)
             }
             if let renewal = news.renewal, let text = texts.renewal {
-                try Self.keep(renewal, as: text, app: app, in: db)
+                try Self.save(renewal, as: text, app: app, in: db)
             }
-            if let status = news.status { try Self.keep(status, place: nil, app: app, in: db) }
+            if let status = news.status { try Self.save(status, place: nil, app: app, in: db) }
             if news.needsLookup, let original = news.originalTransactionId {
-                try Self.markIncomplete(
+                try Self.markStale(
                     customersOf: [original], app: app, since: notification.clock, in: db)
             }
-            return .stored(isNews: isNews)
+            return .stored(isNew: isNew)
         }
     }
 
@@ -110,7 +111,7 @@ extension Store {
     }
 
     /// Whether it is the newest word on its purchase.
-    static func keepTold(
+    static func applyReportedTransaction(
         _ row: TransactionRow, as text: EncodedJWS, app: Int64, since clock: Timestamp, in db: Database
     ) throws -> Bool {
         let find = try db.cachedStatement(
@@ -119,7 +120,7 @@ extension Store {
             let (customer, isNewSubscription) = try owner(of: row, app: app, in: db)
             try insert(row, as: text, customer: customer, app: app, in: db)
             // Where it stands among the customer's other subscriptions, only a look-up tells.
-            if let customer, isNewSubscription { try markIncomplete(customer, since: clock, in: db) }
+            if let customer, isNewSubscription { try markStale(customer, since: clock, in: db) }
             try note(row, app: app, in: db)
             return true
         }

@@ -44,13 +44,13 @@ extension Store {
     /// Whether the purchase is taken back now.
     static func note(_ row: TransactionRow, app: Int64, in db: Database) throws {
         if let revocation = row.revocation {
-            try keep(revocation, app: app, in: db)
+            try save(revocation, app: app, in: db)
         } else {
-            try forgetRevocation(of: row.transactionId, app: app, in: db)
+            try deleteRevocation(of: row.transactionId, app: app, in: db)
         }
     }
 
-    static func keep(_ revocation: RevocationRow, app: Int64, in db: Database) throws {
+    static func save(_ revocation: RevocationRow, app: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: "INSERT OR REPLACE INTO revocation (app, transactionId, webOrderLineItemId, date, reason, "
                 + "signedDate) VALUES (?, ?, ?, ?, ?, ?)"
@@ -60,13 +60,13 @@ extension Store {
         ])
     }
 
-    static func forgetRevocation(of transactionId: String, app: Int64, in db: Database) throws {
+    static func deleteRevocation(of transactionId: String, app: Int64, in db: Database) throws {
         try db.cachedStatement(sql: "DELETE FROM revocation WHERE transactionId = ? AND app = ?").execute(
             arguments: [transactionId, app])
     }
 
     /// The subscription stays where it is among the customer's, or comes behind the others.
-    static func keep(_ renewal: RenewalRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
+    static func save(_ renewal: RenewalRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: """
                 INSERT INTO subscription
@@ -81,7 +81,7 @@ extension Store {
     }
 
     /// - Parameter place: among the customer's subscriptions; nil leaves it where it is, or puts it behind the others.
-    static func keep(_ row: StatusRow, place: Int?, app: Int64, in db: Database) throws {
+    static func save(_ row: StatusRow, place: Int?, app: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: """
                 INSERT INTO subscription
@@ -105,18 +105,18 @@ extension Store {
 
     private static let lastPlace = 1_000_000
 
-    static func markIncomplete(
+    static func markStale(
         customersOf identifiers: [String], app: Int64, since clock: Timestamp, in db: Database
     ) throws {
         for identifier in identifiers {
             if let customer = try customer(of: identifier, app: app, in: db) {
-                try markIncomplete(customer, since: clock, in: db)
+                try markStale(customer, since: clock, in: db)
             }
         }
     }
 
     /// Until a look-up that was signed later.
-    static func markIncomplete(_ customer: Int64, since clock: Timestamp, in db: Database) throws {
+    static func markStale(_ customer: Int64, since clock: Timestamp, in db: Database) throws {
         try db.cachedStatement(
             sql: "UPDATE customer SET needsLookupSince = max(coalesce(needsLookupSince, 0), ?) WHERE id = ?"
         ).execute(arguments: [clock.milliseconds, customer])

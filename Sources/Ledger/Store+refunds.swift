@@ -99,26 +99,26 @@ extension Store {
     /// refund that was not known waits for its next look-up, since the refund does not tell where it stands.
     ///
     /// - Parameter revision: asks for later ones; nil where there is no such history.
-    package func keep(
+    package func save(
         _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
     ) async throws(StorageError) {
         let texts = await stored(refunds.map(\.transaction.text))
         try await write { db in
             let app = try Self.number(of: target.scope, in: db)
-            for (refund, text) in zip(refunds, texts) { try Self.keep(refund, as: text, app: app, in: db) }
+            for (refund, text) in zip(refunds, texts) { try Self.save(refund, as: text, app: app, in: db) }
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO refundSweep VALUES (?, ?, ?, ?)").execute(
                 arguments: [app, target.identifier.rawValue, revision, now.milliseconds])
         }
     }
 
-    private static func keep(_ refund: RefundRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
+    private static func save(_ refund: RefundRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
         let row = refund.transaction
         let known = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT date FROM revocation WHERE transactionId = ? AND app = ?"),
             arguments: [row.transactionId, app])
-        let isLatest = try keepTold(row, as: text, app: app, since: row.signedDate, in: db)
+        let isLatest = try applyReportedTransaction(row, as: text, app: app, since: row.signedDate, in: db)
         if isLatest, row.isSubscription, known != refund.date.milliseconds {
-            try markIncomplete(customersOf: [row.originalTransactionId], app: app, since: row.signedDate, in: db)
+            try markStale(customersOf: [row.originalTransactionId], app: app, since: row.signedDate, in: db)
         }
         try db.cachedStatement(
             sql: "INSERT OR IGNORE INTO refund (app, transactionId, date, text) VALUES (?, ?, ?, ?)"
@@ -126,7 +126,7 @@ extension Store {
     }
 
     /// In the order in which they were found.
-    package func untoldRefunds(limit: Int) async throws(StorageError) -> [UnreportedRefund] {
+    package func unreportedRefunds(limit: Int) async throws(StorageError) -> [UnreportedRefund] {
         try await read { db in
             let rows = try Row.fetchAll(
                 db.cachedStatement(
@@ -145,7 +145,8 @@ extension Store {
     }
 
     /// These were told; where they were written to a file, that is so long now.
-    package func markTold(_ refunds: [UnreportedRefund], in output: (path: String, size: Int64)?) async throws(StorageError)
+    package func markReported(_ refunds: [UnreportedRefund], in output: (path: String, size: Int64)?)
+        async throws(StorageError)
     {
         let ids = refunds.map(\.id)
         try await write { db in

@@ -51,7 +51,7 @@ extension Store {
         }
         var last: Int64 = 0
         while true {
-            let rows = try await look(rule, after: last, before: before)
+            let rows = try await scan(rule, after: last, before: before)
             var keys = rows.filter(\.mayGo).map(\.key)
             while !keys.isEmpty {
                 let some = Array(keys.prefix(batch.size))
@@ -90,7 +90,7 @@ extension Store {
         }
     }
 
-    private func look(
+    private func scan(
         _ rule: RetentionRule, after key: Int64, before: Timestamp
     ) async throws(StorageError) -> [(key: Int64, isPast: Bool, mayGo: Bool)] {
         try await read { db in

@@ -39,7 +39,7 @@ package final class Store: Sendable {
     }
 
     /// Seconds to wait for another process.
-    private static let patience: TimeInterval = 5
+    private static let timeout: TimeInterval = 5
 
     /// Opens the store, or makes a new one.
     ///
@@ -74,7 +74,7 @@ package final class Store: Sendable {
             if file >= 0 { Foundation.close(file) }
         }
         var configuration = Configuration()
-        configuration.busyMode = .timeout(Self.patience)
+        configuration.busyMode = .timeout(Self.timeout)
         configuration.prepareDatabase { db in
             // A checkpoint waits for the disk twice more and writes everything again: worth one of 32 MiB. Signed texts
             // are long; 16 MiB hold some thousand pages of the indices. What is deleted is overwritten with zeros, as
@@ -174,7 +174,7 @@ package final class Store: Sendable {
 
     /// Writes the whole file anew, so that nothing is left in it of what was deleted, and empties the log beside it. Takes
     /// as much room again for the time; other processes cannot write meanwhile.
-    package func rewrite() async throws(StorageError) {
+    package func compact() async throws(StorageError) {
         let pool = try opened().pool
         do {
             try await pool.vacuum()

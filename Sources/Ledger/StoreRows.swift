@@ -17,11 +17,11 @@ package struct NotificationRow: Sendable, Hashable {
     /// Version 2: the compact JWS. Version 1: transaction ids, separated by spaces.
     package let text: String
     /// Version 2, to be forwarded: the body as it came, where it is not `{"signedPayload":"<text>"}`.
-    package let unusualBody: [UInt8]?
+    package let rawBody: [UInt8]?
 
     package init(
         uuid: String, version: Int, type: String?, subtype: String?, signedDate: Timestamp?, receivedAt: Timestamp,
-        text: String, unusualBody: [UInt8]? = nil
+        text: String, rawBody: [UInt8]? = nil
     ) {
         self.uuid = uuid
         self.version = version
@@ -30,7 +30,7 @@ package struct NotificationRow: Sendable, Hashable {
         self.signedDate = signedDate
         self.receivedAt = receivedAt
         self.text = text
-        self.unusualBody = unusualBody
+        self.rawBody = rawBody
     }
 }
 

@@ -16,11 +16,11 @@ package struct CustomerRow: Sendable {
     package let renewals: [RenewalRow]
     /// Identifiers of receipts that stand beside this history without being in it: a restored purchase has had other
     /// ids. Nobody is found by these.
-    package let companions: [String]
+    package let aliases: [String]
 
     package init(
         askedAt: Timestamp, signedDate: Timestamp, appAppleId: Int64?, revision: String?,
-        transactions: [TransactionRow], statuses: [StatusRow], renewals: [RenewalRow], companions: [String]
+        transactions: [TransactionRow], statuses: [StatusRow], renewals: [RenewalRow], aliases: [String]
     ) {
         self.askedAt = askedAt
         self.signedDate = signedDate
@@ -29,7 +29,7 @@ package struct CustomerRow: Sendable {
         self.transactions = transactions
         self.statuses = statuses
         self.renewals = renewals
-        self.companions = companions
+        self.aliases = aliases
     }
 }
 

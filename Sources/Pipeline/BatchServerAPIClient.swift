@@ -30,10 +30,10 @@ package struct BatchServerAPIClient: Sendable {
     }
 
     /// Whether the app has a key.
-    package func serves(_ bundleId: BundleIdentifier) -> Bool { source.serves(bundleId) }
+    package func handles(_ bundleId: BundleIdentifier) -> Bool { source.handles(bundleId) }
 
     /// Whether any app has a key.
-    package var servesAnybody: Bool { !source.budgets.isEmpty }
+    package var isConfigured: Bool { !source.budgets.isEmpty }
 
     /// All that is known of the customer of these identifiers: in the environment that the receipt names, and where it is
     /// not known there, in the other one.

@@ -43,12 +43,12 @@ final class CustomerRecordsCache: Sendable {
     var mark: UInt64 { changes.mark }
 
     /// Something became known of the customer of one of these.
-    func forget(_ identifiers: [String], in scope: AppScope) { changes.note(identifiers, in: scope) }
+    func invalidate(_ identifiers: [String], in scope: AppScope) { changes.markChanged(identifiers, in: scope) }
 
     /// What is being asked at the moment is not kept either.
-    func forgetAll() {
-        changes.noteEverybody()
-        memory.forgetAll()
+    func removeAll() {
+        changes.markAllChanged()
+        memory.removeAll()
     }
 
     /// - Parameters:
@@ -61,7 +61,7 @@ final class CustomerRecordsCache: Sendable {
         guard entry.storedAt <= now, now < entry.staleAt, now < entry.storedAt.advanced(byMilliseconds: lifetime),
             changes.isUnchanged(entry.watched, in: scope, since: entry.mark)
         else {
-            memory.forget(key)
+            memory.remove(key)
             return nil
         }
         let isRecent = now < entry.storedAt.advanced(byMilliseconds: Self.shortLifetime)
@@ -72,16 +72,16 @@ final class CustomerRecordsCache: Sendable {
     ///   - lifetime: in milliseconds; 0 keeps nothing.
     ///   - mark: of before the records were asked for.
     ///   - isConfirmed: they were asked for a second time.
-    func keep(
+    func insert(
         _ records: CustomerRecords, for key: Key, at now: Timestamp, lifetime: Int64, askedAt mark: UInt64,
         isConfirmed: Bool = false
     ) {
-        guard let staleAt = Self.staleAt(records, keptAt: now, lifetime: lifetime) else { return memory.forget(key) }
+        guard let staleAt = Self.staleAt(records, keptAt: now, lifetime: lifetime) else { return memory.remove(key) }
         let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
         let entry = Entry(
             records: records, storedAt: now, staleAt: staleAt, watched: records.watchedIdentifiers, mark: mark,
             isConfirmed: isConfirmed)
-        memory.keep(entry, for: key, cost: size)
+        memory.insert(entry, for: key, cost: size)
     }
 
     /// Nil for what must not be kept at all.

@@ -16,7 +16,7 @@ package struct CustomerViewService: Sendable {
     private let deadline: Duration
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
-    private let complaints = LogThrottle<[String]>()
+    private let failureLog = LogThrottle<[String]>()
 
     /// - Parameters:
     ///   - serverAPI: nil where nobody may be asked.
@@ -81,7 +81,7 @@ package struct CustomerViewService: Sendable {
         try check(receipt.environment, for: settings)
         let keys = receipt.contents.orderedLookupKeys
         // Nothing was ever bought, or nobody can be asked: the receipt knows all there is.
-        guard !keys.isEmpty, serverAPI?.serves(receipt.bundleId) ?? false else { return view(receipt, settings) }
+        guard !keys.isEmpty, serverAPI?.handles(receipt.bundleId) ?? false else { return view(receipt, settings) }
         let app = ConfiguredApp(bundleId: receipt.bundleId, settings: settings)
         do throws(CustomerViewError) {
             let records = try await records(for: keys, of: app, in: receipt.environment)
@@ -162,12 +162,12 @@ package struct CustomerViewService: Sendable {
                 for: keys, bundleId: app.bundleId, environment: environment,
                 within: RequestDeadline(deadline).share(before: 0))
             {
-                revocations.remember(records, of: app.bundleId)
+                revocations.record(records, of: app.bundleId)
                 return records
             }
         } catch {
             let failure = CustomerViewError(error, now: now())
-            if failure.code.httpStatus >= 500, complaints.admits([apps.logName(of: app.bundleId)], at: now()) {
+            if failure.code.httpStatus >= 500, failureLog.allows([apps.logName(of: app.bundleId)], at: now()) {
                 logger.warning(
                     "the Server API has no answer",
                     metadata: ["bundleId": "\(app.bundleId)", "reason": "\(error)"])

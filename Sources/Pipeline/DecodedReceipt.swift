@@ -56,7 +56,9 @@ package struct ReceiptReader: Sendable {
                 lookupKeys: signed.lookupKeys, unverifiedIds: [], digest: digest,
                 bytes: inspection.bytes, date: signed.signedDate)
         }
-        let keys = inspection.contents?.orderedLookupKeys ?? CustomerIdentifiers(originalTransactionIds: [], transactionIds: [])
+        let keys =
+            inspection.contents?.orderedLookupKeys
+            ?? CustomerIdentifiers(originalTransactionIds: [], transactionIds: [])
         return DecodedReceipt(
             kind: inspection.kind, failure: inspection.failure, repairs: inspection.repairs,
             environment: inspection.contents?.environment, bundleId: inspection.contents?.bundleId, lookupKeys: keys,

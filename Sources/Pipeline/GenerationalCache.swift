@@ -26,28 +26,28 @@ final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
         generations.withLock { generations in
             if let entry = generations.younger[key] { return entry.value }
             guard let entry = generations.older.removeValue(forKey: key) else { return nil }
-            keep(entry, for: key, in: &generations)
+            insert(entry, for: key, in: &generations)
             return entry.value
         }
     }
 
-    func keep(_ value: Value, for key: Key, cost: Int) {
+    func insert(_ value: Value, for key: Key, cost: Int) {
         generations.withLock { generations in
             remove(key, from: &generations)
             guard cost <= limit / 4 else { return }
-            keep(Entry(value: value, cost: cost), for: key, in: &generations)
+            insert(Entry(value: value, cost: cost), for: key, in: &generations)
         }
     }
 
-    func forget(_ key: Key) {
+    func remove(_ key: Key) {
         generations.withLock { remove(key, from: &$0) }
     }
 
-    func forgetAll() {
+    func removeAll() {
         generations.withLock { $0 = Generations() }
     }
 
-    private func keep(_ entry: Entry, for key: Key, in generations: inout Generations) {
+    private func insert(_ entry: Entry, for key: Key, in generations: inout Generations) {
         if generations.youngerCost + entry.cost > limit / 2 {
             generations.older = generations.younger
             generations.younger = [:]

@@ -18,21 +18,21 @@ extension VerifyReceiptService.RequestEvaluation {
         if let environment { metadata["environment"] = "\(environment.rawValue)" }
         guard level > .debug else { return pipeline.logger.debug(message, metadata: metadata) }
         let name = [pipeline.apps.logName(of: app.bundleId), topic, environment?.rawValue ?? "-"]
-        let suppressed = pipeline.complaints.admission(of: name, at: now)
+        let suppressed = pipeline.failureLog.admission(of: name, at: now)
         if let suppressed, suppressed > 0 { metadata["suppressed"] = "\(suppressed)" }
         pipeline.logger.log(level: suppressed == nil ? .debug : level, message, metadata: metadata)
     }
 
     /// The client sent no password, or one that was good before: what Apple does not take is ours.
-    func complainOfSecret(_ environment: AppStoreEnvironment) {
+    func logRejectedSecret(_ environment: AppStoreEnvironment) {
         log(
             .error, "Apple does not take the app's sharedSecret: clients that send none get 21004", by: "secret",
             environment)
     }
 
     /// It may be genuine, and this configuration cannot tell: an operator can add what is missing.
-    func noteUnjudged() {
-        guard case .rejected(let error, _) = sighting, error.status == nil else { return }
+    func logUndecodedReceipt() {
+        guard case .rejected(let error, _) = verification, error.status == nil else { return }
         log(
             .warning, "a receipt cannot be judged here", by: "unjudged \(error.code.rawValue)", nil,
             ["reason": "\(error.code.rawValue)"])

@@ -14,7 +14,7 @@ extension VerifyReceiptService.RequestEvaluation {
     func refusal() async -> VerifyReceiptResult? {
         guard app.sandbox == .deny || app.testers != nil else { return nil }
         let claimed: AppStoreEnvironment?
-        switch sighting {
+        switch verification {
         case .authentic(let receipt): claimed = receipt.environment
         // Nil is judged on Apple's answer: no other source has one to such a receipt.
         case .rejected(_, let claims): claimed = receiptForRules?.environment ?? claims.environment
@@ -26,7 +26,7 @@ extension VerifyReceiptService.RequestEvaluation {
         // The source that answers redirects a receipt of the other endpoint (21007, 21008).
         if receiptForRules?.environment == .production { return nil }
         guard let receipt = receiptForRules else { return reply(.failure(.notAuthentic), from: .receipt) }
-        switch await isTester(pipeline.lessons.lookupKeys(of: receipt), of: receipt.bundleId, among: testers) {
+        switch await isTester(pipeline.observations.lookupKeys(of: receipt), of: receipt.bundleId, among: testers) {
         case true?: return nil
         case false?: return reply(.failure(.notAuthentic), from: .receipt)
         case nil: return unavailable(from: .api)
@@ -40,7 +40,7 @@ extension VerifyReceiptService.RequestEvaluation {
         of body: [UInt8], _ status: VerifyReceiptStatus, from endpoint: AppStoreEnvironment
     ) async -> VerifyReceiptResult? {
         guard status == .valid || status == .subscriptionExpired,
-            pipeline.apps.judgesAnswers || manner.user != nil
+            pipeline.apps.judgesAnswers || requestOptions.user != nil
         else { return nil }
         let answered = ResponseReceipt(body)
         let isProduction =
@@ -63,9 +63,9 @@ extension VerifyReceiptService.RequestEvaluation {
             }
         }
         guard !isReplay else { return nil }
-        guard let bundleId else { return manner.user != nil && app.replay == .refuse ? refused : nil }
+        guard let bundleId else { return requestOptions.user != nil && app.replay == .refuse ? refused : nil }
         let isReplay = pipeline.isReplay(
-            answered.lookupKeys, in: AppScope(bundleId: bundleId, environment: environment), of: app, manner)
+            answered.lookupKeys, in: AppScope(bundleId: bundleId, environment: environment), of: app, requestOptions)
         return isReplay && app.replay == .refuse ? refused : nil
     }
 
@@ -90,7 +90,7 @@ extension VerifyReceiptService.RequestEvaluation {
         do throws(ServerAPIError) {
             let records = try await pipeline.serverAPI?.records(
                 for: keys, bundleId: bundleId, environment: .sandbox,
-                priority: manner.priority, within: share(before: (manner.sources ?? app.answer)[...]))
+                priority: requestOptions.priority, within: share(before: (requestOptions.sources ?? app.answer)[...]))
             return records.map(testers.contains)
         } catch {
             return error.isUnknownTransaction ? false : nil

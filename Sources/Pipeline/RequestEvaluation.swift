@@ -11,13 +11,13 @@ extension VerifyReceiptService {
     struct RequestEvaluation {
         let request: VerifyReceiptRequest
         let route: UpstreamRouter.Route
-        let sighting: ReceiptVerification
+        let verification: ReceiptVerification
         /// What the app's rules are judged on; no answer is made of it.
         let receiptForRules: Receipt?
         /// One of its purchases was another user's before.
         let isReplay: Bool
         let app: AppConfiguration
-        let manner: RequestOptions
+        let requestOptions: RequestOptions
         /// Of the request, where its answer may be given again.
         let memoryKey: [UInt8]?
         let now: Timestamp
@@ -26,68 +26,69 @@ extension VerifyReceiptService {
 
         /// A source's word: a verdict, or why the next one is asked.
         enum SourceResult {
-            case verdict(VerifyReceiptResult)
-            /// `spare` goes back if nothing else answers.
-            case pass(spare: VerifyReceiptResult)
+            case answered(VerifyReceiptResult)
+            /// `fallback` goes back if nothing else answers.
+            case unavailable(fallback: VerifyReceiptResult)
             /// Nothing is left behind: it was only looked whether the answer is at hand.
-            case passSilently
+            case notAttempted
             /// The same, and the receipt alone is not to answer.
-            case passToApple(spare: VerifyReceiptResult)
+            case requiresUpstream(fallback: VerifyReceiptResult)
         }
 
         func answer() async -> VerifyReceiptResult {
-            noteUnjudged()
+            logUndecodedReceipt()
             if let refusal = await refusal() { return refusal }
             let password = SharedSecretCheck(
                 request.password, for: app, hasAutoRenewable: authenticReceipt?.contents.hasAutoRenewable ?? false)
             if case .missing = password {
                 // The other endpoint's receipt is sent there first, with a password or without.
-                if let elsewhere = authenticReceipt.flatMap(misroutedStatus) {
-                    return reply(.failure(elsewhere), from: .receipt)
+                if let redirected = authenticReceipt.flatMap(misroutedStatus) {
+                    return reply(.failure(redirected), from: .receipt)
                 }
                 return reply(.wrongSharedSecret(environment: environment), from: .receipt)
             }
-            let sources = manner.sources ?? app.answer
-            var spare: VerifyReceiptResult?
+            let sources = requestOptions.sources ?? app.answer
+            var fallback: VerifyReceiptResult?
             var receiptMayAnswer = true
             var appleIsSilent = false
             for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
-                if let reply = unheard(sources[...index]) { return reply }
+                if let reply = responseForDisconnectedClient(sources[...index]) { return reply }
                 if source == .receipt, appleIsSilent, !sources[index...].contains(where: \.asks),
                     let reply = await lastGood(password)
                 {
                     return reply
                 }
-                let word: SourceResult
+                let result: SourceResult
                 switch source {
-                case .apple: word = await askApple(password, within: share(before: sources[(index + 1)...]))
-                case .api: word = await askServerAPI(password, within: share(before: sources[(index + 1)...]))
-                case .receipt: word = readReceipt(password, isFallback: index > 0)
+                case .apple: result = await askApple(password, within: share(before: sources[(index + 1)...]))
+                case .api: result = await askServerAPI(password, within: share(before: sources[(index + 1)...]))
+                case .receipt: result = readReceipt(password, isFallback: index > 0)
                 case .stored:
-                    word = await readStore(
+                    result = await readStore(
                         password, isFallback: sources[..<index].contains(where: \.asks),
                         within: deadline.reading(before: sources[(index + 1)...].count(where: \.asks)))
                 }
                 if source == .apple { appleIsSilent = true }
-                switch word {
-                case .verdict(let reply): return reply
+                switch result {
+                case .answered(let reply): return reply
                 // That a receipt may be stale is told in our words, whatever Apple's number for its trouble was.
-                case .pass(let reply):
+                case .unavailable(let reply):
                     let isOurs = source == .receipt && authenticReceipt != nil
-                    spare = isOurs && spare?.answer.status.isTemporary ?? true ? reply : spare ?? reply
-                case .passSilently: continue
-                case .passToApple(let reply):
-                    spare = spare ?? reply
+                    fallback = isOurs && fallback?.answer.status.isTemporary ?? true ? reply : fallback ?? reply
+                case .notAttempted: continue
+                case .requiresUpstream(let reply):
+                    fallback = fallback ?? reply
                     receiptMayAnswer = false
                 }
             }
             if appleIsSilent, !Task.isCancelled, let reply = await lastGood(password) { return reply }
-            return unheard(sources[...]) ?? spare ?? unavailable(from: sources.last ?? .receipt)
+            return responseForDisconnectedClient(sources[...]) ?? fallback
+                ?? unavailable(from: sources.last ?? .receipt)
         }
 
         /// Nobody waits for the answer of a client that went away; and who only seems gone is not to get another one than
         /// all get who stay.
-        private func unheard(_ sources: ArraySlice<AnswerSource>) -> VerifyReceiptResult? {
+        private func responseForDisconnectedClient(_ sources: ArraySlice<AnswerSource>) -> VerifyReceiptResult? {
             guard Task.isCancelled, let asked = sources.first(where: \.asks) else { return nil }
             return unavailable(from: asked)
         }
@@ -100,7 +101,7 @@ extension VerifyReceiptService {
         // MARK: - Sources
 
         private func askApple(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
-            guard let apple = pipeline.apple else { return .pass(spare: unavailable(from: .apple)) }
+            guard let apple = pipeline.apple else { return .unavailable(fallback: unavailable(from: .apple)) }
             var replacement: SharedSecret?
             if case .fine(let secret) = password { replacement = secret }
             let outcome = await apple.answer(
@@ -109,38 +110,38 @@ extension VerifyReceiptService {
             switch outcome {
             case .pass(let answer, let environment):
                 note(answer, from: environment)
-                if replacement != nil, answer.status == .wrongSharedSecret { complainOfSecret(environment) }
+                if replacement != nil, answer.status == .wrongSharedSecret { logRejectedSecret(environment) }
                 if let refusal = await refusal(of: answer.body, answer.status, from: environment) {
-                    return .verdict(refusal)
+                    return .answered(refusal)
                 }
-                if let authenticReceipt { learn(from: answer, to: authenticReceipt) }
-                if let (kept, question) = lastGoodQuestion(password) {
-                    kept.keep(answer, to: question, from: environment, at: now)
+                if let authenticReceipt { record(answer, for: authenticReceipt) }
+                if let (archive, question) = lastGoodQuestion(password) {
+                    archive.save(answer, to: question, from: environment, at: now)
                 }
-                return .verdict(passed(answer, from: environment))
+                return .answered(passed(answer, from: environment))
             case .sandboxDenied:
-                return .verdict(VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: .sandbox))
+                return .answered(VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: .sandbox))
             case .unavailable(let last, let environment, let reason, let wasAsked, _):
                 // Of a host that is left alone its breaker tells, once.
                 log(
                     wasAsked ? .warning : .debug, "Apple has no answer", by: "apple", environment,
                     ["reason": "\(reason)"])
-                return .pass(spare: last.map { passed($0, from: environment) } ?? unavailable(from: .apple))
+                return .unavailable(fallback: last.map { passed($0, from: environment) } ?? unavailable(from: .apple))
             }
         }
 
         /// What the Server API told before Apple's other endpoint told something else is asked for anew.
-        private func learn(from answer: UpstreamResponse, to receipt: Receipt) {
-            let news = pipeline.lessons.learn(from: answer, to: receipt)
+        private func record(_ answer: UpstreamResponse, for receipt: Receipt) {
+            let news = pipeline.observations.record(answer, for: receipt)
             guard !news.isEmpty else { return }
-            pipeline.serverAPI?.forget(
+            pipeline.serverAPI?.invalidate(
                 news, in: AppScope(bundleId: receipt.bundleId, environment: receipt.environment))
         }
 
         /// What Apple said of the receipt the last time, where that still stands.
         private func lastGood(_ password: SharedSecretCheck) async -> VerifyReceiptResult? {
-            guard let (kept, question) = lastGoodQuestion(password) else { return nil }
-            let found = await kept.answer(
+            guard let (archive, question) = lastGoodQuestion(password) else { return nil }
+            let found = await archive.answer(
                 to: question, on: route, mayBeStale: app.staleSubscription == .answer, at: now,
                 within: deadline.reading(before: 0))
             guard let (answer, environment) = found else { return nil }
@@ -151,12 +152,12 @@ extension VerifyReceiptService {
 
         /// Nil where the answer depends on more than can be told, or nothing is kept of the app's.
         private func lastGoodQuestion(_ password: SharedSecretCheck) -> (ResponseArchive, ArchiveKey)? {
-            guard let kept = pipeline.lastGood, manner.sources == nil, let receipt = authenticReceipt,
+            guard let archive = pipeline.lastGood, requestOptions.sources == nil, let receipt = authenticReceipt,
                 app.answer.contains(.apple), pipeline.apps.configured(receipt.bundleId) != nil,
                 let password = ArchiveKey.Password(request.password, judged: password, for: app)
             else { return nil }
             return (
-                kept,
+                archive,
                 ArchiveKey(
                     receipt: receipt, excludesOldTransactions: request.excludesOldTransactions, password: password)
             )
@@ -166,19 +167,19 @@ extension VerifyReceiptService {
             let receipt: Receipt
             switch trusted(password, by: .receipt) {
             case .success(let authentic): receipt = authentic
-            case .failure(let refusal): return refusal.word
+            case .failure(let refusal): return refusal.result
             }
             return read(receipt, isFallback: isFallback)
         }
 
         private func read(_ receipt: Receipt, isFallback: Bool) -> SourceResult {
-            let revocations = pipeline.lessons.revocations
+            let revocations = pipeline.observations.revocations
             let history = PurchaseHistory(
                 receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
             if isFallback, app.staleSubscription == .retry, history.receipt.mayBeStale(at: now) {
-                return .pass(spare: unavailable(from: .receipt))
+                return .unavailable(fallback: unavailable(from: .receipt))
             }
-            return .verdict(answer(history, from: .receipt))
+            return .answered(answer(history, from: .receipt))
         }
 
         /// What is kept, written as if the Server API had told it just now. Named before the sources that ask Apple it
@@ -189,34 +190,35 @@ extension VerifyReceiptService {
             let receipt: Receipt
             switch trusted(password, by: .stored) {
             case .success(let authentic): receipt = authentic
-            case .failure(let refusal): return refusal.word
+            case .failure(let refusal): return refusal.result
             }
-            let keys = pipeline.lessons.lookupKeys(of: receipt)
-            guard !keys.isEmpty else { return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
+            let keys = pipeline.observations.lookupKeys(of: receipt)
+            guard !keys.isEmpty else { return .answered(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             let scope = AppScope(bundleId: receipt.bundleId, environment: receipt.environment)
-            guard let word = await pipeline.stored?.word(on: keys, in: scope, at: now, within: limit) else {
-                return .passSilently
+            guard let snapshot = await pipeline.stored?.snapshot(on: keys, in: scope, at: now, within: limit) else {
+                return .notAttempted
             }
-            guard !receipt.contents.lacksStatus(in: word.records) else { return .passSilently }
-            let isLastGood = isFallback && (app.staleSubscription == .answer || !word.mayBeStale(at: now))
-            guard word.isCurrent(at: now, maximumAge: app.storedMaxAge * 1_000) || isLastGood else {
-                return .passSilently
+            guard !receipt.contents.lacksStatus(in: snapshot.records) else { return .notAttempted }
+            let isLastGood = isFallback && (app.staleSubscription == .answer || !snapshot.mayBeStale(at: now))
+            guard snapshot.isCurrent(at: now, maximumAge: app.storedMaxAge * 1_000) || isLastGood else {
+                return .notAttempted
             }
             let history = PurchaseHistory(
-                receipt: receipt, records: word.records, configuredAppAppleId: app.appAppleId)
+                receipt: receipt, records: snapshot.records, configuredAppAppleId: app.appAppleId)
             let reply = answer(history, from: .stored, password)
-            if !isFallback { remember(reply, to: receipt, made: word, in: scope) }
-            return .verdict(reply)
+            if !isFallback { cache(reply, to: receipt, made: snapshot, in: scope) }
+            return .answered(reply)
         }
 
         /// Only what does not change with time alone: an iOS 6 answer may, and what Apple once named for a receipt.
-        private func remember(_ reply: VerifyReceiptResult, to receipt: Receipt, made word: StoredCustomerSnapshot, in scope: AppScope)
-        {
+        private func cache(
+            _ reply: VerifyReceiptResult, to receipt: Receipt, made result: StoredCustomerSnapshot, in scope: AppScope
+        ) {
             let keys = receipt.contents.lookupKeys
-            guard let memoryKey, let serial = word.serial, app.answer.first == .stored, !keys.isEmpty,
+            guard let memoryKey, let serial = snapshot.serial, app.answer.first == .stored, !keys.isEmpty,
                 let answer = ResponseTemplate(reply.answer, requestDate: now)
             else { return }
-            pipeline.memory?.keep(
+            pipeline.memory?.insert(
                 .init(
                     app: app, scope: scope, keys: keys, serial: serial, answer: answer,
                     consumables: reply.consumables), for: memoryKey)
@@ -226,25 +228,26 @@ extension VerifyReceiptService {
             let receipt: Receipt
             switch trusted(password, by: .api) {
             case .success(let authentic): receipt = authentic
-            case .failure(let refusal): return refusal.word
+            case .failure(let refusal): return refusal.result
             }
-            let keys = pipeline.lessons.lookupKeys(of: receipt)
+            let keys = pipeline.observations.lookupKeys(of: receipt)
             // Nothing was ever bought that somebody could be asked about: the receipt knows it all.
-            guard !keys.isEmpty else { return .verdict(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
+            guard !keys.isEmpty else { return .answered(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             do throws(ServerAPIError) {
                 guard
                     let reply = try await reply(
-                        to: receipt, keys: keys, password, isFresh: manner.isFresh,
+                        to: receipt, keys: keys, password, isFresh: requestOptions.isFresh,
                         until: ContinuousClock.now + limit)
                 else {
-                    return .pass(spare: unavailable(from: .api))
+                    return .unavailable(fallback: unavailable(from: .api))
                 }
-                return .verdict(reply)
+                return .answered(reply)
             } catch {
                 log(
                     error.isRefusal ? .debug : .warning, "the Server API has no answer", by: "api",
                     receipt.environment, ["reason": "\(error)"])
-                return error.isUnknownTransaction ? unknown(receipt) : .pass(spare: refusal(error, of: receipt))
+                return error.isUnknownTransaction
+                    ? unknown(receipt) : .unavailable(fallback: refusal(error, of: receipt))
             }
         }
 
@@ -259,9 +262,9 @@ extension VerifyReceiptService {
             guard
                 let records = try await pipeline.serverAPI?.records(
                     for: keys, bundleId: receipt.bundleId, environment: receipt.environment, isFresh: isFresh,
-                    priority: manner.priority, within: end - .now)
+                    priority: requestOptions.priority, within: end - .now)
             else { return nil }
-            pipeline.lessons.revocations.remember(records, of: receipt.bundleId)
+            pipeline.observations.revocations.record(records, of: receipt.bundleId)
             guard !receipt.contents.lacksStatus(in: records) else {
                 throw ServerAPIError(.statusesMissing, at: "statuses", "nothing of the receipt's subscription")
             }
@@ -278,11 +281,13 @@ extension VerifyReceiptService {
         /// Authentic, but the Server API does not know it.
         private func unknown(_ receipt: Receipt) -> SourceResult {
             switch app.unknownTransaction {
-            case .accountNotFound: .passToApple(spare: reply(.accountNotFound(environment: environment), from: .api))
+            case .accountNotFound:
+                .requiresUpstream(fallback: reply(.accountNotFound(environment: environment), from: .api))
             case .receipt:
                 switch read(receipt, isFallback: true) {
-                case .verdict(let reply), .pass(let reply), .passToApple(let reply): .pass(spare: reply)
-                case .passSilently: .passSilently
+                case .answered(let reply), .unavailable(let reply), .requiresUpstream(let reply):
+                    .unavailable(fallback: reply)
+                case .notAttempted: .notAttempted
                 }
             }
         }
@@ -293,27 +298,27 @@ extension VerifyReceiptService {
 
         /// What keeps a source of ours from answering.
         private struct Refusal: Error {
-            let word: SourceResult
+            let result: SourceResult
         }
 
         /// The receipt, if it is authentic, came to its own endpoint, and without a wrong password that it needs right: what
         /// every source but Apple's own endpoint needs.
         private func trusted(_ password: SharedSecretCheck, by source: AnswerSource) -> Result<Receipt, Refusal> {
             let receipt: Receipt
-            switch sighting {
+            switch verification {
             case .authentic(let authentic): receipt = authentic
             case .rejected(let error, _):
                 guard let status = error.status else {
-                    return .failure(Refusal(word: .pass(spare: unavailable(from: source))))
+                    return .failure(Refusal(result: .unavailable(fallback: unavailable(from: source))))
                 }
-                return .failure(Refusal(word: .verdict(reply(.failure(status), from: .receipt))))
+                return .failure(Refusal(result: .answered(reply(.failure(status), from: .receipt))))
             }
-            if let elsewhere = misroutedStatus(receipt) {
-                return .failure(Refusal(word: .verdict(reply(.failure(elsewhere), from: .receipt))))
+            if let redirected = misroutedStatus(receipt) {
+                return .failure(Refusal(result: .answered(reply(.failure(redirected), from: .receipt))))
             }
             if case .wrong = password, receipt.contents.hasAutoRenewable {
                 let answer = VerifyReceiptAnswer.wrongSharedSecret(environment: receipt.environment)
-                return .failure(Refusal(word: .verdict(reply(answer, from: .receipt))))
+                return .failure(Refusal(result: .answered(reply(answer, from: .receipt))))
             }
             return .success(receipt)
         }
@@ -335,10 +340,10 @@ extension VerifyReceiptService {
         // MARK: - Rules
 
         var authenticReceipt: Receipt? {
-            if case .authentic(let receipt) = sighting { receipt } else { nil }
+            if case .authentic(let receipt) = verification { receipt } else { nil }
         }
 
-        var environment: AppStoreEnvironment { sighting.environment(on: route) }
+        var environment: AppStoreEnvironment { verification.environment(on: route) }
 
         /// 21007 and 21008, where the client named an endpoint.
         private func misroutedStatus(_ receipt: Receipt) -> VerifyReceiptStatus? {

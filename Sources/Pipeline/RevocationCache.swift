@@ -23,30 +23,30 @@ final class RevocationCache: Sendable {
 
     private let known = Mutex<[Key: RevocationIndex]>([:])
     /// When what was heard of last of a transaction was signed.
-    private let heard = GenerationalCache<RevocationKey, Timestamp>(limit: 200_000)
+    private let recorded = GenerationalCache<RevocationKey, Timestamp>(limit: 200_000)
     /// Taken back by records, and by verifyReceipt's word no more; until a newer record comes.
     private let reversed = GenerationalCache<RevocationKey, Bool>(limit: 10_000)
-    private let keeper: BackgroundStoreWriter?
+    private let writer: BackgroundStoreWriter?
     private let counts: ProxyMetrics?
 
     /// - Parameters:
-    ///   - keeper: of what verifyReceipt tells; nil where nothing is remembered over a restart.
+    ///   - writer: of what verifyReceipt tells; nil where nothing is remembered over a restart.
     ///   - counts: told of what is new; nil counts nothing.
-    init(keeper: BackgroundStoreWriter? = nil, counts: ProxyMetrics? = nil) {
-        self.keeper = keeper
+    init(writer: BackgroundStoreWriter? = nil, counts: ProxyMetrics? = nil) {
+        self.writer = writer
         self.counts = counts
     }
 
     /// Takes in what was known before the start.
     func load(from store: Store) throws(StorageError) {
         for (scope, rows) in try stored(in: store) {
-            change(scope.bundleId, scope.environment, isNews: false) { revocations in
+            change(scope.bundleId, scope.environment, isNew: false) { revocations in
                 for row in rows {
                     // Where the store was opened late, more may be known by now.
-                    let last = heard[RevocationKey(environment: scope.environment, transactionId: row.transactionId)]
+                    let last = recorded[RevocationKey(environment: scope.environment, transactionId: row.transactionId)]
                     if let last, row.signedDate.map({ $0 < last }) ?? true { continue }
-                    revocations.learn(row)
-                    if let date = row.signedDate { hear(row.transactionId, in: scope.environment, signed: date) }
+                    revocations.insert(row)
+                    if let date = row.signedDate { record(row.transactionId, in: scope.environment, signed: date) }
                 }
             }
         }
@@ -58,11 +58,11 @@ final class RevocationCache: Sendable {
         var fresh: [Key: RevocationIndex] = [:]
         for (scope, rows) in try stored(in: store) {
             for row in rows {
-                fresh[Key(bundleId: scope.bundleId, environment: scope.environment), default: .init()].learn(row)
+                fresh[Key(bundleId: scope.bundleId, environment: scope.environment), default: .init()].insert(row)
             }
         }
-        heard.forgetAll()
-        reversed.forgetAll()
+        recorded.removeAll()
+        reversed.removeAll()
         known.withLock { $0 = fresh }
         // What came into the store since it was read, and when all of it was signed.
         try load(from: store)
@@ -74,19 +74,18 @@ final class RevocationCache: Sendable {
     }
 
     /// Takes in one of several that may come at the same time, and in any order: the newer signature counts.
-    func remember(_ transaction: TransactionPayload, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment)
-    {
+    func record(_ transaction: TransactionPayload, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) {
         guard let id = transaction.transactionId, let date = transaction.signedDate else { return }
         change(bundleId, environment) { revocations in
-            guard isNews(transaction, in: environment) else { return }
-            reversed.forget(RevocationKey(environment: environment, transactionId: id))
-            hear(id, in: environment, signed: date)
-            revocations.learn(transaction)
+            guard isNew(transaction, in: environment) else { return }
+            reversed.remove(RevocationKey(environment: environment, transactionId: id))
+            record(id, in: environment, signed: date)
+            revocations.insert(transaction)
         }
     }
 
-    private func hear(_ transactionId: String, in environment: AppStoreEnvironment, signed date: Timestamp) {
-        heard.keep(date, for: RevocationKey(environment: environment, transactionId: transactionId), cost: 1)
+    private func record(_ transactionId: String, in environment: AppStoreEnvironment, signed date: Timestamp) {
+        recorded.insert(date, for: RevocationKey(environment: environment, transactionId: transactionId), cost: 1)
     }
 
     /// Takes in what the store holds of a customer. Another process may have put it there: a purchase whose newer record
@@ -95,41 +94,41 @@ final class RevocationCache: Sendable {
         change(bundleId, records.environment) { revocations in
             for transaction in records.transactions {
                 guard let id = transaction.payload.transactionId, let date = transaction.payload.signedDate,
-                    let last = heard[RevocationKey(environment: records.environment, transactionId: id)], date > last
+                    let last = recorded[RevocationKey(environment: records.environment, transactionId: id)], date > last
                 else { continue }
-                hear(id, in: records.environment, signed: date)
-                reversed.forget(RevocationKey(environment: records.environment, transactionId: id))
-                revocations.learn(transaction.payload)
+                record(id, in: records.environment, signed: date)
+                reversed.remove(RevocationKey(environment: records.environment, transactionId: id))
+                revocations.insert(transaction.payload)
             }
         }
     }
 
     /// False where something that was signed later was heard: a look-up may have been under way for a while.
-    private func isNews(_ transaction: TransactionPayload, in environment: AppStoreEnvironment) -> Bool {
+    private func isNew(_ transaction: TransactionPayload, in environment: AppStoreEnvironment) -> Bool {
         guard let id = transaction.transactionId, let date = transaction.signedDate,
-            let last = heard[RevocationKey(environment: environment, transactionId: id)]
+            let last = recorded[RevocationKey(environment: environment, transactionId: id)]
         else { return true }
         return date >= last
     }
 
-    func remember(_ records: CustomerRecords, of bundleId: BundleIdentifier) {
+    func record(_ records: CustomerRecords, of bundleId: BundleIdentifier) {
         change(bundleId, records.environment) { revocations in
-            for transaction in records.transactions where isNews(transaction.payload, in: records.environment) {
-                revocations.learn(transaction.payload)
+            for transaction in records.transactions where isNew(transaction.payload, in: records.environment) {
+                revocations.insert(transaction.payload)
                 if let id = transaction.payload.transactionId {
-                    reversed.forget(RevocationKey(environment: records.environment, transactionId: id))
+                    reversed.remove(RevocationKey(environment: records.environment, transactionId: id))
                 }
                 if transaction.payload.revocationDate != nil, let id = transaction.payload.transactionId,
                     let date = transaction.payload.signedDate
                 {
-                    hear(id, in: records.environment, signed: date)
+                    record(id, in: records.environment, signed: date)
                 }
             }
         }
     }
 
     /// - Returns: ids, first transactions' too, of which something else was known.
-    func remember(
+    func record(
         _ rows: [VerifyReceiptRow], of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
     ) -> [String] {
         // in_app is as old as the receipt; what an answer says last of a purchase is what holds.
@@ -146,7 +145,7 @@ final class RevocationCache: Sendable {
                 {
                     news.append(row)
                 }
-                revocations.learn(
+                revocations.insert(
                     row.revocation, transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
             }
         }
@@ -154,9 +153,9 @@ final class RevocationCache: Sendable {
         for row in news {
             guard let id = row.transactionId else { continue }
             let name = RevocationKey(environment: environment, transactionId: id)
-            if row.revocation == nil { reversed.keep(true, for: name, cost: 1) } else { reversed.forget(name) }
+            if row.revocation == nil { reversed.insert(true, for: name, cost: 1) } else { reversed.remove(name) }
         }
-        keeper?.keep(
+        writer?.save(
             revoked: news.compactMap(RevocationRow.init),
             valid: news.compactMap { $0.revocation == nil ? $0.transactionId : nil },
             of: AppScope(bundleId: bundleId, environment: environment))
@@ -164,19 +163,19 @@ final class RevocationCache: Sendable {
     }
 
     private func change(
-        _ bundleId: BundleIdentifier, _ environment: AppStoreEnvironment, isNews: Bool = true,
+        _ bundleId: BundleIdentifier, _ environment: AppStoreEnvironment, isNew: Bool = true,
         _ body: (inout RevocationIndex) -> Void
     ) {
         let key = Key(bundleId: bundleId, environment: environment)
         let learnt = known.withLock { known in
-            let before = known[key]?.learnt ?? 0
+            let before = known[key]?.added ?? 0
             // In place: a copy of a hundred thousand entries for each answer would be dear.
             body(&known[key, default: RevocationIndex()])
-            let after = known[key]?.learnt ?? 0
+            let after = known[key]?.added ?? 0
             if known[key].map({ $0.count > Self.capacity }) == true { known[key] = RevocationIndex() }
             return after - before
         }
-        if isNews, learnt > 0 { counts?[bundleId].revoked(in: environment, count: learnt) }
+        if isNew, learnt > 0 { counts?[bundleId].revoked(in: environment, count: learnt) }
     }
 
     func revocations(of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> RevocationIndex {
@@ -187,7 +186,8 @@ final class RevocationCache: Sendable {
     func knowsNoMore(of transactionIds: [String], since: Timestamp, in scope: AppScope) -> Bool {
         let known = revocations(of: scope.bundleId, in: scope.environment)
         return transactionIds.contains { id in
-            guard let date = heard[RevocationKey(environment: scope.environment, transactionId: id)], date > since else {
+            guard let date = recorded[RevocationKey(environment: scope.environment, transactionId: id)], date > since
+            else {
                 return false
             }
             return !known.mentions(id)
@@ -205,7 +205,8 @@ final class RevocationCache: Sendable {
     }
 
     /// Whether one of these purchases is known to be taken back.
-    func knows(_ keys: CustomerIdentifiers, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> Bool {
+    func knows(_ keys: CustomerIdentifiers, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> Bool
+    {
         known.withLock { known in
             guard let revocations = known[Key(bundleId: bundleId, environment: environment)], !revocations.isEmpty
             else {
@@ -219,8 +220,8 @@ final class RevocationCache: Sendable {
 }
 
 extension RevocationIndex {
-    fileprivate mutating func learn(_ row: RevocationRow) {
-        learn(
+    fileprivate mutating func insert(_ row: RevocationRow) {
+        insert(
             Revocation(date: row.date, reason: row.reason), transactionId: row.transactionId,
             webOrderLineItemId: row.webOrderLineItemId)
     }

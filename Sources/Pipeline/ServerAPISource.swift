@@ -19,19 +19,19 @@ package struct ServerAPISource: Sendable {
     private let allBudgets: [BundleIdentifier: ServerAPIBudget]
     private let now: @Sendable () -> Timestamp
     /// Nil where nothing is kept for longer.
-    private let keeper: BackgroundStoreWriter?
+    private let writer: BackgroundStoreWriter?
     /// Nil counts nothing.
     private let counts: ProxyMetrics?
 
     /// - Parameters:
     ///   - share: the part of Apple's hourly limits to use, above 0 and at most 1.
     ///   - reserve: the part of that which live traffic has for itself.
-    ///   - former: whose budgets and memory this one goes on with.
+    ///   - previous: whose budgets and memory this one goes on with.
     init(
         settings: ProxyConfiguration, transport: any HTTPTransport, verifier: SignedPayloadVerifier,
         now: @escaping @Sendable () -> Timestamp, share: Double = 1, reserve: Double = 0.3,
-        retry: RetryPolicy = RetryPolicy(), keeper: BackgroundStoreWriter? = nil,
-        counts: ProxyMetrics? = nil, former: ServerAPISource? = nil
+        retry: RetryPolicy = RetryPolicy(), writer: BackgroundStoreWriter? = nil,
+        counts: ProxyMetrics? = nil, previous: ServerAPISource? = nil
     ) throws {
         let hosts: ServerAPIHosts
         do throws(TransportError) {
@@ -45,22 +45,22 @@ package struct ServerAPISource: Sendable {
             transport: transport, hosts: hosts, verifier: verifier, retry: retry, clock: clock, counts: counts?.upstream
         )
         var apps: [BundleIdentifier: App] = [:]
-        var allBudgets = former?.allBudgets ?? [:]
+        var allBudgets = previous?.allBudgets ?? [:]
         for app in settings.apps {
             guard let bundleId = app.bundleId, let account = app.serverAPI else { continue }
             let budget = allBudgets[bundleId] ?? ServerAPIBudget(share: share, reserve: reserve)
             allBudgets[bundleId] = budget
             apps[bundleId] = App(
                 client: ServerAPIClient(
-                    account: account, parts: parts, budget: budget, former: former?.apps[bundleId]?.client),
+                    account: account, parts: parts, budget: budget, previous: previous?.apps[bundleId]?.client),
                 budget: budget,
                 lifetime: app.cacheSeconds * 1000)
         }
         self.apps = apps
         self.allBudgets = allBudgets
-        cache = former?.cache ?? CustomerRecordsCache()
+        cache = previous?.cache ?? CustomerRecordsCache()
         self.now = now
-        self.keeper = keeper
+        self.writer = writer
         self.counts = counts
     }
 
@@ -73,7 +73,8 @@ package struct ServerAPISource: Sendable {
     ///   - priority: who asks.
     ///   - limit: for all calls, pauses and waiting together.
     func records(
-        for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?, isFresh: Bool = false,
+        for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
+        isFresh: Bool = false,
         priority: HourlyBudget.Priority = .live, within limit: Duration
     ) async throws(ServerAPIError) -> CustomerRecords? {
         guard let app = apps[bundleId] else { return nil }
@@ -99,19 +100,19 @@ package struct ServerAPISource: Sendable {
         let (mark, askedAt) = (cache.mark, now())
         let records = try await app.client.records(
             for: key.identifiers, bundleId: key.bundleId.rawValue, environment: key.environment, options)
-        cache.keep(
+        cache.insert(
             records, for: key, at: now(), lifetime: app.lifetime, askedAt: mark, isConfirmed: isConfirming)
-        keeper?.keep(records, for: key.identifiers, bundleId: key.bundleId, askedAt: askedAt)
+        writer?.save(records, for: key.identifiers, bundleId: key.bundleId, askedAt: askedAt)
         return records
     }
 
     /// Something became known of the customer of one of these: what was told moments ago counts no more.
-    func forget(_ identifiers: [String], in scope: AppScope) { cache.forget(identifiers, in: scope) }
+    func invalidate(_ identifiers: [String], in scope: AppScope) { cache.invalidate(identifiers, in: scope) }
 
-    func forgetAll() { cache.forgetAll() }
+    func removeAll() { cache.removeAll() }
 
     /// Whether the app has a key.
-    func serves(_ bundleId: BundleIdentifier) -> Bool { apps[bundleId] != nil }
+    func handles(_ bundleId: BundleIdentifier) -> Bool { apps[bundleId] != nil }
 
     /// The app's client, for calls that nothing is kept of; nil where the app has no key.
     func client(for bundleId: BundleIdentifier) -> ServerAPIClient? { apps[bundleId]?.client }

@@ -25,7 +25,7 @@ enum SharedSecretCheck: Sendable {
         case .notText:
             self = app.sharedSecret == nil && app.acceptedSecrets.isEmpty ? .fine(replacement: nil) : .wrong
         case .text(let text):
-            self = Self.judge(text, for: app)
+            self = Self.check(text, for: app)
         }
     }
 
@@ -39,7 +39,7 @@ enum SharedSecretCheck: Sendable {
     }
 
     /// Compares with every secret, so that the time does not tell which one was right.
-    private static func judge(_ text: SharedSecret, for app: AppConfiguration) -> SharedSecretCheck {
+    private static func check(_ text: SharedSecret, for app: AppConfiguration) -> SharedSecretCheck {
         let isCurrent = app.sharedSecret.map { ConstantTime.equal($0.reveal(), text.reveal()) } ?? false
         let isFormer = app.acceptedSecrets.reduce(false) { found, secret in
             ConstantTime.equal(secret.reveal(), text.reveal()) || found

@@ -26,7 +26,7 @@ package struct UpstreamClients: Sendable {
     package func client(for bundleId: BundleIdentifier) -> ServerAPIClient? { source.client(for: bundleId) }
 
     /// Whether any app has a key.
-    package var servesAnybody: Bool { !source.budgets.isEmpty }
+    package var isConfigured: Bool { !source.budgets.isEmpty }
 
     /// Calls that were made.
     package var calls: Int64 { source.budgets.reduce(0) { $0 + $1.calls } }

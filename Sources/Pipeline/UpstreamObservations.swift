@@ -12,36 +12,36 @@ struct UpstreamObservations: Sendable {
     let revocations: RevocationCache
     /// By SHA-256 of what is signed in the receipt.
     private let identifiers = GenerationalCache<[UInt8], CustomerIdentifiers>(limit: capacity)
-    let keeper: BackgroundStoreWriter?
+    let writer: BackgroundStoreWriter?
 
     /// Identifiers in memory.
     private static let capacity = 200_000
     /// Receipts whose identifiers are read at the start.
     private static let loaded = 50_000
 
-    /// - Parameter keeper: nil where nothing is remembered over a restart.
-    init(revocations: RevocationCache, keeper: BackgroundStoreWriter? = nil) {
+    /// - Parameter writer: nil where nothing is remembered over a restart.
+    init(revocations: RevocationCache, writer: BackgroundStoreWriter? = nil) {
         self.revocations = revocations
-        self.keeper = keeper
+        self.writer = writer
     }
 
     /// Takes in what was known before the start.
     func load(from store: Store) throws(StorageError) {
         try revocations.load(from: store)
-        for (receipt, keys) in try store.learntIdentifiers(limit: Self.loaded) { keep(keys, of: receipt) }
+        for (receipt, keys) in try store.customerIdentifiersByReceipt(limit: Self.loaded) { save(keys, of: receipt) }
     }
 
     /// Knows what the store holds, and nothing else; where it cannot be read, what it knew before.
     func reload(from store: Store) throws(StorageError) {
-        let learnt = try store.learntIdentifiers(limit: Self.loaded)
+        let learnt = try store.customerIdentifiersByReceipt(limit: Self.loaded)
         try revocations.reload(from: store)
-        identifiers.forgetAll()
-        for (receipt, keys) in learnt { keep(keys, of: receipt) }
+        identifiers.removeAll()
+        for (receipt, keys) in learnt { save(keys, of: receipt) }
     }
 
     /// - Returns: purchases that are taken back now and were not, or the other way round: what was told of them before counts
     ///   no more.
-    func learn(from answer: UpstreamResponse, to receipt: Receipt) -> [String] {
+    func record(_ answer: UpstreamResponse, for receipt: Receipt) -> [String] {
         guard answer.status == .valid || answer.status == .subscriptionExpired else { return [] }
         let keys = receipt.contents.lookupKeys
         // Most answers teach nothing, and reading all their rows is dear.
@@ -50,19 +50,19 @@ struct UpstreamObservations: Sendable {
                 || revocations.knows(keys, of: receipt.bundleId, in: receipt.environment)
         else { return [] }
         let rows = VerifyReceiptRow.all(in: answer.body)
-        if keys.isEmpty { keep(CustomerIdentifiers(rows), of: receipt) }
-        return revocations.remember(rows, of: receipt.bundleId, in: receipt.environment)
+        if keys.isEmpty { save(CustomerIdentifiers(rows), of: receipt) }
+        return revocations.record(rows, of: receipt.bundleId, in: receipt.environment)
     }
 
-    private func keep(_ learnt: CustomerIdentifiers, of receipt: Receipt) {
+    private func save(_ learnt: CustomerIdentifiers, of receipt: Receipt) {
         let digest = Self.digest(of: receipt)
         guard !learnt.isEmpty, identifiers[digest] != learnt else { return }
-        keep(learnt, of: digest)
-        keeper?.keep(learnt: learnt, of: digest)
+        save(learnt, of: digest)
+        writer?.saveIdentifiers(learnt, of: digest)
     }
 
-    private func keep(_ keys: CustomerIdentifiers, of digest: [UInt8]) {
-        identifiers.keep(keys, for: digest, cost: keys.originalTransactionIds.count + keys.transactionIds.count)
+    private func save(_ keys: CustomerIdentifiers, of digest: [UInt8]) {
+        identifiers.insert(keys, for: digest, cost: keys.originalTransactionIds.count + keys.transactionIds.count)
     }
 
     /// The receipt's own identifiers, or where it has none those that Apple once named for it: a purchase can be in

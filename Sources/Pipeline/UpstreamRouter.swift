@@ -66,16 +66,16 @@ package struct UpstreamRouter: Sendable {
 
     private mutating func received(_ answer: UpstreamResponse) -> Instruction {
         switch answer.status {
-        case .sandboxReceipt: elsewhere(.sandbox, answer)
-        case .productionReceipt: elsewhere(.production, answer)
+        case .sandboxReceipt: redirect(.sandbox, answer)
+        case .productionReceipt: redirect(.production, answer)
         case .malformedReceipt where isVerifiedHere: malformed(answer)
-        case _ where answer.mayPass: temporary(answer)
+        case _ where answer.isTransient: temporary(answer)
         default: .pass(answer, from: environment)
         }
     }
 
     /// 21007 and 21008: the other endpoint's receipt.
-    private mutating func elsewhere(_ other: AppStoreEnvironment, _ answer: UpstreamResponse) -> Instruction {
+    private mutating func redirect(_ other: AppStoreEnvironment, _ answer: UpstreamResponse) -> Instruction {
         if other == environment {
             return .unavailable(
                 last: nil, from: environment, reason: "Apple sends \(environment) receipts away from \(environment)")

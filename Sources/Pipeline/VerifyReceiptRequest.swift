@@ -49,7 +49,9 @@ package struct VerifyReceiptRequest: Sendable {
         do throws(Failure) {
             try self.init(json: body, profile: profile)
         } catch {
-            guard error == .notJSON, profile == .tolerant, let json = FormRequestParser.json(of: body) else { throw error }
+            guard error == .notJSON, profile == .tolerant, let json = FormRequestParser.json(of: body) else {
+                throw error
+            }
             try self.init(json: json, profile: profile)
         }
     }
@@ -61,7 +63,7 @@ package struct VerifyReceiptRequest: Sendable {
         guard Self.isUnicode(body) else { throw .notJSON }
         let members = Self.lastOfEach(found, in: bytes)
         func value(_ key: StaticString) -> JSONScanner.Value? {
-            members.last { $0.name.says(key, in: bytes) }?.value
+            members.last { $0.name.matches(key, in: bytes) }?.value
         }
         self.body = Redacted(body)
         self.members = members
@@ -149,8 +151,8 @@ extension VerifyReceiptRequest {
         guard case .string(let string) = value else { throw .receiptNotText }
         let text = string.unescaped(in: bytes)
         guard !text.isEmpty else { throw .receiptEmpty }
-        if profile == .tolerant, let mended = ReceiptDecoder.mended(text.span), mended != text {
-            return (mended, true)
+        if profile == .tolerant, let repaired = ReceiptDecoder.repaired(text.span), repaired != text {
+            return (repaired, true)
         }
         return (text, false)
     }

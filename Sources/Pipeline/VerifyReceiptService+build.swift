@@ -32,16 +32,17 @@ package struct ServiceGraph: Sendable {
     /// - Parameters:
     ///   - transport: nil where nobody may be asked.
     ///   - store: nil where nothing is remembered over a restart.
-    ///   - former: what answered before, by another configuration; whatever it has learnt, counted and paid for goes on.
+    ///   - previous: what answered before, by another configuration; whatever it has learnt, counted and paid for goes on.
     ///   - now: the clock.
     ///   - sleep: passes the time between two questions to Apple.
     /// - Throws: `ConfigurationError` where the settings name what cannot be used.
     package init(
-        settings: ProxyConfiguration, transport: (any HTTPTransport)?, store: Store? = nil, former: ServiceGraph? = nil,
+        settings: ProxyConfiguration, transport: (any HTTPTransport)?, store: Store? = nil,
+        previous: ServiceGraph? = nil,
         tables: FieldTables, logger: Logger, now: @escaping @Sendable () -> Timestamp = { .now },
         sleep: @escaping @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
     ) throws {
-        let counts = former?.counts ?? ProxyMetrics()
+        let counts = previous?.counts ?? ProxyMetrics()
         let countedApps = counts.apps(of: settings)
         (self.counts, self.countedApps) = (counts, countedApps)
         let decoder = ReceiptDecoder(
@@ -49,14 +50,15 @@ package struct ServiceGraph: Sendable {
         let apps = AppRegistry(settings: settings)
         let verifier = SignedPayloadVerifier(trust: decoder.trust)
         // What is new in the store makes old what was read from it.
-        let changes = former?.notifications.changes ?? CacheInvalidationLog()
-        let lessons =
-            former?.verifyReceipt.lessons ?? Self.lessons(of: store, changes, counts, logger: logger, now: now)
-        let revocations = lessons.revocations
+        let changes = previous?.notifications.changes ?? CacheInvalidationLog()
+        let observations =
+            previous?.verifyReceipt.observations
+            ?? Self.observations(of: store, changes, counts, logger: logger, now: now)
+        let revocations = observations.revocations
         let serverAPI = try transport.map {
             try ServerAPISource(
-                settings: settings, transport: $0, verifier: verifier, now: now, keeper: lessons.keeper,
-                counts: counts, former: former?.verifyReceipt.serverAPI)
+                settings: settings, transport: $0, verifier: verifier, now: now, writer: observations.writer,
+                counts: counts, previous: previous?.verifyReceipt.serverAPI)
         }
         self.serverAPI = serverAPI
         verifyReceipt = VerifyReceiptService(
@@ -65,12 +67,12 @@ package struct ServiceGraph: Sendable {
                 try VerifyReceiptSource(settings: settings, transport: $0, counts: counts, sleep: sleep)
             },
             serverAPI: serverAPI,
-            stored: former?.verifyReceipt.stored
+            stored: previous?.verifyReceipt.stored
                 ?? store.map {
                     StoreSource(store: $0, changes: changes, revocations: revocations, logger: logger)
                 },
-            lastGood: store.flatMap { ResponseArchive(settings, store: $0, lessons, logger) },
-            lessons: lessons, replays: former?.verifyReceipt.replays ?? ReplayDetector(),
+            lastGood: store.flatMap { ResponseArchive(settings, store: $0, observations, logger) },
+            observations: observations, replays: previous?.verifyReceipt.replays ?? ReplayDetector(),
             renderer: VerifyReceiptRenderer(tables: tables), counts: counts, countedApps: countedApps,
             deadline: settings.deadline, now: now, sleep: sleep, logger: logger)
         customerView = CustomerViewService(
@@ -79,47 +81,48 @@ package struct ServiceGraph: Sendable {
         notifications = NotificationReceiver(
             apps: apps, verifier: verifier, decoder: ReceiptDecoder(trust: decoder.trust, profile: .tolerant),
             store: store, serverAPI: serverAPI, revocations: revocations, changes: changes,
-            counts: counts.notifications, now: now, logger: logger, former: former?.notifications)
+            counts: counts.notifications, now: now, logger: logger, previous: previous?.notifications)
         forwarding = store.map {
             ForwardingContext(store: $0, verifier: verifier, apps: apps, serverAPI: serverAPI, now: now)
         }
     }
 
     /// What was known before the start, and is learnt from now on.
-    private static func lessons(
+    private static func observations(
         of store: Store?, _ changes: CacheInvalidationLog, _ counts: ProxyMetrics, logger: Logger,
         now: @escaping @Sendable () -> Timestamp
     ) -> UpstreamObservations {
-        let keeper = store.map { store in
-            BackgroundStoreWriter(store: store, logger: logger, now: now) { changes.note($0, in: $1) }
+        let writer = store.map { store in
+            BackgroundStoreWriter(store: store, logger: logger, now: now) { changes.markChanged($0, in: $1) }
         }
-        let lessons = UpstreamObservations(revocations: RevocationCache(keeper: keeper, counts: counts), keeper: keeper)
+        let observations = UpstreamObservations(
+            revocations: RevocationCache(writer: writer, counts: counts), writer: writer)
         store?.whenOpen { [weak store] in
             do throws(StorageError) {
-                if let store { try lessons.load(from: store) }
+                if let store { try observations.load(from: store) }
             } catch {
                 logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
             }
         }
-        return lessons
+        return observations
     }
 }
 
 extension ServiceGraph {
     /// Returns once what was learnt behind the last answers is in the store, which may be closed then.
     package func finishKeeping() async {
-        await verifyReceipt.lessons.keeper?.finish()
+        await verifyReceipt.observations.writer?.finish()
     }
 
     /// Empties what is in memory of customers, whoever they are; what the store holds is read from it again. Waits for the
     /// disk.
-    package func forgetCustomers(in store: Store) throws(StorageError) {
-        verifyReceipt.memory?.forgetAll()
-        verifyReceipt.stored?.forgetAll()
-        verifyReceipt.serverAPI?.forgetAll()
-        verifyReceipt.lastGood?.forgetAll()
-        verifyReceipt.replays.forgetAll()
-        try verifyReceipt.lessons.reload(from: store)
+    package func invalidateErasedCustomers(in store: Store) throws(StorageError) {
+        verifyReceipt.memory?.removeAll()
+        verifyReceipt.stored?.removeAll()
+        verifyReceipt.serverAPI?.removeAll()
+        verifyReceipt.lastGood?.removeAll()
+        verifyReceipt.replays.removeAll()
+        try verifyReceipt.observations.reload(from: store)
     }
 }
 
@@ -139,13 +142,14 @@ extension VerifyReceiptService {
 extension ResponseArchive {
     /// Nil where no app wants them.
     fileprivate convenience init?(
-        _ settings: ProxyConfiguration, store: Store, _ lessons: UpstreamObservations, _ logger: Logger
+        _ settings: ProxyConfiguration, store: Store, _ observations: UpstreamObservations, _ logger: Logger
     ) {
         guard settings.lastGood.days > 0, settings.apps.contains(where: { $0.answer.contains(.apple) }),
-            let keeper = lessons.keeper
+            let writer = observations.writer
         else { return nil }
         self.init(
-            limits: settings.lastGood, store: store, keeper: keeper, revocations: lessons.revocations, logger: logger)
+            limits: settings.lastGood, store: store, writer: writer, revocations: observations.revocations,
+            logger: logger)
     }
 }
 

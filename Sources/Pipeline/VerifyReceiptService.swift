@@ -16,7 +16,7 @@ package struct VerifyReceiptService: Sendable {
     let stored: StoreSource?
     /// Nil where Apple's answers are not kept.
     let lastGood: ResponseArchive?
-    let lessons: UpstreamObservations
+    let observations: UpstreamObservations
     let replays: ReplayDetector
     /// Nil where no app is answered from the store first.
     let memory: ResponseCache?
@@ -26,7 +26,7 @@ package struct VerifyReceiptService: Sendable {
     private let probe: RepairSampler?
     let renderer: VerifyReceiptRenderer
     /// What is the same with every request is written down now and then; whoever reads the log is no faster than a disk.
-    let complaints: LogThrottle<[String]>
+    let failureLog: LogThrottle<[String]>
     /// From a request to its answer.
     let deadline: Duration
     let now: @Sendable () -> Timestamp
@@ -38,12 +38,12 @@ package struct VerifyReceiptService: Sendable {
     ///   - serverAPI: the same.
     ///   - stored: nil where nothing is remembered; then that source is passed over.
     ///   - lastGood: nil where Apple's answers are not kept.
-    ///   - lessons: its revocations are shared with whoever else learns of some.
+    ///   - observations: its revocations are shared with whoever else learns of some.
     ///   - deadline: from a request to its answer.
     ///   - sleep: passes the time before a renewal that is due is asked for once more.
     init(
         decoder: ReceiptDecoder, apps: AppRegistry, apple: VerifyReceiptSource?, serverAPI: ServerAPISource?,
-        stored: StoreSource?, lastGood: ResponseArchive?, lessons: UpstreamObservations, replays: ReplayDetector,
+        stored: StoreSource?, lastGood: ResponseArchive?, observations: UpstreamObservations, replays: ReplayDetector,
         renderer: VerifyReceiptRenderer, counts: ProxyMetrics, countedApps: AppMetricsRegistry, deadline: Duration,
         now: @escaping @Sendable () -> Timestamp, sleep: @escaping @Sendable (Duration) async -> Void, logger: Logger
     ) {
@@ -56,9 +56,9 @@ package struct VerifyReceiptService: Sendable {
         memory = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? ResponseCache() : nil
         self.counts = counts
         self.countedApps = countedApps
-        complaints = LogThrottle()
+        failureLog = LogThrottle()
         probe = RepairSampler(decoder: decoder, counts: counts)
-        self.lessons = lessons
+        self.observations = observations
         self.replays = replays
         self.renderer = renderer
         self.deadline = deadline
@@ -91,15 +91,15 @@ package struct VerifyReceiptService: Sendable {
     package func answer(
         body: [UInt8], route: UpstreamRouter.Route, sources: [AnswerSource]?
     ) async -> VerifyReceiptResult {
-        await answer(body: body, route: route, manner: RequestOptions(sources: sources))
+        await answer(body: body, route: route, requestOptions: RequestOptions(sources: sources))
     }
 
     package func answer(
-        body: [UInt8], route: UpstreamRouter.Route, manner: RequestOptions = RequestOptions()
+        body: [UInt8], route: UpstreamRouter.Route, requestOptions: RequestOptions = RequestOptions()
     ) async -> VerifyReceiptResult {
-        guard manner.priority == .live else { return await reply(to: body, on: route, manner) }
+        guard requestOptions.priority == .live else { return await reply(to: body, on: route, requestOptions) }
         let begin = ContinuousClock.now
-        let reply = await reply(to: body, on: route, manner)
+        let reply = await reply(to: body, on: route, requestOptions)
         count(reply)
         counts.took(.now - begin, for: reply)
         return reply
@@ -113,11 +113,14 @@ package struct VerifyReceiptService: Sendable {
         try VerifyReceiptRequest(body: body, profile: decoder.profile)
     }
 
-    private func reply(to body: [UInt8], on route: UpstreamRouter.Route, _ manner: RequestOptions) async -> VerifyReceiptResult {
+    private func reply(to body: [UInt8], on route: UpstreamRouter.Route, _ requestOptions: RequestOptions) async
+        -> VerifyReceiptResult
+    {
         let memoryKey =
-            manner.sources == nil && manner.user == nil && memory != nil ? ResponseCache.key(body, route) : nil
+            requestOptions.sources == nil && requestOptions.user == nil && memory != nil
+            ? ResponseCache.key(body, route) : nil
         if let memoryKey {
-            let reply = await remembered(memoryKey)
+            let reply = await cachedResponse(memoryKey)
             counts.answerMemory.add((reply == nil ? HitLabel.miss : .hit).rawValue)
             if let reply { return reply }
         }
@@ -128,54 +131,58 @@ package struct VerifyReceiptService: Sendable {
             logger.debug("request refused", metadata: ["reason": "\(error.rawValue)"])
             return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
-        let sighting = sighting(of: request, manner)
-        if case .rejected = sighting, !request.hasBase64Text {
+        let verification = verification(of: request, requestOptions)
+        if case .rejected = verification, !request.hasBase64Text {
             logger.debug("request refused", metadata: ["reason": "receiptNotBase64"])
             return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
-        switch apps.treatment(of: sighting) {
+        switch apps.treatment(of: verification) {
         case .refused(let status):
-            return VerifyReceiptResult(.failure(status), source: .receipt, environment: sighting.environment(on: route))
+            return VerifyReceiptResult(
+                .failure(status), source: .receipt, environment: verification.environment(on: route))
         case .app(let app):
-            let ruled = receiptForRules(of: app, sighting, in: request, manner)
+            let ruled = receiptForRules(of: app, verification, in: request, requestOptions)
             let isReplay = ruled.map {
-                self.isReplay($0.contents.lookupKeys, in: AppScope(of: $0), of: app, manner)
+                self.isReplay($0.contents.lookupKeys, in: AppScope(of: $0), of: app, requestOptions)
             }
             if isReplay == true, app.replay == .refuse {
                 return VerifyReceiptResult(
-                    .failure(.notAuthentic), source: .receipt, environment: sighting.environment(on: route))
+                    .failure(.notAuthentic), source: .receipt, environment: verification.environment(on: route))
             }
             // While Apple is asked, a body is in memory once.
             request.dropText()
             var reply = await RequestEvaluation(
-                request: request, route: route, sighting: sighting, receiptForRules: ruled,
-                isReplay: isReplay ?? false, app: app, manner: manner,
+                request: request, route: route, verification: verification, receiptForRules: ruled,
+                isReplay: isReplay ?? false, app: app, requestOptions: requestOptions,
                 memoryKey: memoryKey, now: now(), deadline: RequestDeadline(deadline), pipeline: self
             ).answer()
-            if case .authentic(let receipt) = sighting { reply.authenticApp = receipt.bundleId }
+            if case .authentic(let receipt) = verification { reply.authenticApp = receipt.bundleId }
             reply.claimedApp = app.bundleId
             return reply
         }
     }
 
-    private func sighting(of request: VerifyReceiptRequest, _ manner: RequestOptions) -> ReceiptVerification {
+    private func verification(of request: VerifyReceiptRequest, _ requestOptions: RequestOptions) -> ReceiptVerification
+    {
         let text = request.receiptText.reveal()
-        let sighting = ReceiptVerification(of: text.span, by: decoder)
-        if case .rejected(let error, _) = sighting, manner.priority == .live {
-            probe?.look(at: text, refusedFor: error, at: now())
+        let verification = ReceiptVerification(of: text.span, by: decoder)
+        if case .rejected(let error, _) = verification, requestOptions.priority == .live {
+            probe?.sample(at: text, refusedFor: error, at: now())
         }
-        return sighting
+        return verification
     }
 
     /// What an app's rules are judged on before any source is asked: the receipt, also with bytes behind it that the
     /// profile refuses. Nil if nothing is authentic.
     private func receiptForRules(
-        of app: AppConfiguration, _ sighting: ReceiptVerification, in request: VerifyReceiptRequest, _ manner: RequestOptions
+        of app: AppConfiguration, _ verification: ReceiptVerification, in request: VerifyReceiptRequest,
+        _ requestOptions: RequestOptions
     ) -> Receipt? {
-        switch sighting {
+        switch verification {
         case .authentic(let receipt): return receipt
         case .rejected(let error, _):
-            guard app.sandbox == .deny || app.testers != nil || (manner.user != nil && app.replay != .off) else {
+            guard app.sandbox == .deny || app.testers != nil || (requestOptions.user != nil && app.replay != .off)
+            else {
                 return nil
             }
             let text = request.receiptText.reveal()
@@ -184,23 +191,26 @@ package struct VerifyReceiptService: Sendable {
     }
 
     /// Whether the caller's user presents another one's purchase.
-    func isReplay(_ keys: @autoclosure () -> CustomerIdentifiers, in scope: AppScope, of app: AppConfiguration, _ manner: RequestOptions)
+    func isReplay(
+        _ keys: @autoclosure () -> CustomerIdentifiers, in scope: AppScope, of app: AppConfiguration,
+        _ requestOptions: RequestOptions
+    )
         -> Bool
     {
-        guard let user = manner.user, app.replay != .off else { return false }
+        guard let user = requestOptions.user, app.replay != .off else { return false }
         return replays.sees(
             keys(), in: scope, of: user, at: now(), logName: apps.logName(of: scope.bundleId), logger: logger)
     }
 
     /// What the same request was answered with before, where the store still says the same.
-    private func remembered(_ key: [UInt8]) async -> VerifyReceiptResult? {
+    private func cachedResponse(_ key: [UInt8]) async -> VerifyReceiptResult? {
         guard let entry = memory?[key] else { return nil }
         let now = now()
         guard
-            let word = await stored?.word(
+            let snapshot = await stored?.snapshot(
                 on: entry.keys, in: entry.scope, at: now, within: RequestDeadline(deadline).reading(before: 1)),
-            word.serial == entry.serial,
-            word.isCurrent(at: now, maximumAge: entry.app.storedMaxAge * 1_000),
+            snapshot.serial == entry.serial,
+            snapshot.isCurrent(at: now, maximumAge: entry.app.storedMaxAge * 1_000),
             let answer = entry.answer.answer(requestDate: now)
         else { return nil }
         var reply = VerifyReceiptResult(answer, source: .stored, environment: entry.scope.environment)
@@ -245,10 +255,10 @@ extension AppRegistry {
 
     /// The bundle id of a receipt that is not authentic chooses the app whose way it goes, and nothing else. What names
     /// no app at all goes the way of unknown ones.
-    fileprivate func treatment(of sighting: VerifyReceiptService.ReceiptVerification) -> Decision {
+    fileprivate func treatment(of verification: VerifyReceiptService.ReceiptVerification) -> Decision {
         let bundleId: BundleIdentifier?
         let verdict: VerifyReceiptStatus?
-        switch sighting {
+        switch verification {
         case .authentic(let receipt): (bundleId, verdict) = (receipt.bundleId, nil)
         case .rejected(let error, let claims): (bundleId, verdict) = (claims.bundleId, error.status)
         }

@@ -33,8 +33,8 @@ package struct VerifyReceiptSource: Sendable {
         within limit: Duration
     ) async -> Outcome {
         let end = ContinuousClock.now + limit
-        var walk = UpstreamRouter(route: route, isVerifiedHere: isVerifiedHere, followsToSandbox: followsToSandbox)
-        var instruction = walk.first
+        var router = UpstreamRouter(route: route, isVerifiedHere: isVerifiedHere, followsToSandbox: followsToSandbox)
+        var instruction = router.first
         var (wasAsked, isUnreachable) = (false, false)
         while true {
             switch instruction {
@@ -49,21 +49,21 @@ package struct VerifyReceiptSource: Sendable {
                 var remaining = end - ContinuousClock.now
                 if pause > 0 {
                     guard remaining > .milliseconds(pause) else {
-                        instruction = walk.outOfTime
+                        instruction = router.outOfTime
                         continue
                     }
                     await sleep(.milliseconds(pause))
                     remaining = end - ContinuousClock.now
                 }
                 guard remaining > .zero, !Task.isCancelled else {
-                    instruction = walk.outOfTime
+                    instruction = router.outOfTime
                     continue
                 }
                 let reply = await client.send(
                     body: body, to: environment, timeout: remaining, isRepetition: pause > 0)
                 wasAsked = wasAsked || !reply.isRefusal
                 isUnreachable = reply.isUnreachable
-                instruction = walk.received(reply)
+                instruction = router.received(reply)
             }
         }
     }

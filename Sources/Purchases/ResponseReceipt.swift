@@ -18,5 +18,7 @@ package struct ResponseReceipt: Sendable {
     }
 
     /// The identifiers in all of its rows.
-    package var lookupKeys: CustomerIdentifiers { answer.map { CustomerIdentifiers(unverified: $0) } ?? CustomerIdentifiers([]) }
+    package var lookupKeys: CustomerIdentifiers {
+        answer.map { CustomerIdentifiers(unverified: $0) } ?? CustomerIdentifiers([])
+    }
 }

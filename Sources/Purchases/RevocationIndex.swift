@@ -22,14 +22,14 @@ package struct RevocationIndex: Sendable {
     private var byLineItem: [String: Revocation] = [:]
 
     /// How many purchases became known as taken back that were not.
-    package private(set) var learnt = 0
+    package private(set) var added = 0
 
     /// None.
     package init() {}
 
     /// Those of a history.
     package init(_ transactions: [TransactionPayload]) {
-        for transaction in transactions { learn(transaction) }
+        for transaction in transactions { insert(transaction) }
     }
 
     package var isEmpty: Bool { byTransaction.isEmpty && byLineItem.isEmpty }
@@ -37,7 +37,7 @@ package struct RevocationIndex: Sendable {
     package var count: Int { byTransaction.count + byLineItem.count }
 
     /// Takes a transaction's newest state: a refund can be undone.
-    package mutating func learn(_ transaction: TransactionPayload) {
+    package mutating func insert(_ transaction: TransactionPayload) {
         let isConsumable = transaction.type == ProductType.consumable.rawValue
         let revocation =
             isConsumable
@@ -45,13 +45,13 @@ package struct RevocationIndex: Sendable {
             : transaction.revocationDate.map {
                 Revocation(date: $0, reason: transaction.revocationReason)
             }
-        learn(revocation, transactionId: transaction.transactionId, webOrderLineItemId: transaction.webOrderLineItemId)
+        insert(revocation, transactionId: transaction.transactionId, webOrderLineItemId: transaction.webOrderLineItemId)
     }
 
     /// Takes what is known of one purchase now; nil where it was not taken back, or is so no more.
-    package mutating func learn(_ revocation: Revocation?, transactionId: String?, webOrderLineItemId: String?) {
+    package mutating func insert(_ revocation: Revocation?, transactionId: String?, webOrderLineItemId: String?) {
         let known = self.revocation(transactionId: transactionId, webOrderLineItemId: webOrderLineItemId)
-        if revocation != nil, known == nil { learnt += 1 }
+        if revocation != nil, known == nil { added += 1 }
         if let transactionId { byTransaction[transactionId] = revocation }
         if let webOrderLineItemId { byLineItem[webOrderLineItemId] = revocation }
     }

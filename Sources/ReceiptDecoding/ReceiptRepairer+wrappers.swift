@@ -54,7 +54,8 @@ extension ReceiptRepairer {
         var scanner = JSONScanner()
         do throws(JSONStructureError) {
             try scanner.takeDocument(bytes.span) { member in
-                for (index, wrapper) in Self.wrappers.enumerated() where member.name.says(wrapper.key, in: bytes.span) {
+                for (index, wrapper) in Self.wrappers.enumerated()
+                where member.name.matches(wrapper.key, in: bytes.span) {
                     found[index] = member.value
                 }
             }

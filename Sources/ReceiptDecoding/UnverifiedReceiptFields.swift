@@ -25,7 +25,9 @@ extension ReceiptDecoder {
             return UnverifiedReceiptFields(
                 bundleId: outline.bundleId.flatMap(BundleIdentifier.init(rawValue:)), environment: receipt.environment)
         case .transactionReceipt:
-            guard let receipt = try? TransactionReceiptBlob(intake.bytes.span).receipt else { return UnverifiedReceiptFields() }
+            guard let receipt = try? TransactionReceiptBlob(intake.bytes.span).receipt else {
+                return UnverifiedReceiptFields()
+            }
             return UnverifiedReceiptFields(
                 bundleId: receipt.bundleId.flatMap(BundleIdentifier.init(rawValue:)), environment: receipt.environment)
         case .jws, .unknown:

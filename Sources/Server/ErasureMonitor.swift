@@ -24,8 +24,8 @@ struct ErasureMonitor: Service {
                     let now = try await store.lastErasure()
                     isSaid = false
                     guard now != last else { continue }
-                    try live.now.pipelines.forgetCustomers(in: store)
-                    shadow?.forgetPairs()
+                    try live.now.pipelines.invalidateErasedCustomers(in: store)
+                    shadow?.removePairs()
                     last = now
                     logger.notice("a customer was erased from the store; what was in memory is forgotten")
                 } catch {

@@ -6,8 +6,10 @@ extension ProxyServer {
     /// Of old clients and the App Store; of everybody else for bearers of a token.
     func publicRouter() -> Router<ProxyRequestContext> {
         let router = watchedRouter()
-        VerifyReceiptController(live: live, shadow: shadow, clients: clients, presence: presence.public, bodies: bodies)
-            .addRoutes(to: router)
+        VerifyReceiptController(
+            live: live, shadow: shadow, clients: clients, disconnectMonitor: disconnectMonitor.public, bodies: bodies
+        )
+        .addRoutes(to: router)
         NotificationController(live: live, clients: clients, bodies: bodies).addRoutes(to: router)
         HealthController(view: view, gate: gate(.public)).addRoutes(to: router)
         OpenAPIController().addRoutes(to: router)
@@ -32,7 +34,8 @@ extension ProxyServer {
     private func addGatedRoutes(of listener: BearerTokenMiddleware.Listener, to router: Router<ProxyRequestContext>) {
         let gate = gate(listener)
         CustomerViewController(
-            live: live, gate: gate, presence: listener == .public ? presence.public : presence.operations,
+            live: live, gate: gate,
+            disconnectMonitor: listener == .public ? disconnectMonitor.public : disconnectMonitor.operations,
             clients: listener == .public ? clients : nil, bodies: bodies
         ).addRoutes(to: router)
         ComparisonsController(shadow: shadow, gate: gate).addRoutes(to: router)
@@ -53,9 +56,10 @@ extension ProxyServer {
 
     private var view: ServerHealth {
         ServerHealth(
-            version: version, live: live, requests: requests, handshakes: handshakes, turnedAway: clients.turnedAway,
+            version: version, live: live, requests: requests, handshakes: handshakes, turnedAway: clients.rejections,
             store: store, shadow: shadow, state: state,
-            connections: { [presence] in (presence.public.count, presence.operations.count) },
+            connections: { [disconnectMonitor] in (disconnectMonitor.public.count, disconnectMonitor.operations.count)
+            },
             hosts: { [upstream] in upstream?.states ?? [] })
     }
 }

@@ -37,7 +37,7 @@ package struct ProxyServer: Service {
     let bodies: RequestBodyBudget
     private let descriptors: FileDescriptorBudget?
     /// Of each listener.
-    let presence = (public: ClientDisconnectMonitor(), operations: ClientDisconnectMonitor())
+    let disconnectMonitor = (public: ClientDisconnectMonitor(), operations: ClientDisconnectMonitor())
     private let timeouts: ConnectionTimeouts
     let logger: Logger
     private let onListening: @Sendable (ListeningPorts) async -> Void
@@ -58,7 +58,8 @@ package struct ProxyServer: Service {
         settings: ProxyConfiguration, pipelines: ServiceGraph, store: Store? = nil, shadow: Shadow? = nil,
         forwarder: Forwarder? = nil, upstream: CircuitBreakingTransport? = nil, version: String,
         requests: HTTPMetrics = HTTPMetrics(),
-        state: LifecycleState = LifecycleState(), bodies: RequestBodyBudget? = nil, descriptors: FileDescriptorBudget? = nil,
+        state: LifecycleState = LifecycleState(), bodies: RequestBodyBudget? = nil,
+        descriptors: FileDescriptorBudget? = nil,
         timeouts: ConnectionTimeouts = ConnectionTimeouts(), logger: Logger,
         onListening: @escaping @Sendable (ListeningPorts) async -> Void
     ) {
@@ -79,12 +80,12 @@ package struct ProxyServer: Service {
     }
 
     /// From the next request on these answer, and what goes on behind the answers goes by them.
-    package func adopt(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) {
+    package func apply(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) {
         live.exchange(settings: settings, pipelines: pipelines)
         checkCertificate()
         checkKeys()
-        shadow?.adopt(settings, pipeline: pipelines.verifyReceipt)
-        forwarder?.adopt(settings, pipelines)
+        shadow?.apply(settings, pipeline: pipelines.verifyReceipt)
+        forwarder?.apply(settings, pipelines)
     }
 
     package func run() async throws {
@@ -127,7 +128,7 @@ package struct ProxyServer: Service {
             tasks.addTask { try await group.run() }
             tasks.addTask { [live] in
                 for await _ in drained {}
-                try? await Task.sleep(for: live.now.settings.deadline + Self.patience)
+                try? await Task.sleep(for: live.now.settings.deadline + Self.timeout)
             }
             try await tasks.next()
             // Either all have ended, or it is time that they do.
@@ -136,7 +137,7 @@ package struct ProxyServer: Service {
     }
 
     /// Beyond the answers that are under way when the listeners close, until who does not get on is cut off.
-    private static let patience = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5)
 
     /// One that is not valid is presented all the same: some clients do not look.
     private func checkCertificate() {
@@ -171,7 +172,7 @@ package struct ProxyServer: Service {
         let settings = live.now.settings
         return Application(
             router: publicRouter(),
-            server: server(presence.public, clients, settings.tls),
+            server: server(disconnectMonitor.public, clients, settings.tls),
             configuration: configuration(
                 settings.listen, atMost: descriptors?.connections ?? Int(settings.limits.connections)),
             onServerRunning: { channel in
@@ -188,7 +189,7 @@ package struct ProxyServer: Service {
         let address = live.now.settings.operationsListen
         return Application(
             router: operationsRouter(),
-            server: server(presence.operations, nil),
+            server: server(disconnectMonitor.operations, nil),
             configuration: configuration(
                 address, atMost: descriptors?.operations ?? FileDescriptorBudget.mostOperations),
             onServerRunning: { onListening($0.localAddress?.port ?? address.port) },
@@ -199,7 +200,8 @@ package struct ProxyServer: Service {
     ///   - clients: nil where nobody is counted.
     ///   - certificate: what is presented when nothing newer was read; nil where no TLS is spoken.
     private func server(
-        _ presence: ClientDisconnectMonitor, _ clients: ClientRateLimiter?, _ certificate: ListenerCertificate? = nil
+        _ disconnectMonitor: ClientDisconnectMonitor, _ clients: ClientRateLimiter?,
+        _ certificate: ListenerCertificate? = nil
     ) -> HTTPServerBuilder {
         let gate = ConnectionLimitHandler(live: live, clients: clients)
         return HTTPServerBuilder { [live, handshakes, timeouts] responder in
@@ -209,7 +211,8 @@ package struct ProxyServer: Service {
                     configuration: .init(
                         httpDecoderConfiguration: .init(
                             maxHeaderFieldSize: 16_384, maxHeaderListSize: 65_536, maxHeaderFieldCount: 200))),
-                presence: presence, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes, gate: gate,
+                disconnectMonitor: disconnectMonitor, maximumBodyBytes: VerifyReceiptController.maximumBodyBytes,
+                gate: gate,
                 timeouts: timeouts)
             guard let certificate else { return channel }
             return ProxyTLSChannel(

@@ -47,7 +47,7 @@ package final class Shadow: Service {
     /// Days that are shown.
     package static let days: Int64 = 90
     /// How long volatile differences are given to go away.
-    private static let patience = Duration.seconds(2)
+    private static let timeout = Duration.seconds(2)
 
     /// Compares nothing where no app has a shadow.
     package init(
@@ -61,7 +61,7 @@ package final class Shadow: Service {
     }
 
     /// From now on it goes by these.
-    package func adopt(_ settings: ProxyConfiguration, pipeline: VerifyReceiptService) {
+    package func apply(_ settings: ProxyConfiguration, pipeline: VerifyReceiptService) {
         let new = Configured(settings, pipeline)
         configured.withLock { $0 = new }
     }
@@ -86,7 +86,7 @@ package final class Shadow: Service {
     }
 
     /// Forgets the receipts that the page shows side by side.
-    package func forgetPairs() { samples.withLock { $0 = PairSamples() } }
+    package func removePairs() { samples.withLock { $0 = PairSamples() } }
 
     /// Until the process is asked to stop; what waits then is dropped, what was found is written down.
     package func run() async throws {
@@ -122,7 +122,7 @@ package final class Shadow: Service {
             var outcome = try await outcome(of: job, against: job.reply, at: job.time)
             // The one may be news that the other has not heard, or does not remember from moments ago.
             if outcome.differences.contains(where: { $0.isVolatile || $0.verdict == .unexpected }) {
-                try? await Task.sleep(for: Self.patience)
+                try? await Task.sleep(for: Self.timeout)
                 let again = await ask(job, job.reply.source, isFresh: true)
                 if again.source == job.reply.source {
                     outcome = try await self.outcome(of: job, against: again, at: now(), isFresh: true)
@@ -165,7 +165,7 @@ package final class Shadow: Service {
     private func ask(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> VerifyReceiptResult {
         await configured.withLock { $0.pipeline }.answer(
             body: job.body.reveal(), route: job.route,
-            manner: .init(sources: [source], priority: .shadow, isFresh: isFresh))
+            requestOptions: .init(sources: [source], priority: .background, isFresh: isFresh))
     }
 
     /// What Apple's endpoint answered is the left side, whichever of the two a client got.
@@ -181,7 +181,7 @@ package final class Shadow: Service {
         let digest = request.map(Self.digest) ?? ""
         var context = ComparisonContext(receipt: digest)
         context.now = time
-        context.apart = now().milliseconds - time.milliseconds
+        context.timeDifference = now().milliseconds - time.milliseconds
         context.isAuthentic = true
         context.excludesOldTransactions = request?.excludesOldTransactions ?? false
         context.overrides = app(job.app)?.comparisonRules ?? [:]

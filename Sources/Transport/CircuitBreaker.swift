@@ -81,7 +81,7 @@ package struct CircuitBreaker: Sendable {
     }
 
     /// Asks for one exchange.
-    package mutating func admit(at now: ContinuousClock.Instant) -> Verdict {
+    package mutating func allow(at now: ContinuousClock.Instant) -> Verdict {
         switch state {
         case .closed: return .go(Ticket(generation: generation, isProbe: false))
         case .halfOpen: return .wait(policy.firstPause)

@@ -18,7 +18,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
         /// Repeated questions that were not asked because they would have been too many.
         package let refusedRepetitions: Int64
         /// Exchanges under way, and waiting for a connection.
-        package let underWay: Int
+        package let inFlight: Int
     }
 
     private struct Origin: Hashable {
@@ -34,7 +34,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
     private struct Host {
         var breaker: CircuitBreaker
         var repetitions = RetryBudget()
-        var underWay = 0
+        var inFlight = 0
         var refused: Int64 = 0
         var refusedRepetitions: Int64 = 0
     }
@@ -67,7 +67,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
     /// Throws `circuitOpen`, `tooManyRepetitions` or `queueFull` at once where the host is not to be asked.
     package func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let origin = Origin(request.url)
-        let ticket = try admit(request, to: origin)
+        let ticket = try allow(request, to: origin)
         do throws(TransportError) {
             let response = try await transport.send(request)
             let isWell = response.status < 500 && request.isUsable(response)
@@ -88,14 +88,14 @@ package final class CircuitBreakingTransport: HTTPTransport {
 
     // MARK: - Before and after
 
-    private func admit(
+    private func allow(
         _ request: HTTPRequest, to origin: Origin
     ) throws(TransportError) -> CircuitBreaker.Ticket {
         let now = now()
         let (admission, change) = hosts.withLock { hosts in
             // In place: the line of hosts is short, and this is on the way of every answer.
             let before = hosts[origin]?.breaker.state ?? .closed
-            let admission = Self.admit(
+            let admission = Self.allow(
                 request, to: &hosts[origin, default: Host(breaker: CircuitBreaker(policy))], maximumPerHost, now)
             return (admission, Self.change(from: before, of: hosts[origin], at: origin))
         }
@@ -103,24 +103,24 @@ package final class CircuitBreakingTransport: HTTPTransport {
         return try admission.get()
     }
 
-    private static func admit(
+    private static func allow(
         _ request: HTTPRequest, to host: inout Host, _ maximumPerHost: Int, _ now: ContinuousClock.Instant
     ) -> Result<CircuitBreaker.Ticket, TransportError> {
         func refusal(_ code: TransportError.Code, _ reason: String) -> Result<CircuitBreaker.Ticket, TransportError> {
             .failure(TransportError(code, at: request.url.host, reason))
         }
-        guard host.underWay < maximumPerHost else {
+        guard host.inFlight < maximumPerHost else {
             return refusal(.queueFull, "\(maximumPerHost) requests are under way to this host already")
         }
         if !request.isRepetition {
             host.repetitions.asked()
-        } else if host.breaker.state == .closed, !host.repetitions.take(at: now) {
+        } else if host.breaker.state == .closed, !host.repetitions.consume(at: now) {
             host.refusedRepetitions += 1
             return refusal(.tooManyRepetitions, "as much was asked again of this host as may be")
         }
-        switch host.breaker.admit(at: now) {
+        switch host.breaker.allow(at: now) {
         case .go(let ticket):
-            host.underWay += 1
+            host.inFlight += 1
             return .success(ticket)
         case .wait(let pause):
             host.refused += 1
@@ -134,7 +134,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
         let random = outcome == .failure ? Double.random(in: 0..<1) : 0
         let change = hosts.withLock { hosts in
             let before = hosts[origin]?.breaker.state ?? .closed
-            hosts[origin]?.underWay -= 1
+            hosts[origin]?.inFlight -= 1
             hosts[origin]?.breaker.ended(ticket, outcome, at: now, random: random)
             return Self.change(from: before, of: hosts[origin], at: origin)
         }
@@ -162,6 +162,6 @@ package final class CircuitBreakingTransport: HTTPTransport {
         HostState(
             host: "\(origin.isSecure ? "https" : "http")://\(origin.name):\(origin.port)", state: host.breaker.state,
             opened: host.breaker.opened, refused: host.refused, refusedRepetitions: host.refusedRepetitions,
-            underWay: host.underWay)
+            inFlight: host.inFlight)
     }
 }

@@ -90,7 +90,7 @@ final class CurlCommandQueue: Sendable {
     }
 
     /// All messages since the last call, in the order they came.
-    func take() -> [Message] {
+    func drain() -> [Message] {
         state.withLock { state in
             defer { state.messages = [] }
             return state.messages

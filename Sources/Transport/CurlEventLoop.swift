@@ -4,7 +4,7 @@ import CCurl
 ///
 /// Owns everything of libcurl's; nothing here is reached from another thread but the mailbox.
 struct CurlEventLoop: ~Copyable {
-    private let mailbox: CurlCommandQueue
+    private let commandQueue: CurlCommandQueue
     private let configuration: CurlConfiguration
     private let multi: CurlMulti
     private let clock = ContinuousClock()
@@ -20,25 +20,25 @@ struct CurlEventLoop: ~Copyable {
     private static let longestPause = Duration.seconds(60)
 
     /// Runs until the mailbox says stop and everything has ended. Blocks its thread.
-    static func run(_ mailbox: CurlCommandQueue, _ configuration: CurlConfiguration) {
+    static func run(_ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration) {
         let left: [CurlCommandQueue.Message]
         if let multi = CurlMulti(configuration) {
-            mailbox.open(multi.waker)
-            var driver = CurlEventLoop(mailbox, configuration, multi)
+            commandQueue.open(multi.waker)
+            var driver = CurlEventLoop(commandQueue, configuration, multi)
             left = driver.loop()
         } else {
-            left = mailbox.close()
+            left = commandQueue.close()
         }
         for case .start(let submission) in left {
             let host = submission.request.url.host
             submission.continuation.resume(
                 returning: .failure(TransportError(.shutDown, at: host, "the transport is shut down")))
         }
-        mailbox.ended()
+        commandQueue.ended()
     }
 
-    private init(_ mailbox: CurlCommandQueue, _ configuration: CurlConfiguration, _ multi: consuming CurlMulti) {
-        self.mailbox = mailbox
+    private init(_ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration, _ multi: consuming CurlMulti) {
+        self.commandQueue = commandQueue
         self.configuration = configuration
         self.multi = multi
         schedule = ExchangeSchedule(
@@ -48,11 +48,11 @@ struct CurlEventLoop: ~Copyable {
     /// Closes the mailbox itself, while the multi handle that the mailbox wakes is certain to live.
     private mutating func loop() -> [CurlCommandQueue.Message] {
         while true {
-            for message in mailbox.take() { receive(message) }
+            for message in commandQueue.drain() { receive(message) }
             act()
             var isWell = multi.perform()
             if collect() { act() }
-            if schedule.isDone { return mailbox.close() }
+            if schedule.isDone { return commandQueue.close() }
             isWell = multi.poll(milliseconds: pause()) && isWell
             // Never seen; but a loop that fails must not spin, and the deadlines still end every exchange.
             if !isWell { _ = multi.poll(milliseconds: 10) }
@@ -160,7 +160,7 @@ struct CurlEventLoop: ~Copyable {
     }
 
     private func resume(_ submission: CurlCommandQueue.Submission, with outcome: CurlCommandQueue.Outcome) {
-        mailbox.resumed()
+        commandQueue.resumed()
         submission.continuation.resume(returning: outcome)
     }
 

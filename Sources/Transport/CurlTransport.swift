@@ -9,7 +9,7 @@ import Synchronization
 ///
 /// Call `shutDown` when done. A transport that is merely dropped fails what is under way and ends its thread by itself.
 package final class CurlTransport: HTTPTransport {
-    private let mailbox: CurlCommandQueue
+    private let commandQueue: CurlCommandQueue
     private let thread: CurlThread
     private let lastIdentifier = Atomic<ExchangeSchedule.ID>(0)
     private let isJoined = Atomic<Bool>(false)
@@ -17,16 +17,16 @@ package final class CurlTransport: HTTPTransport {
     /// Throws `invalidConfiguration`, or `internalFault` when there is no thread to be had.
     package init(_ configuration: CurlConfiguration) throws(TransportError) {
         try configuration.validate()
-        let mailbox = CurlCommandQueue(maximumOutstanding: configuration.maximumOutstanding)
-        self.mailbox = mailbox
-        guard let thread = CurlThread({ CurlEventLoop.run(mailbox, configuration) }) else {
+        let commandQueue = CurlCommandQueue(maximumOutstanding: configuration.maximumOutstanding)
+        self.commandQueue = commandQueue
+        guard let thread = CurlThread({ CurlEventLoop.run(commandQueue, configuration) }) else {
             throw TransportError(.internalFault, at: "-", "no thread could be started")
         }
         self.thread = thread
     }
 
     deinit {
-        mailbox.stop(at: .now)
+        commandQueue.stop(at: .now)
         if !isJoined.load(ordering: .acquiring) { thread.detach() }
     }
 
@@ -35,10 +35,11 @@ package final class CurlTransport: HTTPTransport {
         let id = lastIdentifier.wrappingAdd(1, ordering: .relaxed).newValue
         let outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                submit(CurlCommandQueue.Submission(id: id, request: request, submitted: .now, continuation: continuation))
+                submit(
+                    CurlCommandQueue.Submission(id: id, request: request, submitted: .now, continuation: continuation))
             }
         } onCancel: {
-            mailbox.cancel(id)
+            commandQueue.cancel(id)
         }
         return try outcome.get()
     }
@@ -46,17 +47,17 @@ package final class CurlTransport: HTTPTransport {
     /// The handler may run before the submission and then cancels nothing; but then the task knows that it is
     /// cancelled, and says so again after the submission.
     private func submit(_ submission: CurlCommandQueue.Submission) {
-        if let refusal = mailbox.submit(submission) {
+        if let refusal = commandQueue.submit(submission) {
             submission.continuation.resume(returning: .failure(refusal))
         } else if Task.isCancelled {
-            mailbox.cancel(submission.id)
+            commandQueue.cancel(submission.id)
         }
     }
 
     /// Refuses new requests, gives those under way the grace period, fails what is left, and ends the thread.
     package func shutDown(grace: Duration) async {
-        mailbox.stop(at: .now + grace)
-        await mailbox.waitForEnd()
+        commandQueue.stop(at: .now + grace)
+        await commandQueue.waitForEnd()
         // The thread has nothing left to do but to return.
         if !isJoined.exchange(true, ordering: .acquiringAndReleasing) { thread.join() }
     }

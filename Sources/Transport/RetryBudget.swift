@@ -19,7 +19,7 @@ package struct RetryBudget: Sendable {
     }
 
     /// Whether one may be repeated; it counts already.
-    package mutating func take(at now: ContinuousClock.Instant) -> Bool {
+    package mutating func consume(at now: ContinuousClock.Instant) -> Bool {
         if saved < Self.least, let filled, now > filled {
             saved = min(saved + filled.duration(to: now) / .seconds(1), Self.least)
         }

@@ -79,7 +79,8 @@ struct CompareCommand: AsyncParsableCommand {
                 let curl = try CurlTransport(settings: settings)
                 live = LiveComparison(
                     verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: curl),
-                    serverAPI: try BatchServerAPIClient(settings: settings, transport: curl, trust: trust, share: rows.budget))
+                    serverAPI: try BatchServerAPIClient(
+                        settings: settings, transport: curl, trust: trust, share: rows.budget))
                 transport = curl
             }
         } catch {
@@ -87,7 +88,8 @@ struct CompareCommand: AsyncParsableCommand {
         }
         let comparer = RowComparer(
             reader: ReceiptReader(trust: trust), verifier: SignedPayloadVerifier(trust: trust),
-            answers: BatchResponseRenderer(settings: settings, trust: trust), live: live, overrides: overrides(settings))
+            answers: BatchResponseRenderer(settings: settings, trust: trust), live: live, overrides: overrides(settings)
+        )
         let result: Result<Void, any Error>
         do { result = .success(try await run(comparer, asking: live)) } catch { result = .failure(error) }
         await transport?.shutDown()

@@ -117,49 +117,49 @@ struct ConsumptionCommand: ParsableCommand {
                     hint: "--customer-consented says that the customer agreed")
                 throw ExitCode.usage
             }
-            try await options.run { desk in
+            try await options.run { context in
                 guard let id = TransactionIdentifier(rawValue: transactionId) else {
                     throw InvalidOperation("a transaction id is 1 to 20 digits, not all of them 0")
                 }
-                if v1 { try await sendV1(id, desk) } else { try await send(id, desk) }
+                if v1 { try await sendV1(id, context) } else { try await send(id, context) }
             }
         }
 
-        private func send(_ id: TransactionIdentifier, _ desk: CommandContext) async throws {
+        private func send(_ id: TransactionIdentifier, _ context: CommandContext) async throws {
             let draft = ConsumptionInput(
                 sampleContentProvided: sampleContentProvided, deliveryStatus: deliveryStatus,
                 percentage: consumptionPercentage, refundPreference: refundPreference)
             _ = try draft.request(for: nil)
-            try await checkDeadline(of: id, desk)
-            let request = try draft.request(for: try await type(of: id, desk, matters: draft.dependsOnProduct))
-            guard !dryRun else { return try desk.preview(.consumption(id, request)) }
-            try await desk.client.sendConsumption(id, request, in: desk.scope.environment, CommandContext.options)
+            try await checkDeadline(of: id, context)
+            let request = try draft.request(for: try await type(of: id, context, matters: draft.dependsOnProduct))
+            guard !dryRun else { return try context.preview(.consumption(id, request)) }
+            try await context.client.sendConsumption(id, request, in: context.scope.environment, CommandContext.options)
             say(id)
         }
 
-        private func sendV1(_ id: TransactionIdentifier, _ desk: CommandContext) async throws {
+        private func sendV1(_ id: TransactionIdentifier, _ context: CommandContext) async throws {
             let draft = ConsumptionDraftV1(
                 sampleContentProvided: sampleContentProvided, appAccountToken: appAccountToken ?? "", numbers: numbers)
             _ = try draft.request(for: nil)
-            try await checkDeadline(of: id, desk)
-            let request = try draft.request(for: try await type(of: id, desk, matters: false))
-            guard !dryRun else { return try desk.preview(.consumption(id, request)) }
-            try await desk.client.sendConsumption(id, request, in: desk.scope.environment, CommandContext.options)
+            try await checkDeadline(of: id, context)
+            let request = try draft.request(for: try await type(of: id, context, matters: false))
+            guard !dryRun else { return try context.preview(.consumption(id, request)) }
+            try await context.client.sendConsumption(id, request, in: context.scope.environment, CommandContext.options)
             say(id)
         }
 
         private func say(_ id: TransactionIdentifier) { Terminal.line(ConsumptionAnswer.sent(id)) }
 
-        private func checkDeadline(of id: TransactionIdentifier, _ desk: CommandContext) async throws {
-            guard !late, let store = desk.store else { return }
-            try await ConsumptionDeadline(of: id, in: desk.scope, held: store)?.check(at: .now)
+        private func checkDeadline(of id: TransactionIdentifier, _ context: CommandContext) async throws {
+            guard !late, let store = context.store else { return }
+            try await ConsumptionDeadline(of: id, in: context.scope, held: store)?.check(at: .now)
         }
 
         /// As the store knows it; else, where it matters, Apple is asked.
         private func type(
-            of id: TransactionIdentifier, _ desk: CommandContext, matters: Bool
+            of id: TransactionIdentifier, _ context: CommandContext, matters: Bool
         ) async throws -> ProductType? {
-            if let text = try await desk.store?.transaction(id, in: desk.scope),
+            if let text = try await context.store?.transaction(id, in: context.scope),
                 let type = Signed<TransactionPayload>(storedText: text)?.payload.type
             {
                 return ProductType(rawValue: type)
@@ -169,7 +169,8 @@ struct ConsumptionCommand: ParsableCommand {
                 Terminal.say("the kind of product is not known here: whether it goes with these options is not checked")
                 return nil
             }
-            let transaction = try await desk.client.transaction(id, in: desk.scope.environment, CommandContext.options)
+            let transaction = try await context.client.transaction(
+                id, in: context.scope.environment, CommandContext.options)
             return transaction.payload.type.map(ProductType.init(rawValue:))
         }
     }

@@ -24,19 +24,19 @@ struct DoctorCommand: AsyncParsableCommand {
 
     func run() async throws {
         let environment = ProcessInfo.processInfo.environment
-        let checkups: [CheckResult]
+        let checks: [CheckResult]
         do throws(ConfigurationError) {
             let settings = try configuration.settingsWithRoots()
-            checkups = await look(settings, environment)
+            checks = await runChecks(settings, environment)
         } catch {
-            show(Doctor.checkups(mistakes: error))
+            show(Doctor.checks(mistakes: error))
             throw error.isUnreadable ? ExitCode.usage : ExitCode.someNotVerified
         }
-        show(checkups)
-        guard !checkups.contains(where: { $0.verdict == .fail }) else { throw ExitCode.someNotVerified }
+        show(checks)
+        guard !checks.contains(where: { $0.verdict == .fail }) else { throw ExitCode.someNotVerified }
     }
 
-    private func look(_ settings: ProxyConfiguration, _ environment: [String: String]) async -> [CheckResult] {
+    private func runChecks(_ settings: ProxyConfiguration, _ environment: [String: String]) async -> [CheckResult] {
         var transport: CurlTransport?
         var failure: [CheckResult] = []
         do {
@@ -45,12 +45,12 @@ struct DoctorCommand: AsyncParsableCommand {
             failure = [CheckResult("upstream", .fail, "\(error)")]
         }
         let doctor = Doctor(settings: settings, transport: transport, environment: environment)
-        let checkups = await doctor.checkups() + failure
+        let checks = await doctor.checks() + failure
         await transport?.shutDown()
-        return checkups
+        return checks
     }
 
-    private func show(_ checkups: [CheckResult]) {
-        if json { Terminal.line(checkups.json) } else { Terminal.result(Array(Terminal.visible(checkups.table).utf8)) }
+    private func show(_ checks: [CheckResult]) {
+        if json { Terminal.line(checks.json) } else { Terminal.result(Array(Terminal.visible(checks.table).utf8)) }
     }
 }

@@ -77,7 +77,7 @@ struct ForgetCommand: AsyncParsableCommand {
             let erasure = try await erase(from: store)
             guard !dryRun, rewrite ?? true, erasure?.isEmpty != true else { return (erasure, false) }
             do throws(StorageError) {
-                try await store.rewrite()
+                try await store.compact()
                 return (erasure, true)
             } catch {
                 Terminal.say("the file was not written anew: \(error)", hint: "forget --rewrite does that alone")
@@ -103,7 +103,7 @@ struct ForgetCommand: AsyncParsableCommand {
         }
         let deleted = try await configuration.withStore { store throws(StorageError) in
             let deleted = try await store.expire(retention, isDryRun: dryRun, at: .now) { _ in true }
-            if rewrite == true, !dryRun { try await store.rewrite() }
+            if rewrite == true, !dryRun { try await store.compact() }
             return deleted
         }
         Terminal.line(ErasureAnswer.line(expired: deleted, isDryRun: dryRun, isRewritten: rewrite == true && !dryRun))

@@ -31,7 +31,7 @@ struct ForwardingCommand: AsyncParsableCommand {
             try await configuration.withStore { store throws(StorageError) in
                 var last: Int64 = 0
                 while true {
-                    let page = try await store.deliveries(in: dead ? .dead : nil, after: last)
+                    let page = try await store.deliveries(in: dead ? .abandoned : nil, after: last)
                     guard let end = page.last else { return }
                     for delivery in page { Terminal.line(delivery.line) }
                     last = end.id
@@ -117,7 +117,7 @@ extension DeliverySummary {
         writer.beginObject()
         let texts: [(String, String?)] = [
             ("notificationUUID", uuid), ("notificationType", type), ("subtype", subtype), ("environment", environment),
-            ("bundleId", addressee.bundleId.rawValue), ("target", addressee.url), ("as", addressee.form),
+            ("bundleId", targetKey.bundleId.rawValue), ("target", targetKey.url), ("as", targetKey.form),
             ("state", state.name), ("lastFailure", lastFailure),
         ]
         for case (let key, let text?) in texts {

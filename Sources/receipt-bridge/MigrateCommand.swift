@@ -99,17 +99,19 @@ struct MigrateCommand: AsyncParsableCommand {
         let lookups: BatchServerAPIClient
         do {
             transport = try CurlTransport(settings: settings)
-            lookups = try BatchServerAPIClient(settings: settings, transport: transport, trust: trust, share: rows.budget)
+            lookups = try BatchServerAPIClient(
+                settings: settings, transport: transport, trust: trust, share: rows.budget)
         } catch {
             throw ConfigurationOptions.report(error)
         }
-        guard lookups.servesAnybody else {
+        guard lookups.isConfigured else {
             Terminal.say(
                 "--with-api needs an app with serverAPI in the configuration",
                 hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
             throw ExitCode.usage
         }
-        let directory = AppStoreCustomerLookup(lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
+        let directory = AppStoreCustomerLookup(
+            lookups: lookups, renderer: CustomerViewRenderer(tables: settings.tables))
         let result: Result<Void, any Error>
         do { result = .success(try await run(settings, trust: trust, directory: directory)) } catch {
             result = .failure(error)
@@ -143,7 +145,8 @@ struct MigrateCommand: AsyncParsableCommand {
         return options
     }
 
-    private func run(_ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?) async throws {
+    private func run(_ settings: ProxyConfiguration, trust: TrustStore, directory: AppStoreCustomerLookup?) async throws
+    {
         let watch = MigrationMonitor()
         let display = MigrationDisplay(watch: watch) { directory?.rateLimitWait }
         let ending: Migration.RunResult

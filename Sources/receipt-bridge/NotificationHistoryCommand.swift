@@ -62,11 +62,11 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
     private var windowLength: Int64 { transactionId == nil ? 86_400_000 : 200 * 86_400_000 }
 
     func run() async throws {
-        try await options.run { desk in
-            let environment = desk.scope.environment
+        try await options.run { context in
+            let environment = context.scope.environment
             let filter = try HistoryFilter(
                 type: type, subtype: subtype, transactionId: transactionId, onlyFailures: onlyFailures)
-            let intake = replay ? try self.intake(desk) : nil
+            let intake = replay ? try self.intake(context) : nil
             let span = try HistoryInterval(
                 start: start.flatMap { Timestamp(instant: $0) }, end: end.flatMap { Timestamp(instant: $0) },
                 in: environment, now: .now)
@@ -77,12 +77,12 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
             var state = try destination.map { path in
                 try HistoryCheckpoint(
                     besideFile: path,
-                    for: "\(desk.scope.bundleId) \(environment.rawValue) \(filter.name) \(start ?? "-") \(replay)")
+                    for: "\(context.scope.bundleId) \(environment.rawValue) \(filter.name) \(start ?? "-") \(replay)")
             }
             var output = try self.output(&state)
             let begin = max(span.start, state?.done ?? span.start)
             let catchUp = NotificationCatchUp(
-                client: desk.client, environment: environment, filter: filter, intake: intake)
+                client: context.client, environment: environment, filter: filter, intake: intake)
             let watch = SweepMonitor()
             let signals = StopSignals.watching { watch.stop() }
             defer { signals.cancel() }
@@ -91,7 +91,7 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
                 over: HistoryWindows(from: begin, to: span.end, length: windowLength), to: &output,
                 counts: { display.show($0) }
             ) { instant, size in
-                if let size { try state?.keep(done: instant, size: size) }
+                if let size { try state?.save(done: instant, size: size) }
                 display.reached(instant)
                 return !watch.isStopped
             }
@@ -105,10 +105,10 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
         }
     }
 
-    private func intake(_ desk: CommandContext) throws -> NotificationReceiver {
-        let store = try desk.requiredStore(for: "--replay")
+    private func intake(_ context: CommandContext) throws -> NotificationReceiver {
+        let store = try context.requiredStore(for: "--replay")
         return try ServiceGraph(
-            settings: desk.settings, transport: desk.transport, store: store, tables: desk.settings.tables,
+            settings: context.settings, transport: context.transport, store: store, tables: context.settings.tables,
             logger: .toStandardError(level: .error)
         ).notifications
     }

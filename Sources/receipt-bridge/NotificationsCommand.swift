@@ -35,11 +35,11 @@ struct NotificationsCommand: ParsableCommand {
         }
 
         func run() async throws {
-            try await options.run { desk in
-                guard !dryRun else { return try desk.preview(.requestTestNotification()) }
+            try await options.run { context in
+                guard !dryRun else { return try context.preview(.requestTestNotification()) }
                 let test = TestNotification(
-                    client: desk.client, environment: desk.scope.environment, store: desk.store)
-                let report = try await test.run(patience: .seconds(patience))
+                    client: context.client, environment: context.scope.environment, store: context.store)
+                let report = try await test.run(timeout: .seconds(patience))
                 Terminal.line(report.line)
                 guard report.isDelivered else {
                     let last = report.attempts.last?.sendAttemptResult

@@ -40,13 +40,13 @@ struct OperationOptions: ParsableArguments {
             }
             let result: Result<Void, any Error>
             do {
-                let desk = try CommandContext(
+                let context = try CommandContext(
                     settings: settings, transport: transport, store: store, bundleId: bundleId,
                     environment: environment.environment)
                 let waiting = { @Sendable () -> ProgressText? in
-                    ProgressText.Part.waiting(desk.rateLimitWait(), importance: 0).map { ProgressText([$0]) }
+                    ProgressText.Part.waiting(context.rateLimitWait(), importance: 0).map { ProgressText([$0]) }
                 }
-                result = .success(try await ProgressLine().showing(waiting) { try await body(desk) })
+                result = .success(try await ProgressLine().showing(waiting) { try await body(context) })
             } catch {
                 result = .failure(error)
             }

@@ -26,11 +26,11 @@ struct OrdersCommand: ParsableCommand {
         var orderId: String
 
         func run() async throws {
-            try await options.run { desk in
-                guard desk.scope.environment == .production else {
+            try await options.run { context in
+                guard context.scope.environment == .production else {
                     throw InvalidOperation("the sandbox has no orders: Apple looks them up in production only")
                 }
-                let order = try await desk.client.order(orderId, CommandContext.options)
+                let order = try await context.client.order(orderId, CommandContext.options)
                 Terminal.line(OrderAnswer.line(order, orderId: orderId))
                 guard order.status == 0 else {
                     let what =

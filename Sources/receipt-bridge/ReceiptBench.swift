@@ -56,11 +56,11 @@ struct ReceiptBench {
         let samples = try names.map { name in
             guard let text = ReceiptInputs.read(name) else { throw ConfigurationError(["\(name): cannot be read"]) }
             let inspection = decoder.inspect(text.span)
-            guard inspection.isVerified, let mended = ReceiptDecoder.mended(text.span) else {
+            guard inspection.isVerified, let repaired = ReceiptDecoder.repaired(text.span) else {
                 throw ConfigurationError(["\(name): not authentic, so there is nothing to measure"])
             }
             let suffix = names.count > 1 ? "@\(URL(filePath: name).lastPathComponent)" : ""
-            return Sample(suffix: suffix, kind: inspection.kind, text: mended)
+            return Sample(suffix: suffix, kind: inspection.kind, text: repaired)
         }
         return try ReceiptBench(samples: samples, settings: settings)
     }
@@ -104,7 +104,7 @@ struct ReceiptBench {
             (
                 "\(decode).cold",
                 { [decoder] in
-                    decoder.trust.forgetSigners()
+                    decoder.trust.removeCachedSigners()
                     guard let receipt = try? decoder.decode(sample.text.span) else { return }
                     BlackHole.swallow(receipt.contents)
                 }

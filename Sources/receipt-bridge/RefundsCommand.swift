@@ -107,7 +107,7 @@ struct RefundsCommand: ParsableCommand {
         }
 
         private func run(_ settings: ProxyConfiguration, _ clients: UpstreamClients, _ store: Store) async throws {
-            guard clients.servesAnybody else {
+            guard clients.isConfigured else {
                 throw InvalidOperation(
                     "no app has serverAPI in the configuration",
                     hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
@@ -178,7 +178,8 @@ struct RefundsCommand: ParsableCommand {
         }
 
         private static func text(_ counts: SweepCounts, _ calls: Int64) -> String {
-            var text = "\(counts.swept) of \(counts.customers) customers, \(calls) calls: \(counts.told) new refunds"
+            var text =
+                "\(counts.swept) of \(counts.customers) customers, \(calls) calls: \(counts.reported) new refunds"
             for (count, words) in [
                 (counts.notFound, "unknown to the App Store"), (counts.failed, "failed"),
                 (counts.withoutKey, "of apps without a key"),
@@ -192,7 +193,7 @@ struct RefundsCommand: ParsableCommand {
                 let customers = "\(Int64(counts.swept).grouped) of \(Int64(counts.customers).grouped) customers"
                 var parts: [ProgressText.Part] = [
                     .init(customers, importance: 5), .init("\(clients.calls.grouped) calls", importance: 0),
-                    .init("\(Int64(counts.told).grouped) new refunds", importance: 4, after: ": "),
+                    .init("\(Int64(counts.reported).grouped) new refunds", importance: 4, after: ": "),
                 ]
                 if counts.failed > 0 { parts.append(.init("\(Int64(counts.failed).grouped) failed", importance: 3)) }
                 if let waiting = ProgressText.Part.waiting(clients.rateLimitWait, importance: 9) {

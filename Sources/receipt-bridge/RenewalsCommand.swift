@@ -72,26 +72,27 @@ struct RenewalsCommand: ParsableCommand {
         }
 
         func run() async throws {
-            try await options.run { desk in
+            try await options.run { context in
                 if status {
-                    try await tell(desk)
+                    try await tell(context)
                 } else if mass {
-                    try await extendAll(desk)
+                    try await extendAll(context)
                 } else {
-                    try await extendOne(desk)
+                    try await extendOne(context)
                 }
             }
         }
 
-        private func tell(_ desk: CommandContext) async throws {
+        private func tell(_ context: CommandContext) async throws {
             let request = try RequestIdentifier(uuid: requestId ?? "")
             let product = productId ?? ""
-            let status = try await desk.client.extensionStatus(
-                productId: product, requestIdentifier: request.text, in: desk.scope.environment, CommandContext.options)
+            let status = try await context.client.extensionStatus(
+                productId: product, requestIdentifier: request.text, in: context.scope.environment,
+                CommandContext.options)
             Terminal.line(ExtensionAnswers.status(status, request, productId: product))
         }
 
-        private func extendAll(_ desk: CommandContext) async throws {
+        private func extendAll(_ context: CommandContext) async throws {
             let terms = try ExtensionInput(days: days ?? 0, reason: reason ?? -1)
             let identifier = try requestId.map { text throws(InvalidOperation) in try RequestIdentifier(uuid: text) }
             let product = productId ?? ""
@@ -99,10 +100,10 @@ struct RenewalsCommand: ParsableCommand {
             let request = MassExtensionRequest(
                 days: terms.days, reason: terms.reason, requestIdentifier: (identifier ?? RequestIdentifier()).text,
                 productId: product, storefrontCountryCodes: try Storefronts(storefronts).codes)
-            guard !dryRun else { return try desk.preview(.extendAll(request)) }
-            try confirm(request, desk.scope)
+            guard !dryRun else { return try context.preview(.extendAll(request)) }
+            try confirm(request, context.scope)
             let accepted = try await naming(request.requestIdentifier) {
-                try await desk.client.extendAll(request, in: desk.scope.environment, CommandContext.options)
+                try await context.client.extendAll(request, in: context.scope.environment, CommandContext.options)
             }
             Terminal.line(ExtensionAnswers.accepted(accepted, productId: product))
         }
@@ -123,7 +124,7 @@ struct RenewalsCommand: ParsableCommand {
                 hint: "--yes confirms it, --dry-run shows the request")
         }
 
-        private func extendOne(_ desk: CommandContext) async throws {
+        private func extendOne(_ context: CommandContext) async throws {
             guard let id = originalTransactionId.flatMap(TransactionIdentifier.init(rawValue:)) else {
                 throw InvalidOperation("--original-transaction-id: 1 to 20 digits, not all of them 0")
             }
@@ -131,28 +132,28 @@ struct RenewalsCommand: ParsableCommand {
             let identifier =
                 try requestId.map { text throws(InvalidOperation) in try RequestIdentifier(text) }
                 ?? RequestIdentifier()
-            if let store = desk.store {
-                try ExtensionQuota(try await store.extensions(of: id, in: desk.scope), for: identifier).check(
+            if let store = context.store {
+                try ExtensionQuota(try await store.extensions(of: id, in: context.scope), for: identifier).check(
                     at: .now)
             } else {
                 Terminal.say("no store is configured: nobody counts how often this subscription is extended")
             }
             let request = ExtensionRequest(
                 days: terms.days, reason: terms.reason, requestIdentifier: identifier.text)
-            guard !dryRun else { return try desk.preview(.extend(id, request)) }
+            guard !dryRun else { return try context.preview(.extend(id, request)) }
             let result = try await naming(identifier.text) {
-                try await desk.client.extend(id, request, in: desk.scope.environment, CommandContext.options)
+                try await context.client.extend(id, request, in: context.scope.environment, CommandContext.options)
             }
             Terminal.line(ExtensionAnswers.one(result, of: id, identifier))
             guard result.success else {
                 Terminal.say("Apple did not extend it")
                 throw ExitCode.someNotVerified
             }
-            try await desk.store?.keep(
+            try await context.store?.save(
                 ExtensionRow(
                     originalTransactionId: id.rawValue, requestIdentifier: identifier.text, days: terms.days,
                     reason: terms.reason.rawValue, extendedAt: .now, effectiveDate: result.effectiveDate),
-                of: desk.scope)
+                of: context.scope)
         }
 
         /// Where it is not known whether Apple did it, the same request may be sent again.

@@ -79,9 +79,9 @@ struct ServeCommand: AsyncParsableCommand {
             let memory = store
             reload = ConfigurationReload(
                 signals: hangups, server: server, read: { () throws(ConfigurationError) in try read() },
-                make: { settings, former in
+                make: { settings, previous in
                     try ServiceGraph(
-                        settings: settings, transport: upstream, store: memory, former: former,
+                        settings: settings, transport: upstream, store: memory, previous: previous,
                         tables: settings.tables, logger: logger)
                 }, logger: logger)
         } catch {

@@ -83,7 +83,7 @@ struct VerifyCommand: AsyncParsableCommand {
             Terminal.result(reply.answer.body)
             if inputs.files.count > 1 || Terminal.resultsGoToTerminal { Terminal.line("") }
             let isFine = reply.answer.status == .valid || reply.answer.status == .subscriptionExpired
-            if reply.answer.status == .malformedReceipt, ReceiptDecoder.mended(bytes.span) != nil {
+            if reply.answer.status == .malformedReceipt, ReceiptDecoder.repaired(bytes.span) != nil {
                 Terminal.say("\(input.name): refused as the server refuses it; `decode` says what is wrong with it")
             }
             if !isFine, exit == .success { exit = .someNotVerified }

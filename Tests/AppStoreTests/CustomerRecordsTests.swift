@@ -55,7 +55,8 @@ struct CustomerRecordsTests {
                 standIn.client.knownHistory(
                     signedTransactions: records.transactions.map(\.text), revision: revision, in: .production))
             return try await standIn.client.records(
-                for: CustomerIdentifiers(originalTransactionIds: ["100"], transactionIds: []), bundleId: "com.example.app",
+                for: CustomerIdentifiers(originalTransactionIds: ["100"], transactionIds: []),
+                bundleId: "com.example.app",
                 environment: .production, since: known)
         }
         let second = try await again("r1", first)
@@ -219,7 +220,8 @@ struct CustomerRecordsTests {
         #expect(await wrongKey.failure()?.code == .unauthorized)
         #expect(wrongKey.requests.count == 4)
         await wrongKey.end()
-        let neither = try ScriptedServerAPI { path, _ in path.hasPrefix("/sandbox") ? Self.unknown : Answer.unauthorized }
+        let neither = try ScriptedServerAPI { path, _ in path.hasPrefix("/sandbox") ? Self.unknown : Answer.unauthorized
+        }
         #expect(await neither.failure()?.code == .unauthorized)
         await neither.end()
     }

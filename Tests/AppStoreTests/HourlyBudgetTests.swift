@@ -7,15 +7,15 @@ struct HourlyBudgetTests {
     @Test("starts full, fills up evenly, and says exactly how long to wait")
     func arithmetic() {
         var budget = HourlyBudget(callsPerHour: 36, reserve: 0, now: .seconds(1000))
-        for _ in 0..<36 { #expect(budget.take(.live, at: .seconds(1000)) == .granted) }
-        #expect(budget.take(.live, at: .seconds(1000)) == .wait(.seconds(100)))
-        #expect(budget.take(.live, at: .seconds(1099)) == .wait(.seconds(1)))
-        #expect(budget.take(.live, at: .seconds(1100)) == .granted)
-        #expect(budget.take(.live, at: .seconds(1100)) == .wait(.seconds(100)))
+        for _ in 0..<36 { #expect(budget.consume(.live, at: .seconds(1000)) == .granted) }
+        #expect(budget.consume(.live, at: .seconds(1000)) == .wait(.seconds(100)))
+        #expect(budget.consume(.live, at: .seconds(1099)) == .wait(.seconds(1)))
+        #expect(budget.consume(.live, at: .seconds(1100)) == .granted)
+        #expect(budget.consume(.live, at: .seconds(1100)) == .wait(.seconds(100)))
         // A clock that goes back gives nothing.
-        #expect(budget.take(.live, at: .seconds(5)) == .wait(.seconds(100)))
+        #expect(budget.consume(.live, at: .seconds(5)) == .wait(.seconds(100)))
         // Never more than full, after however long.
-        #expect(budget.take(.live, at: .seconds(10_000_000)) == .granted)
+        #expect(budget.consume(.live, at: .seconds(10_000_000)) == .granted)
         let left = budget.left(for: .live, at: .zero)
         #expect(left == 35)
     }
@@ -23,13 +23,13 @@ struct HourlyBudgetTests {
     @Test("keeps its reserve for those who wait")
     func reserve() {
         var budget = HourlyBudget(callsPerHour: 100, reserve: 0.3, now: .zero)
-        for _ in 0..<70 { #expect(budget.take(.batch, at: .zero) == .granted) }
-        #expect(budget.take(.batch, at: .zero) == .wait(.seconds(36)))
+        for _ in 0..<70 { #expect(budget.consume(.batch, at: .zero) == .granted) }
+        #expect(budget.consume(.batch, at: .zero) == .wait(.seconds(36)))
         let left = budget.left(for: .batch, at: .zero)
         #expect(left == 0)
-        for _ in 0..<30 { #expect(budget.take(.live, at: .zero) == .granted) }
-        #expect(budget.take(.live, at: .zero) == .wait(.seconds(36)))
-        #expect(budget.take(.batch, at: .seconds(36)) == .wait(.seconds(36 * 30)))
+        for _ in 0..<30 { #expect(budget.consume(.live, at: .zero) == .granted) }
+        #expect(budget.consume(.live, at: .zero) == .wait(.seconds(36)))
+        #expect(budget.consume(.batch, at: .seconds(36)) == .wait(.seconds(36 * 30)))
     }
 
     @Test("pauses when it is told to")
@@ -37,8 +37,8 @@ struct HourlyBudgetTests {
         var budget = HourlyBudget(callsPerHour: 100, reserve: 0, now: .zero)
         budget.pause(until: .seconds(10))
         budget.pause(until: .seconds(5))
-        #expect(budget.take(.live, at: .seconds(4)) == .wait(.seconds(6)))
-        #expect(budget.take(.live, at: .seconds(10)) == .granted)
+        #expect(budget.consume(.live, at: .seconds(4)) == .wait(.seconds(6)))
+        #expect(budget.consume(.live, at: .seconds(10)) == .granted)
         let left = budget.left(for: .live, at: .seconds(10))
         #expect(left == 99)
     }
@@ -47,14 +47,16 @@ struct HourlyBudgetTests {
     func shadow() {
         let budget = ServerAPIBudget(share: 0.01, reserve: 0.5)
         #expect(budget.left(.history, .production, .live, at: .zero) == 1_800)
-        for _ in 0..<360 { #expect(budget.take(.history, .production, .shadow, at: .zero) == .granted) }
-        #expect(budget.take(.history, .production, .shadow, at: .zero) == .wait(.seconds(10)))
+        for _ in 0..<360 { #expect(budget.consume(.history, .production, .background, at: .zero) == .granted) }
+        #expect(budget.consume(.history, .production, .background, at: .zero) == .wait(.seconds(10)))
         #expect(budget.left(.history, .production, .live, at: .zero) == 1_440)
         // What live traffic left is the reserve: the shadow waits, and keeps what is its own.
-        for _ in 0..<600 { #expect(budget.take(.statuses, .production, .live, at: .zero) == .granted) }
-        for _ in 0..<300 { #expect(budget.take(.statuses, .production, .shadow, at: .zero) == .granted) }
-        for _ in 0..<100 { #expect(budget.take(.statuses, .production, .shadow, at: .zero) == .wait(.seconds(2))) }
-        #expect(budget.take(.statuses, .production, .shadow, at: .seconds(2)) == .granted)
+        for _ in 0..<600 { #expect(budget.consume(.statuses, .production, .live, at: .zero) == .granted) }
+        for _ in 0..<300 { #expect(budget.consume(.statuses, .production, .background, at: .zero) == .granted) }
+        for _ in 0..<100 {
+            #expect(budget.consume(.statuses, .production, .background, at: .zero) == .wait(.seconds(2)))
+        }
+        #expect(budget.consume(.statuses, .production, .background, at: .seconds(2)) == .granted)
     }
 
     @Test("is an hour of Apple's limit, a tenth of it in the sandbox, and one for each endpoint")
@@ -65,13 +67,13 @@ struct HourlyBudgetTests {
         #expect(budget.left(.history, .production, .live, at: clock.uptime) == 90_000)
         #expect(budget.left(.history, .production, .batch, at: clock.uptime) == 72_000)
         #expect(budget.left(.massExtend, .sandbox, .live, at: clock.uptime) == 180)
-        #expect(budget.take(.history, .sandbox, .live, at: clock.uptime) == .granted)
+        #expect(budget.consume(.history, .sandbox, .live, at: clock.uptime) == .granted)
         #expect(budget.left(.history, .sandbox, .live, at: clock.uptime) == 8_999)
         #expect(budget.left(.statuses, .sandbox, .live, at: clock.uptime) == 9_000)
         budget.pause(.statuses, .sandbox, for: .seconds(3), at: clock.uptime)
-        #expect(budget.take(.statuses, .sandbox, .batch, at: clock.uptime) == .wait(.seconds(3)))
-        #expect(budget.take(.statuses, .production, .batch, at: clock.uptime) == .granted)
+        #expect(budget.consume(.statuses, .sandbox, .batch, at: clock.uptime) == .wait(.seconds(3)))
+        #expect(budget.consume(.statuses, .production, .batch, at: clock.uptime) == .granted)
         clock.advance(.seconds(3))
-        #expect(budget.take(.statuses, .sandbox, .batch, at: clock.uptime) == .granted)
+        #expect(budget.consume(.statuses, .sandbox, .batch, at: clock.uptime) == .granted)
     }
 }

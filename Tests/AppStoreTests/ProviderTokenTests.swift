@@ -93,13 +93,13 @@ struct ProviderTokenTests {
     func rewrittenInPlace() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).p8")
         defer { try? FileManager.default.removeItem(at: file) }
-        let (former, new) = (try SigningKey.p256(), try SigningKey.p256())
-        try former.privateKeyPEM.write(to: file, atomically: false, encoding: .utf8)
+        let (previous, new) = (try SigningKey.p256(), try SigningKey.p256())
+        try previous.privateKeyPEM.write(to: file, atomically: false, encoding: .utf8)
         let tokens = ProviderTokens(account: account(.file(path: file.path)))
         // Whether a token is made anew each time, or is the one from before.
         func expectFormer(discarding: Bool, _ what: String) throws {
             let token = try tokens.token(now: Shared.noon)
-            #expect(try isSigned(token, by: former), "\(what)")
+            #expect(try isSigned(token, by: previous), "\(what)")
             if discarding { tokens.discard(token) }
         }
         for round in 0..<3 {
@@ -115,7 +115,7 @@ struct ProviderTokenTests {
             }
             guard round == 2 else {
                 // Somebody gives up, and puts the former one back, in place as well.
-                try former.privateKeyPEM.write(to: file, atomically: false, encoding: .utf8)
+                try previous.privateKeyPEM.write(to: file, atomically: false, encoding: .utf8)
                 continue
             }
             try handle.write(contentsOf: Data(text[(text.count - 30)...]))

@@ -101,7 +101,7 @@ struct SignedPayloadTests {
                 sign(x5c: chain(signer)), as: TransactionPayload.self, now: Shared.noon)
             #expect(trust.rememberedChains == min(number + 1, 3))
         }
-        trust.forgetSigners()
+        trust.removeCachedSigners()
         #expect(trust.rememberedChains == 0)
     }
 
@@ -229,7 +229,7 @@ struct SignedPayloadTests {
         let bare = try sign(.object(["transactionId": .string("1")]))
         func expect(_ bundleId: String? = nil, _ environment: AppStoreEnvironment? = nil, must: Bool = false)
             -> PayloadRequirements
-        { PayloadRequirements(bundleId: bundleId, environment: environment, mustSay: must) }
+        { PayloadRequirements(bundleId: bundleId, environment: environment, requiresClaims: must) }
         #expect(try code(text, expecting: expect("com.example.app", .production, must: true)) == nil)
         #expect(try code(text, expecting: expect("com.example.other")) == .wrongBundleId)
         let download = try sign(
@@ -237,11 +237,11 @@ struct SignedPayloadTests {
                 "bundleId": .string("com.example.app"), "appAppleId": .number(5), "receiptType": .string("Production"),
             ]))
         for (number, code) in [(5, nil), (6, .wrongAppAppleId)] as [(Int64, SignedPayloadError.Code?)] {
-            let expectation = PayloadRequirements(bundleId: "com.example.app", appAppleId: number)
+            let requirements = PayloadRequirements(bundleId: "com.example.app", appAppleId: number)
             let error: SignedPayloadError?
             do {
                 _ = try Shared.verifier().verify(
-                    download, as: AppTransactionPayload.self, expecting: expectation, now: Shared.noon)
+                    download, as: AppTransactionPayload.self, expecting: requirements, now: Shared.noon)
                 error = nil
             } catch let failure {
                 error = failure as? SignedPayloadError
@@ -319,7 +319,7 @@ struct NotificationTests {
     func good() throws {
         let verified = try Shared.verifier().verifyNotification(
             try notification(transaction("7")),
-            expecting: PayloadRequirements(bundleId: "com.example.app", mustSay: true),
+            expecting: PayloadRequirements(bundleId: "com.example.app", requiresClaims: true),
             now: Shared.noon)
         #expect(verified.transaction?.payload.transactionId == "7")
         #expect(verified.notification.payload.subtype == nil)

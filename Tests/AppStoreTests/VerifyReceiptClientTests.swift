@@ -124,8 +124,8 @@ struct VerifyReceiptClientTests {
             (21010, true, false), (21099, nil, false), (21100, nil, true), (21199, true, true), (21150, false, false),
             (21200, true, false),
         ] as [(Int, Bool?, Bool)])
-    func retries(status: Int, isRetryable: Bool?, mayPass: Bool) {
-        #expect(VerifyReceiptStatus(rawValue: status).mayPass(isRetryable: isRetryable) == mayPass)
+    func retries(status: Int, isRetryable: Bool?, isTransient: Bool) {
+        #expect(VerifyReceiptStatus(rawValue: status).isTransient(isRetryable: isRetryable) == isTransient)
     }
 }
 

@@ -72,7 +72,8 @@ struct BrokenOffTests {
             live = LiveComparison(
                 verifyReceipt: try BatchVerifyReceiptClient(settings: settings, transport: apple),
                 serverAPI: try BatchServerAPIClient(
-                    settings: settings, transport: apple, trust: recordings.trust, share: 1, now: { SharedSimulator.noon }))
+                    settings: settings, transport: apple, trust: recordings.trust, share: 1,
+                    now: { SharedSimulator.noon }))
         }
         let comparer = RowComparer(
             reader: ReceiptReader(trust: recordings.trust),
@@ -82,7 +83,8 @@ struct BrokenOffTests {
     }
 
     /// The same, stopped as soon as somebody is asked, unless it ends by itself.
-    private func run(_ options: ComparisonRunOptions, stoppedAtFirst apple: Apple) async throws -> ComparisonRun.RunResult
+    private func run(_ options: ComparisonRunOptions, stoppedAtFirst apple: Apple) async throws
+        -> ComparisonRun.RunResult
     {
         let watch = ComparisonMonitor()
         let stopping = Task {

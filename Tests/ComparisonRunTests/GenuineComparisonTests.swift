@@ -49,7 +49,8 @@ struct GenuineComparisonTests {
         let text = try String(contentsOf: folder.appending(path: "\(pair.receipt).b64"), encoding: .utf8)
         let now = try #require(pair.now.map(Timestamp.init(seconds:)) ?? apple.requestDate)
         let pipeline = try VerifyReceiptService(
-            settings: ProxyConfiguration(), transport: nil, tables: .bundled, logger: Logger(label: "test"), now: { now })
+            settings: ProxyConfiguration(), transport: nil, tables: .bundled, logger: Logger(label: "test"),
+            now: { now })
         let reply = await pipeline.answer(
             body: Question.body(text.trimmingCharacters(in: .whitespacesAndNewlines)), route: .auto,
             sources: [.receipt])

@@ -68,7 +68,9 @@ struct AlignedPairTests {
         var scene = ComparisonFixture()
         for index in 0..<4_990 {
             scene.add(
-                ComparisonFixture.purchase("\(10_000 + index)", of: "issue", "Non-Consumable", at: ComparisonFixture.now - Int64(index) * 1_000)
+                ComparisonFixture.purchase(
+                    "\(10_000 + index)", of: "issue", "Non-Consumable", at: ComparisonFixture.now - Int64(index) * 1_000
+                )
             )
         }
         scene.latest[4_000]["product_id"] = "other"

@@ -18,7 +18,8 @@ struct DateReadingTests {
         ] as [([String: String], Int64)])
     func dates(members: [String: String], milliseconds: Int64) throws {
         let answer = try ComparedAnswer(
-            verifyReceipt: try ComparisonFixture.bytes(["status": 0, "latest_receipt_info": [members]] as [String: Any]))
+            verifyReceipt: try ComparisonFixture.bytes(
+                ["status": 0, "latest_receipt_info": [members]] as [String: Any]))
         #expect(answer.latest?.first?[.purchaseDate] == .instant(Timestamp(milliseconds: milliseconds)))
     }
 

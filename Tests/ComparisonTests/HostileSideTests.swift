@@ -44,7 +44,8 @@ struct HostileSideTests {
     func manyRows() throws {
         var scene = ComparisonFixture()
         let rows = (0..<4_997).map {
-            ComparisonFixture.purchase("\(10_000 + $0)", of: "issue", "Non-Consumable", at: ComparisonFixture.now - Int64($0) * 1_000)
+            ComparisonFixture.purchase(
+                "\(10_000 + $0)", of: "issue", "Non-Consumable", at: ComparisonFixture.now - Int64($0) * 1_000)
         }
         scene.latest += rows.map(\.wire)
         scene.history += rows.map(\.row)
@@ -91,7 +92,9 @@ struct HostileSideTests {
     func speed() throws {
         var scene = ComparisonFixture()
         for index in 0..<97 {
-            scene.add(ComparisonFixture.period("\(1_000 + index)", start: ComparisonFixture.now - (41 + Int64(index)) * ComparisonFixture.day))
+            scene.add(
+                ComparisonFixture.period(
+                    "\(1_000 + index)", start: ComparisonFixture.now - (41 + Int64(index)) * ComparisonFixture.day))
         }
         let (answer, right) = (try ComparisonFixture.bytes(scene.answer), try scene.serverAPI())
         let left = try scene.verifyReceipt()

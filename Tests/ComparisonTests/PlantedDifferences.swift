@@ -8,7 +8,8 @@ struct PlantedDifference: Sendable {
     let change: @Sendable (inout ComparisonFixture) -> Void
 
     init(
-        _ rule: String, _ verdict: ComparisonRule.Class = .expected, _ change: @escaping @Sendable (inout ComparisonFixture) -> Void
+        _ rule: String, _ verdict: ComparisonRule.Class = .expected,
+        _ change: @escaping @Sendable (inout ComparisonFixture) -> Void
     ) {
         self.rule = rule
         self.verdict = verdict
@@ -37,7 +38,9 @@ struct PlantedDifference: Sendable {
         },
         PlantedDifference("cancellation", .unexpected) { $0.latest[2]["cancellation_date_ms"] = "1790000000000" },
         PlantedDifference("cancellation", .unexpected) { $0.history[1]["revocationDate"] = 1_790_000_000_000 },
-        PlantedDifference("expiresDate", .unexpected) { $0.latest[1]["expires_date_ms"] = "\(ComparisonFixture.now + 25 * ComparisonFixture.day)" },
+        PlantedDifference("expiresDate", .unexpected) {
+            $0.latest[1]["expires_date_ms"] = "\(ComparisonFixture.now + 25 * ComparisonFixture.day)"
+        },
         PlantedDifference("missingTransaction", .unexpected) { $0.latest.remove(at: 0) },
         PlantedDifference("missingTransaction", .unexpected) { $0.history.remove(at: 2) },
         PlantedDifference("missingTransaction", .unexpected) {
@@ -77,7 +80,9 @@ struct PlantedDifference: Sendable {
     ]
 
     private static let values = [
-        PlantedDifference("wholeSeconds") { $0.history[1]["purchaseDate"] = ComparisonFixture.now - 10 * ComparisonFixture.day + 123 },
+        PlantedDifference("wholeSeconds") {
+            $0.history[1]["purchaseDate"] = ComparisonFixture.now - 10 * ComparisonFixture.day + 123
+        },
         PlantedDifference("restoredIdentifier") { $0.latest[1]["transaction_id"] = "999" },
         PlantedDifference("restoredIdentifier") {
             $0.latest[2]["transaction_id"] = "999"
@@ -107,18 +112,24 @@ struct PlantedDifference: Sendable {
             $0.history[2]["revocationDate"] = 1_790_086_400_000
         },
         PlantedDifference("refundedConsumable") {
-            $0.add(ComparisonFixture.purchase("300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day))
+            $0.add(
+                ComparisonFixture.purchase(
+                    "300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day))
             $0.history[3]["revocationDate"] = ComparisonFixture.now - 1_000
         },
         PlantedDifference("upgradedWithoutRevocation") {
-            $0.latest[0].merge(["is_upgraded": "true", "cancellation_date_ms": "\(ComparisonFixture.now - 12 * ComparisonFixture.day)"]) { $1 }
+            $0.latest[0].merge([
+                "is_upgraded": "true", "cancellation_date_ms": "\(ComparisonFixture.now - 12 * ComparisonFixture.day)",
+            ]) { $1 }
             $0.history[0]["isUpgraded"] = true
         },
         PlantedDifference("sandboxUpgrade") {
             $0.moveToSandbox()
             $0.history[0]["isUpgraded"] = true
         },
-        PlantedDifference("inAppSnapshot") { $0.snapshot[0]["expires_date_ms"] = "\(ComparisonFixture.now - 11 * ComparisonFixture.day)" },
+        PlantedDifference("inAppSnapshot") {
+            $0.snapshot[0]["expires_date_ms"] = "\(ComparisonFixture.now - 11 * ComparisonFixture.day)"
+        },
         PlantedDifference("offerCodeName") {
             $0.latest[1]["offer_code_ref_name"] = "Spring sale"
             $0.history[1].merge(
@@ -132,27 +143,39 @@ struct PlantedDifference: Sendable {
         PlantedDifference("order") { $0.latest.reverse() },
         PlantedDifference("duplicates") { $0.history.append($0.history[0]) },
         PlantedDifference("finishedConsumables") {
-            $0.history.append(ComparisonFixture.purchase("300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day).row)
+            $0.history.append(
+                ComparisonFixture.purchase(
+                    "300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day
+                ).row)
         },
         PlantedDifference("finishedConsumables") {
             var answer = $0.answer
-            let coins = ComparisonFixture.purchase("300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day)
+            let coins = ComparisonFixture.purchase(
+                "300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day)
             answer["latest_receipt_info"] = $0.latest + [coins.wire]
             $0.otherAnswer = answer
             $0.context.consumables = ["300"]
         },
         PlantedDifference("unfinishedConsumable", .unexpected) {
             $0.otherAnswer = $0.answer
-            $0.latest.append(ComparisonFixture.purchase("300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day).wire)
+            $0.latest.append(
+                ComparisonFixture.purchase(
+                    "300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day
+                ).wire)
             $0.context.consumables = ["300"]
         },
         PlantedDifference("missingTransaction", .unexpected) {
             $0.otherAnswer = $0.answer
-            $0.latest.append(ComparisonFixture.purchase("300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day).wire)
+            $0.latest.append(
+                ComparisonFixture.purchase(
+                    "300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day
+                ).wire)
             $0.context.consumables = ["299"]
         },
         PlantedDifference("refundedPurchase") {
-            var row = ComparisonFixture.purchase("301", of: "skin", "Non-Consumable", at: ComparisonFixture.now - ComparisonFixture.day).row
+            var row = ComparisonFixture.purchase(
+                "301", of: "skin", "Non-Consumable", at: ComparisonFixture.now - ComparisonFixture.day
+            ).row
             row["revocationDate"] = ComparisonFixture.now - 1_000
             $0.history.append(row)
         },
@@ -175,10 +198,15 @@ struct PlantedDifference: Sendable {
         },
         PlantedDifference("historyV1") {
             $0.historyVersion = 1
-            $0.latest.append(ComparisonFixture.purchase("300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day).wire)
+            $0.latest.append(
+                ComparisonFixture.purchase(
+                    "300", of: "coins", "Consumable", at: ComparisonFixture.now - ComparisonFixture.day
+                ).wire)
         },
         PlantedDifference("recentPurchase") {
-            $0.latest.append(ComparisonFixture.purchase("300", of: "unlock2", "Non-Consumable", at: ComparisonFixture.now - 60_000).wire)
+            $0.latest.append(
+                ComparisonFixture.purchase("300", of: "unlock2", "Non-Consumable", at: ComparisonFixture.now - 60_000)
+                    .wire)
         },
         PlantedDifference("sandboxCleared") {
             $0.moveToSandbox()
@@ -187,7 +215,10 @@ struct PlantedDifference: Sendable {
         },
         PlantedDifference("sandboxRepurchase") {
             $0.moveToSandbox()
-            $0.latest.append(ComparisonFixture.purchase("201", of: "unlock", "Non-Consumable", at: ComparisonFixture.now - ComparisonFixture.day).wire)
+            $0.latest.append(
+                ComparisonFixture.purchase(
+                    "201", of: "unlock", "Non-Consumable", at: ComparisonFixture.now - ComparisonFixture.day
+                ).wire)
         },
         PlantedDifference("sandboxPurge") {
             $0.moveToSandbox()
@@ -198,7 +229,8 @@ struct PlantedDifference: Sendable {
                 "bid": "com.example.app", "app_item_id": "1234567890", "transaction_id": "200",
                 "original_transaction_id": "200", "product_id": "unlock", "quantity": "1",
                 "purchase_date_ms": "\(ComparisonFixture.now - 20 * ComparisonFixture.day)",
-                "original_purchase_date_ms": "\(ComparisonFixture.now - 20 * ComparisonFixture.day)", "bvrs": "3", "item_id": "7",
+                "original_purchase_date_ms": "\(ComparisonFixture.now - 20 * ComparisonFixture.day)", "bvrs": "3",
+                "item_id": "7",
                 "is_trial_period": "false", "in_app_ownership_type": "PURCHASED",
             ]
             scene.isFlat = true
@@ -208,7 +240,8 @@ struct PlantedDifference: Sendable {
                 [
                     "bid": "com.example.app", "app_item_id": "1234567890", "transaction_id": id,
                     "original_transaction_id": "100", "product_id": product, "quantity": "1", "item_id": "7",
-                    "purchase_date_ms": "\(start)", "original_purchase_date_ms": "\(ComparisonFixture.now - 40 * ComparisonFixture.day)",
+                    "purchase_date_ms": "\(start)",
+                    "original_purchase_date_ms": "\(ComparisonFixture.now - 40 * ComparisonFixture.day)",
                     "expires_date": "\(start + 30 * ComparisonFixture.day)", "bvrs": "3",
                 ]
             }
@@ -233,7 +266,7 @@ struct PlantedDifference: Sendable {
             $0.history[1]["expiresDate"] = ComparisonFixture.now + 60_000
         },
         PlantedDifference("renewalMoved") {
-            $0.context.apart = 120_000
+            $0.context.timeDifference = 120_000
             $0.renewals[0]["auto_renew_status"] = "0"
         },
     ]

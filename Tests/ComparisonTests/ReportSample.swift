@@ -55,7 +55,8 @@ enum ReportSample {
             guard let example = try scene(of: rule).differences().first else { return nil }
             return ComparisonReport.Entry(
                 scope: scope, verdict: example.verdict, rule: rule, path: example.path, count: count,
-                firstSeen: SharedSimulator.noon.advanced(byMilliseconds: -ComparisonFixture.day), lastSeen: SharedSimulator.noon,
+                firstSeen: SharedSimulator.noon.advanced(byMilliseconds: -ComparisonFixture.day),
+                lastSeen: SharedSimulator.noon,
                 examples: [example])
         }
     }

@@ -11,7 +11,8 @@ struct WorldTests {
     func noInvention(upgradesAreCancelled: Bool) throws {
         var generator = SeededGenerator("noInvention")
         let store = try SimulatedStore(
-            seed: generator.next() % 10_000, customers: 280, clock: .fixed(SharedSimulator.noon), pki: try SharedSimulator.pki,
+            seed: generator.next() % 10_000, customers: 280, clock: .fixed(SharedSimulator.noon),
+            pki: try SharedSimulator.pki,
             options: WorldOptions(upgradesAreCancelled: upgradesAreCancelled))
         var tally = ComparisonSummary()
         for receipt in store.receipts {

@@ -70,12 +70,12 @@ struct SigningKeyTests {
             let lines = key.privateKeyPEM.split(separator: "\n").filter { !$0.hasPrefix("-----") }
             return try #require(Data(base64Encoded: lines.joined()))
         }
-        let (former, new) = (try bytes(.p256()), try bytes(.p256()))
-        try #require(former.count == new.count && former.count > 100)
+        let (previous, new) = (try bytes(.p256()), try bytes(.p256()))
+        try #require(previous.count == new.count && previous.count > 100)
         var refused = 0
         for end in 1..<new.count {
-            let mixed = new.prefix(end) + former.suffix(from: end)
-            guard mixed != former, mixed != new else { continue }
+            let mixed = new.prefix(end) + previous.suffix(from: end)
+            guard mixed != previous, mixed != new else { continue }
             let text = "-----BEGIN PRIVATE KEY-----\n\(mixed.base64EncodedString())\n-----END PRIVATE KEY-----\n"
             #expect(throws: CryptographyError.self, "\(end)") { try SigningKey(privateKeyPEM: text) }
             refused += 1

@@ -48,7 +48,7 @@ struct TrustStoreTests {
                 try key(signer, in: store, role: role).verify(signature.span, over: message.span, digest: .sha1)
             }
         }
-        #expect(store.rememberedSigners == 2)
+        #expect(store.cachedSigners == 2)
     }
 
     struct Forgery: Sendable, CustomTestStringConvertible {
@@ -159,14 +159,14 @@ struct TrustStoreTests {
         let store = try store()
         for _ in 0..<2 {
             #expect(throwsCode(forgery.code, forgery.name) { _ = try key(signer, in: store) })
-            #expect(store.rememberedSigners == 0)
+            #expect(store.cachedSigners == 0)
         }
         // Everything above the leaf may travel along, and the authorities may be known: nothing is better for it.
         let informed = try self.store(knowsAuthorities: true)
         #expect(throws: CryptographyError.self) {
             _ = try key(signer, in: informed, travelling: signer.issuers.map(\.certificate))
         }
-        #expect(informed.rememberedSigners == 0)
+        #expect(informed.cachedSigners == 0)
     }
 
     @Test("with a blueprint's leaf holds when nothing is wrong with it")
@@ -195,7 +195,7 @@ struct TrustStoreTests {
         let short = try pki.issueReceiptSigner(key: try .rsa(bits: 1024))
         let store = try store()
         #expect(throwsCode(.keyRefused, "1024") { _ = try key(short, in: store) })
-        #expect(store.rememberedSigners == 0)
+        #expect(store.cachedSigners == 0)
         _ = try key(pki.issueReceiptSigner(key: try .rsa(bits: 2048)), in: store)
         // Its key has 1024 bits, as Apple's had.
         _ = try key(pki.purchaseSigner, in: store, role: .purchaseReceipt)
@@ -209,7 +209,7 @@ struct TrustStoreTests {
         }
         let store = try store()
         _ = try key(signer, in: store)
-        #expect(store.rememberedSigners == 1)
+        #expect(store.cachedSigners == 1)
     }
 
     @Test("without its authority is not judged, unless the authority is known")
@@ -217,7 +217,7 @@ struct TrustStoreTests {
         let signer = try MintedReceipts.pki.receiptSigner
         let store = try store()
         #expect(throwsCode(.issuerUnknown, "no authority") { _ = try key(signer, in: store, travelling: []) })
-        #expect(store.rememberedSigners == 0)
+        #expect(store.cachedSigners == 0)
         _ = try key(signer, in: self.store(knowsAuthorities: true), travelling: [])
     }
 
@@ -283,7 +283,7 @@ struct TrustStoreTests {
             _ = try key(pki.receiptSigner, in: store, time: .at(time), travelling: both)
             _ = try key(pki.receiptSigner, in: store, time: .at(time), travelling: both.reversed())
         }
-        #expect(store.rememberedSigners == 2)
+        #expect(store.cachedSigners == 2)
     }
 
     @Test("is remembered as often as there are places, whoever else comes")
@@ -293,10 +293,10 @@ struct TrustStoreTests {
         for number in 0..<8 {
             let signer = try pki.issueReceiptSigner { $0.subject.commonName = "Signer \(number)" }
             _ = try key(signer, in: store)
-            #expect(store.rememberedSigners == min(number + 1, 3))
+            #expect(store.cachedSigners == min(number + 1, 3))
         }
-        store.forgetSigners()
-        #expect(store.rememberedSigners == 0)
+        store.removeCachedSigners()
+        #expect(store.cachedSigners == 0)
     }
 
     @Test("is remembered once, whatever certificates a stranger puts beside it")
@@ -311,7 +311,7 @@ struct TrustStoreTests {
             _ = try key(
                 pki.receiptSigner, in: store, travelling: [stranger, pki.developerRelations.certificate, [], stranger])
         }
-        #expect(store.rememberedSigners == 1)
+        #expect(store.cachedSigners == 1)
     }
 
     @Test("has only its first four authorities looked at, and none that is too large")
@@ -321,7 +321,7 @@ struct TrustStoreTests {
         let junk: [UInt8] = [0x30, 0]
         let store = try store()
         _ = try key(pki.receiptSigner, in: store, travelling: [junk, junk, junk, good])
-        store.forgetSigners()
+        store.removeCachedSigners()
         #expect(
             throwsCode(.malformed, "the fifth") {
                 _ = try key(pki.receiptSigner, in: store, travelling: [junk, junk, junk, junk, good])

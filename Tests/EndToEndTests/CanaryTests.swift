@@ -8,7 +8,7 @@ import Testing
 /// T26: what people trust us with, put in at every door, and looked for in everything that comes out.
 @Suite("Secrets, receipts and account tokens")
 struct CanaryTests {
-    private static let former = "canary-former-5b1e77"
+    private static let previous = "canary-former-5b1e77"
     private static let wrong = "canary-password-90cc12"
     private static let token = "canary-token-c41fd8aa"
     private static let forwarding = "canary-forwarding-2f60b1"
@@ -27,7 +27,7 @@ struct CanaryTests {
             stage = try await CommandFixture(customers: 12)
             consumer = try TestServer(reply: .respond())
             let folder = stage.folder
-            for (name, secret) in [("former", former), ("token", token), ("forwarding", forwarding)] {
+            for (name, secret) in [("former", previous), ("token", token), ("forwarding", forwarding)] {
                 try folder.write("\(name).txt", secret.utf8)
             }
             let yaml = try String(contentsOf: folder.url.appending(path: "receipt-bridge.yaml"), encoding: .utf8)
@@ -67,7 +67,7 @@ struct CanaryTests {
             let keyLine = try #require(key.split(separator: "\n").dropFirst().first)
             canaries = Canaries(
                 secrets: [
-                    "the shared secret": SimulatedApp.first.sharedSecret, "the former secret": CanaryTests.former,
+                    "the shared secret": SimulatedApp.first.sharedSecret, "the former secret": CanaryTests.previous,
                     "a client's password": CanaryTests.wrong, "the bearer token": CanaryTests.token,
                     "the forwarding secret": CanaryTests.forwarding, "the In-App Purchase key": String(keyLine),
                 ],
@@ -107,7 +107,7 @@ struct CanaryTests {
                 apps:
                   - bundleId: com.example.app
                     sharedSecret: \(secret)
-                    acceptedSecrets: [\(CanaryTests.former)]
+                    acceptedSecrets: [\(CanaryTests.previous)]
                     forward: [{url: "http://127.0.0.1:9/in", secret: \(CanaryTests.forwarding)}]
 
                 """
@@ -153,7 +153,7 @@ struct CanaryTests {
             return [
                 (post("/verifyReceipt", good), .contents),
                 (post("/verifyReceipt", Question.body(receipt, password: SimulatedApp.first.sharedSecret)), .contents),
-                (post("/verifyReceipt", Question.body(receipt, password: CanaryTests.former)), .contents),
+                (post("/verifyReceipt", Question.body(receipt, password: CanaryTests.previous)), .contents),
                 (post("/verifyReceipt", Question.body(receipt, password: CanaryTests.wrong)), .nothing),
                 (post("/verifyReceipt", Array(good.dropLast())), .nothing),
                 (post("/verifyReceipt", Question.body("\(receipt.dropLast(8))")), .nothing),
@@ -191,7 +191,7 @@ struct CanaryTests {
         [], [SimulatedFault(.status(503)), SimulatedFault(.status(401), endpoint: "serverAPI")],
         [SimulatedFault(.html), SimulatedFault(.reset, endpoint: "serverAPI")],
         [
-            SimulatedFault(.body(#"{"status":"\#(wrong)","\#(former)":"\#(token)"}"#)),
+            SimulatedFault(.body(#"{"status":"\#(wrong)","\#(previous)":"\#(token)"}"#)),
             SimulatedFault(.serverAPI(.badSignature), endpoint: "serverAPI"),
         ],
     ]

@@ -12,7 +12,8 @@ struct CommandTests {
         try StateDirectory(folder.url.path).write(try SharedSimulator.store(customers: 4), host: "127.0.0.1", port: 9)
         try folder.write("app.b64", try SharedSimulator.receipt(.activeSubscription).base64.utf8)
         try folder.write("old.b64", try SharedSimulator.receipt(.oldActiveSubscription, version: 3).base64.utf8)
-        try folder.write("over.b64", try SharedSimulator.receipt(.oldExpiredSubscription, .sandbox, version: 3).base64.utf8)
+        try folder.write(
+            "over.b64", try SharedSimulator.receipt(.oldExpiredSubscription, .sandbox, version: 3).base64.utf8)
         try folder.write("empty.b64", try SharedSimulator.receipt(.noPurchases).base64.utf8)
         for receipt in try SharedSimulator.hostile {
             try folder.write("h-\(receipt.mangling)", receipt.text.utf8)
@@ -222,7 +223,8 @@ struct CommandTests {
         let bare = try await Binary.run("decode", "app.b64", in: folder)
         #expect(bare.exit == 1 && bare.lines.first?["verified"]?.flag == false)
         let piped = try await Binary.run(
-            "decode", "--roots", "roots", input: Array(try SharedSimulator.receipt(.nonConsumable).base64.utf8), in: folder)
+            "decode", "--roots", "roots", input: Array(try SharedSimulator.receipt(.nonConsumable).base64.utf8),
+            in: folder)
         #expect(piped.exit == 0 && piped.lines.first?["file"]?.text == "-")
     }
 

@@ -27,7 +27,8 @@ struct ForwardingTests {
                 "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Sandbox"),
             ]),
         ])
-        return JSONValue.object(["signedPayload": .string(try SharedSimulator.pki.jwsSigner.jws(payload: payload))]).bytes
+        return JSONValue.object(["signedPayload": .string(try SharedSimulator.pki.jwsSigner.jws(payload: payload))])
+            .bytes
     }
 
     private func serve(in folder: Folder) throws -> Running {

@@ -179,7 +179,8 @@ struct ReloadTests {
                 "bundleId": .string(SimulatedApp.first.bundleId), "environment": .string("Sandbox"),
             ]),
         ])
-        return JSONValue.object(["signedPayload": .string(try SharedSimulator.pki.jwsSigner.jws(payload: payload))]).bytes
+        return JSONValue.object(["signedPayload": .string(try SharedSimulator.pki.jwsSigner.jws(payload: payload))])
+            .bytes
     }
 
     @Test("sends what comes later to the targets that it names then, and to former ones no more")

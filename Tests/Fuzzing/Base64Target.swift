@@ -11,13 +11,13 @@ enum Base64Target {
 
     static func run(_ text: [UInt8]) {
         if let intake = try? ReceiptInput(text.span, profile: .apple), intake.kind != .unknown {
-            let mended = try? ReceiptInput(text.span, profile: .tolerant)
-            require(mended?.kind == intake.kind, "what the apple profile takes, the tolerant one takes")
-            require(mended?.bytes == intake.bytes, "both read the same bytes")
+            let repaired = try? ReceiptInput(text.span, profile: .tolerant)
+            require(repaired?.kind == intake.kind, "what the apple profile takes, the tolerant one takes")
+            require(repaired?.bytes == intake.bytes, "both read the same bytes")
         }
-        if let mended = ReceiptDecoder.mended(text.span) {
-            require(ReceiptDecoder.mended(mended.span) == mended, "what was mended stays as it is")
-            let intake = try? ReceiptInput(mended.span, profile: .apple)
+        if let repaired = ReceiptDecoder.repaired(text.span) {
+            require(ReceiptDecoder.repaired(repaired.span) == repaired, "what was mended stays as it is")
+            let intake = try? ReceiptInput(repaired.span, profile: .apple)
             require(intake?.isCanonicalText == true, "what was mended is as Apple writes it")
         }
         if let bytes = Base64.decode(text.span) {

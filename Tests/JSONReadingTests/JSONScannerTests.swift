@@ -27,7 +27,7 @@ struct JSONScannerTests {
         func part(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
         #expect(found.map { part($0.name.range) } == ["a", "b", "a", "", #"\u0061"#, "c"])
         #expect(found.map { part($0.value.whole) } == ["1", #"[ {"a":0} ]"#, #""x""#, "{}", "null", "-1.5e+10"])
-        #expect(found.map { $0.name.says("a", in: bytes.span) } == [true, false, true, false, true, false])
+        #expect(found.map { $0.name.matches("a", in: bytes.span) } == [true, false, true, false, true, false])
         #expect(found.map(\.name.isEscaped) == [false, false, false, false, true, false])
     }
 

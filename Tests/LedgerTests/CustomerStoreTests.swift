@@ -29,7 +29,7 @@ struct CustomerStoreTests {
             text: text ?? "\(id)@\(date)")
     }
 
-    private func customer(_ rows: [TransactionRow], at date: Int64 = 1_000, companions: [String] = []) -> CustomerRow {
+    private func customer(_ rows: [TransactionRow], at date: Int64 = 1_000, aliases: [String] = []) -> CustomerRow {
         let originals = Set(rows.map(\.originalTransactionId)).sorted()
         return CustomerRow(
             askedAt: Timestamp(milliseconds: date), signedDate: Timestamp(milliseconds: date), appAppleId: 7,
@@ -42,7 +42,7 @@ struct CustomerStoreTests {
             renewals: originals.map {
                 RenewalRow(
                     originalTransactionId: $0, signedDate: Timestamp(milliseconds: date), text: "renewal \($0)@\(date)")
-            }, companions: companions)
+            }, aliases: aliases)
     }
 
     private func notification(_ uuid: String, at date: Int64) -> NotificationRow {
@@ -59,26 +59,28 @@ struct CustomerStoreTests {
     @Test("Of the receipts without a purchase of one customer the newest eight are known, and all of others")
     func learntIdentifiers() async throws {
         func keep(_ id: String, _ receipt: UInt8, at date: Int64) async throws {
-            try await store.keep(
+            try await store.save(
                 learnt: CustomerIdentifiers(originalTransactionIds: [id], transactionIds: []), of: [receipt],
                 at: Timestamp(milliseconds: date))
         }
         try await keep("10", 200, at: 1)
         for number in 0..<30 as Range<UInt8> { try await keep("20", number, at: 100 - Int64(number)) }
         #expect(
-            try store.learntIdentifiers(limit: 100).map { "\($0.keys.originalTransactionIds[0]) \($0.receipt[0])" } == [
+            try store.customerIdentifiersByReceipt(limit: 100).map {
+                "\($0.keys.originalTransactionIds[0]) \($0.receipt[0])"
+            } == [
                 "10 200", "20 29", "20 6", "20 5", "20 4", "20 3", "20 2", "20 1", "20 0",
             ])
     }
 
     @Test("are found by any id of their history once it was looked up as a whole, and not before")
     func whole() async throws {
-        let outcome = try await store.keep(
+        let outcome = try await store.save(
             notification("1", at: 500), NotificationUpdate(transaction: transaction("11", "10", at: 500)), of: scope)
-        #expect(outcome == .stored(isNews: true))
+        #expect(outcome == .stored(isNew: true))
         #expect(try await find(["10"]) == nil)
-        try await store.keep(
-            customer([transaction("10", "10"), transaction("11", "10")], companions: ["99"]), of: scope)
+        try await store.save(
+            customer([transaction("10", "10"), transaction("11", "10")], aliases: ["99"]), of: scope)
         for keys in [(["10"], []), ([], ["11"]), (["10"], ["10", "11"]), (["10"], ["99"])] as [([String], [String])] {
             #expect(try await find(keys.0, keys.1)?.transactions == ["10@1000", "11@1000"])
         }
@@ -92,20 +94,20 @@ struct CustomerStoreTests {
 
     @Test("A receipt of two customers finds neither")
     func two() async throws {
-        try await store.keep(customer([transaction("10", "10")]), of: scope)
-        try await store.keep(customer([transaction("20", "20")]), of: scope)
+        try await store.save(customer([transaction("10", "10")]), of: scope)
+        try await store.save(customer([transaction("20", "20")]), of: scope)
         #expect(try await find(["10", "20"]) == nil)
         #expect(try await find(["10"])?.transactions == ["10@1000"])
         // One history says that they are one.
-        try await store.keep(
+        try await store.save(
             customer([transaction("10", "10", at: 2_000), transaction("20", "20", at: 2_000)], at: 2_000), of: scope)
         #expect(try await find(["20"], ["10"])?.transactions == ["10@2000", "20@2000"])
     }
 
     @Test("The newer signature counts, whoever brings it; the same again changes nothing")
     func clocks() async throws {
-        try await store.keep(customer([transaction("10", "10")]), of: scope)
-        for (uuid, date, isNews) in [("a", 1_500, true), ("b", 1_200, false), ("c", 1_500, false)]
+        try await store.save(customer([transaction("10", "10")]), of: scope)
+        for (uuid, date, isNew) in [("a", 1_500, true), ("b", 1_200, false), ("c", 1_500, false)]
             as [(String, Int64, Bool)]
         {
             let news = NotificationUpdate(
@@ -115,81 +117,82 @@ struct CustomerStoreTests {
                 status: StatusRow(
                     originalTransactionId: "10", status: date == 1_500 ? 4 : 2, subscriptionGroupIdentifier: nil,
                     clock: Timestamp(milliseconds: date)))
-            #expect(try await store.keep(notification(uuid, at: date), news, of: scope) == .stored(isNews: isNews))
+            #expect(try await store.save(notification(uuid, at: date), news, of: scope) == .stored(isNew: isNew))
         }
         // A look-up that was answered before the notification was signed.
-        try await store.keep(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: scope)
+        try await store.save(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: scope)
         let held = try #require(try await find(["10"]))
         #expect(held.transactions == ["a"])
         #expect(held.subscriptions.map(\.renewal) == ["renewal a"] && held.subscriptions.map(\.status) == [4])
         #expect(held.subscriptions.map(\.subscriptionGroupIdentifier) == ["g"] && held.appAppleId == 7)
-        try await store.keep(customer([transaction("10", "10", at: 1_600)], at: 1_600), of: scope)
+        try await store.save(customer([transaction("10", "10", at: 1_600)], at: 1_600), of: scope)
         #expect(try await find(["10"])?.transactions == ["10@1600"])
         #expect(try await find(["10"])?.subscriptions.map(\.status) == [1])
     }
 
     @Test("What needs a look-up stays so until one that was signed later")
     func needsLookup() async throws {
-        try await store.keep(customer([transaction("10", "10", download: "d")]), of: scope)
+        try await store.save(customer([transaction("10", "10", download: "d")]), of: scope)
         #expect(try await find(["10"])?.needsLookup == false)
         let news = NotificationUpdate(transaction: transaction("11", "10", at: 1_500), needsLookup: true)
-        _ = try await store.keep(notification("a", at: 1_500), news, of: scope)
+        _ = try await store.save(notification("a", at: 1_500), news, of: scope)
         #expect(try await find(["10"])?.needsLookup == true)
-        try await store.keep(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: scope)
+        try await store.save(customer([transaction("10", "10", at: 1_400)], at: 1_400), of: scope)
         #expect(try await find(["10"])?.needsLookup == true)
         #expect(try await find(["10"], ["11"])?.transactions.count == 2)
-        try await store.keep(customer([transaction("10", "10", at: 1_600, download: "d")], at: 1_600), of: scope)
+        try await store.save(customer([transaction("10", "10", at: 1_600, download: "d")], at: 1_600), of: scope)
         #expect(try await find(["10"])?.needsLookup == false)
         // The history does not have it any more.
         #expect(try await find(["10"])?.transactions == ["10@1600"])
         // By the download of the app it is theirs, and a subscription that nobody told the place of.
         let other = NotificationUpdate(transaction: transaction("30", "30", at: 1_700, download: "d"))
-        _ = try await store.keep(notification("b", at: 1_700), other, of: scope)
+        _ = try await store.save(notification("b", at: 1_700), other, of: scope)
         #expect(try await find(["30"])?.transactions == ["10@1600", "30@1700"])
         #expect(try await find(["10"])?.needsLookup == true)
     }
 
     @Test("A purchase that is taken back no more makes its customer need a look-up, and nobody is forgotten by it")
     func takenBackNoMore() async throws {
-        try await store.keep(
-            customer([transaction("10", "10", revoked: true), transaction("20", "20")], companions: ["99"]), of: scope)
-        try await store.keep(revoked: [], valid: ["10"], of: scope)
+        try await store.save(
+            customer([transaction("10", "10", revoked: true), transaction("20", "20")], aliases: ["99"]), of: scope)
+        try await store.save(revoked: [], valid: ["10"], of: scope)
         let held = try #require(try await find(["10", "20"], ["99"]))
         #expect(held.needsLookup && held.transactions.count == 2)
-        try await store.keep(
+        try await store.save(
             customer([transaction("10", "10", at: 2_000), transaction("20", "20", at: 2_000)], at: 2_000), of: scope)
         #expect(try await find(["10", "20"], ["99"])?.needsLookup == false)
     }
 
     @Test("What one of two needs who become one, the one needs; and whoever was theirs stays so")
     func needsOfTwo() async throws {
-        try await store.keep(customer([transaction("10", "10")]), of: scope)
-        try await store.keep(customer([transaction("20", "20")], companions: ["99"]), of: scope)
+        try await store.save(customer([transaction("10", "10")]), of: scope)
+        try await store.save(customer([transaction("20", "20")], aliases: ["99"]), of: scope)
         let news = NotificationUpdate(transaction: transaction("21", "20", at: 1_500), needsLookup: true)
-        _ = try await store.keep(notification("a", at: 1_500), news, of: scope)
+        _ = try await store.save(notification("a", at: 1_500), news, of: scope)
         // Signed before that.
-        try await store.keep(
+        try await store.save(
             customer([transaction("10", "10", at: 1_400), transaction("20", "20", at: 1_400)], at: 1_400), of: scope)
         let held = try #require(try await find(["10", "20"], ["99"]))
         #expect(held.needsLookup)
-        try await store.keep(
+        try await store.save(
             customer([transaction("10", "10", at: 1_600), transaction("20", "20", at: 1_600)], at: 1_600), of: scope)
         #expect(try await find(["10", "20"])?.needsLookup == false)
     }
 
     @Test("Revocations are there after a restart, and gone when they were reversed")
     func revocations() async throws {
-        try await store.keep(
+        try await store.save(
             customer([transaction("10", "10", revoked: true), transaction("11", "10", revoked: true)]), of: scope)
-        _ = try await store.keep(
-            notification("a", at: 1_500), NotificationUpdate(transaction: transaction("11", "10", at: 1_500)), of: scope)
+        _ = try await store.save(
+            notification("a", at: 1_500), NotificationUpdate(transaction: transaction("11", "10", at: 1_500)), of: scope
+        )
         // A late one does not bring it back.
-        _ = try await store.keep(
+        _ = try await store.save(
             notification("b", at: 1_400),
             NotificationUpdate(transaction: transaction("11", "10", at: 1_400, revoked: true)), of: scope)
         let told = RevocationRow(
             transactionId: "77", webOrderLineItemId: "78", date: Timestamp(milliseconds: 5), reason: nil)
-        try await store.keep(revoked: [told], valid: ["76"], of: scope)
+        try await store.save(revoked: [told], valid: ["76"], of: scope)
         #expect(try await find(["10"])?.takenBack == ["10"])
         await store.close()
         let again = try Store(path: store.path)

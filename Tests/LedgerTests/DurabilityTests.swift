@@ -18,11 +18,11 @@ struct DurabilityTests {
         scope = AppScope(bundleId: bundleId, environment: .production)
     }
 
-    private func keep(_ number: Int, in store: Store) async throws {
+    private func save(_ number: Int, in store: Store) async throws {
         let row = NotificationRow(
             uuid: "\(number)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
             receivedAt: Timestamp(milliseconds: 1), text: String(repeating: "text ", count: 1_000))
-        _ = try await store.keep(row, NotificationUpdate(), of: scope)
+        _ = try await store.save(row, NotificationUpdate(), of: scope)
     }
 
     /// Notifications in a copy of the one file, without its companions.
@@ -51,7 +51,7 @@ struct DurabilityTests {
     @Test("A closed store is one file: a copy of it holds every row")
     func oneFile() async throws {
         let store = try Store(path: path)
-        for number in 0..<50 { try await keep(number, in: store) }
+        for number in 0..<50 { try await save(number, in: store) }
         // Opens a reader.
         #expect(try await store.notificationCount() == 50)
         #expect(await store.close() == nil)
@@ -63,7 +63,7 @@ struct DurabilityTests {
     @Test("A store that another process reads is closed too, says that its log stays, and loses nothing")
     func readElsewhere() async throws {
         let store = try Store(path: path)
-        try await keep(0, in: store)
+        try await save(0, in: store)
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         let reader = try DatabaseQueue(path: path, configuration: configuration)
@@ -71,7 +71,7 @@ struct DurabilityTests {
             try db.execute(sql: "BEGIN")
             #expect(try Int.fetchOne(db, sql: "SELECT count(*) FROM notification") == 1)
         }
-        try await keep(1, in: store)
+        try await save(1, in: store)
         let failure = await store.close()
         #expect(failure?.code == .locked)
         try reader.inDatabase { db in
@@ -87,7 +87,7 @@ struct DurabilityTests {
     @Test("Nothing is moved into a file that took the store's place")
     func replaced() async throws {
         let store = try Store(path: path)
-        try await keep(0, in: store)
+        try await save(0, in: store)
         try FileManager.default.removeItem(atPath: path)
         try Data("another file".utf8).write(to: URL(filePath: path))
         #expect(await store.close()?.code == .changed)

@@ -50,14 +50,14 @@ struct ErasureTests {
         NotificationRow(
             uuid: uuid, version: version, type: "REFUND", subtype: nil, signedDate: Timestamp(milliseconds: 2_000),
             receivedAt: Timestamp(milliseconds: 2_000), text: text,
-            unusualBody: version == 2 ? [0x7B, 0x20, 0x7D] : nil)
+            rawBody: version == 2 ? [0x7B, 0x20, 0x7D] : nil)
     }
 
     /// Something in every table. Everything of the customer has an id that begins with `prefix`, 14 digits long.
     private func fill(_ prefix: String, token: String?, in scope: AppScope) async throws {
         let (original, second) = ("\(prefix)1", "\(prefix)2")
         let rows = [transaction(original, original, token: nil), transaction(second, original, token: nil)]
-        try await store.keep(
+        try await store.save(
             CustomerRow(
                 askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 1_000), appAppleId: 7,
                 revision: "r", transactions: rows,
@@ -70,44 +70,44 @@ struct ErasureTests {
                     RenewalRow(
                         originalTransactionId: original, signedDate: Timestamp(milliseconds: 1_000),
                         text: jws("{\"originalTransactionId\":\"\(original)\"}"))
-                ], companions: ["\(prefix)8"]), of: scope)
-        let addressee = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
+                ], aliases: ["\(prefix)8"]), of: scope)
+        let targetKey = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
         // The later word on the second transaction has the token no more.
         for (name, token, date) in [("a", token, Int64(2_000)), ("b", nil, 3_000)] {
             let news = NotificationUpdate(
                 transaction: transaction(second, original, token: token, at: date, isRefunded: true))
-            _ = try await store.keep(
+            _ = try await store.save(
                 notification("\(prefix)\(name)", text: jws("{\"data\":{\"signedTransactionInfo\":\"\(news.text)\"}}")),
                 news,
-                of: scope, for: [addressee])
+                of: scope, for: [targetKey])
         }
         // About the download of the app alone, and one of version 1 that nobody could be found for.
         let download = jws("{\"appTransactionId\":\"\(prefix)7\"}")
-        _ = try await store.keep(
+        _ = try await store.save(
             notification("\(prefix)c", text: jws("{\"appData\":{\"signedAppTransactionInfo\":\"\(download)\"}}")),
             NotificationUpdate(), of: scope)
-        _ = try await store.keep(
+        _ = try await store.save(
             hint: notification("\(prefix)d", 1, text: "{\"original_transaction_id\":\(prefix)1}"), about: [], of: scope)
         let identifier = try #require(TransactionIdentifier(rawValue: original))
-        try await store.keep(
+        try await store.save(
             [
                 RefundRow(
                     transaction: transaction(second, original, token: nil, at: 4_000, isRefunded: true),
                     date: Timestamp(milliseconds: 4_000))
             ], of: RefundTarget(scope: scope, identifier: identifier, revision: nil), revision: "r", at: Self.now)
-        try await store.keep(
+        try await store.save(
             ExtensionRow(
                 originalTransactionId: original, requestIdentifier: "\(prefix)e", days: 3, reason: 1,
                 extendedAt: Self.now, effectiveDate: nil), of: scope)
-        try await store.keep(
+        try await store.save(
             learnt: CustomerIdentifiers(originalTransactionIds: [original], transactionIds: ["\(prefix)9"]),
             of: Array("\(prefix)-digest".utf8), at: Self.now)
-        _ = try await store.keep(
+        _ = try await store.save(
             ArchivedResponseRow(
                 question: Array("\(prefix)-question".utf8), status: 0,
                 body: Array("{\"original_transaction_id\":\"\(original)\"}".utf8), latestReceipt: nil,
                 digest: [1], originals: ["1\(prefix)", original]), of: scope, at: Self.now)
-        try await store.keep(
+        try await store.save(
             revoked: [
                 RevocationRow(
                     transactionId: "\(prefix)9", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
@@ -207,7 +207,7 @@ struct ErasureTests {
                 "comparedCustomers 1",
             ])
         #expect(erasure.waitingDeliveries == 2)
-        try await store.rewrite()
+        try await store.compact()
         var after = try counts()
         #expect(after["erasure"] == 1)
         after["erasure"] = 0
@@ -233,7 +233,7 @@ struct ErasureTests {
         let erasure = try await store.erase(.accountToken(token), at: Self.now)
         #expect(erasure.scopes == [scope, sandbox])
         #expect(erasure.kinds.first { $0.name == "transactions" }?.count == 4)
-        try await store.rewrite()
+        try await store.compact()
         #expect(!holds(Self.token) && holds(Self.otherToken))
     }
 
@@ -243,7 +243,7 @@ struct ErasureTests {
     func answers() async throws {
         func keep(_ question: String, _ ids: [String], _ token: String) async throws {
             let rows = ids.map { #"{"transaction_id":"\#($0)","app_account_token":"\#(token)"}"# }
-            _ = try await store.keep(
+            _ = try await store.save(
                 ArchivedResponseRow(
                     question: Array(question.utf8), status: 0,
                     body: Array("{\"latest_receipt_info\":[\(rows.joined(separator: ","))]}".utf8), latestReceipt: nil,
@@ -256,15 +256,15 @@ struct ErasureTests {
         #expect(byToken.kinds == [.init(name: "lastGoodAnswers", count: 1)])
         #expect(try await erase("91000000000002", dry: true) == byToken)
         // The history does not know that period yet.
-        try await store.keep(
+        try await store.save(
             CustomerRow(
                 askedAt: Self.now, signedDate: Self.now, appAppleId: nil, revision: "r",
                 transactions: [transaction("91000000000001", "91000000000001", token: nil)], statuses: [], renewals: [],
-                companions: []),
+                aliases: []),
             of: scope)
         let erasure = try await erase("91000000000002")
         #expect(erasure.kinds.map(\.name) == ["transactions", "customers", "lastGoodAnswers"], "\(erasure.kinds)")
-        try await store.rewrite()
+        try await store.compact()
         #expect(!holds(Self.token) && !holds("91000000000002") && holds(Self.otherToken))
     }
 
@@ -283,19 +283,19 @@ struct ErasureTests {
                     transactionId: "\(Self.mine)9", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1),
                     reason: nil),
             ])
-        try await store.rewrite()
+        try await store.compact()
         #expect(!holds("\(Self.mine)1") && !holds("55\(Self.mine)2"))
     }
 
     @Test("Who is known by an id beside the history is found by it; an id that somebody else has is left to them")
-    func companions() async throws {
+    func aliases() async throws {
         try await fill(Self.mine, token: nil, in: scope)
         #expect(try await erase("\(Self.mine)8", dry: true) == erase(dry: true))
         let other = transaction("\(Self.mine)8", "\(Self.mine)8", token: nil, download: "99999999999999")
-        try await store.keep(
+        try await store.save(
             CustomerRow(
                 askedAt: Self.now, signedDate: Self.now, appAppleId: nil, revision: "r", transactions: [other],
-                statuses: [], renewals: [], companions: []), of: scope)
+                statuses: [], renewals: [], aliases: []), of: scope)
         #expect(try await !erase().isEmpty)
         let keys = CustomerIdentifiers(originalTransactionIds: ["\(Self.mine)8"], transactionIds: [])
         #expect(try await store.customer(of: keys, in: scope)?.transactions == [other.text])

@@ -23,10 +23,10 @@ struct HintStoreTests {
         try texts.map { try #require(TransactionIdentifier(rawValue: $0)) }
     }
 
-    private func keep(_ name: String, at time: Int64, in other: AppScope? = nil) async throws {
+    private func save(_ name: String, at time: Int64, in other: AppScope? = nil) async throws {
         let row = NotificationRow(
             hint: name, type: "CANCEL", naming: try identifiers("1"), receivedAt: Timestamp(milliseconds: time))
-        _ = try await store.keep(hint: row, about: [], of: other ?? scope)
+        _ = try await store.save(hint: row, about: [], of: other ?? scope)
     }
 
     private func read<Value>(_ body: (Database) throws -> Value) throws -> Value {
@@ -47,11 +47,11 @@ struct HintStoreTests {
             let row = NotificationRow(
                 uuid: "signed \(number)", version: 2, type: "DID_RENEW", subtype: nil, signedDate: nil,
                 receivedAt: Timestamp(milliseconds: 5), text: "text")
-            _ = try await store.keep(row, NotificationUpdate(), of: scope)
+            _ = try await store.save(row, NotificationUpdate(), of: scope)
         }
-        try await keep("yesterday", at: Self.day - 1)
-        for number in 0..<5 { try await keep("today \(number)", at: Self.day + Int64(number)) }
-        try await keep("sandbox", at: Self.day, in: sandbox)
+        try await save("yesterday", at: Self.day - 1)
+        for number in 0..<5 { try await save("today \(number)", at: Self.day + Int64(number)) }
+        try await save("sandbox", at: Self.day, in: sandbox)
         #expect(
             try rows("uuid") == [
                 "signed 0", "signed 1", "signed 2", "yesterday", "today 2", "today 3", "today 4", "sandbox",
@@ -64,8 +64,8 @@ struct HintStoreTests {
         let row = NotificationRow(
             hint: "sha256:0", type: "CANCEL", naming: try identifiers("5", "7", "5") + many,
             receivedAt: Timestamp(milliseconds: 1))
-        _ = try await store.keep(hint: row, about: try identifiers("5"), of: scope)
-        try await keep("another", at: 2)
+        _ = try await store.save(hint: row, about: try identifiers("5"), of: scope)
+        try await save("another", at: 2)
         #expect(
             try rows("text") == [
                 "5 7 701 702 703 704 705 706 707 708 709 710 711 712 713 714", "1",
@@ -79,7 +79,7 @@ struct HintStoreTests {
     // T29
     @Test("What an older version stored whole is reduced to its ids by the next retention run, and erased by them")
     func reduced() async throws {
-        try await keep("new", at: Self.day)
+        try await save("new", at: Self.day)
         let blob = String(repeating: "MIITtgYJKoZIhvcNAQcCoIITpzCC", count: 20_000)
         let bodies = [
             """

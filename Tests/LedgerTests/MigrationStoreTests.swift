@@ -20,9 +20,9 @@ struct MigrationStoreTests {
     @Test("keeps what was committed, for this user alone")
     func state() throws {
         try with { ledger in
-            try ledger.keep([1, 2], as: "a")
+            try ledger.save([1, 2], as: "a")
             try ledger.commit()
-            try ledger.keep([3], as: "a")
+            try ledger.save([3], as: "a")
             #expect(try ledger.state("a") == [3])
             let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
             #expect(mode == 0o600)
@@ -35,9 +35,9 @@ struct MigrationStoreTests {
         defer { try? FileManager.default.removeItem(atPath: path) }
         do {
             let ledger = try MigrationStore(path: path)
-            try ledger.keep([1], as: "a")
+            try ledger.save([1], as: "a")
             try ledger.commit()
-            try ledger.keep([2], as: "a")
+            try ledger.save([2], as: "a")
         }
         let ledger = try MigrationStore(path: path)
         #expect(try ledger.state("a") == [1])
@@ -228,7 +228,7 @@ struct MigrationStoreTests {
             #expect(
                 try ledger.refusals(after: 0, limit: 10)
                     == [refusal(1, "a1"), refusal(2, "a2", "ends at byte 7"), refusal(3, "a\0")])
-            try ledger.forgetRows(after: 2)
+            try ledger.deleteRows(after: 2)
             try ledger.add([refusal(3, "a3"), refusal(4, "a4", "another")])
             try ledger.commit()
         }

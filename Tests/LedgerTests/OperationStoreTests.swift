@@ -28,12 +28,12 @@ struct OperationStoreTests {
             }, text: "\(id)@\(date)")
     }
 
-    private func keep(_ id: String, _ originals: [String]) async throws {
-        try await store.keep(
+    private func save(_ id: String, _ originals: [String]) async throws {
+        try await store.save(
             CustomerRow(
                 askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 1_000), appAppleId: 7,
                 revision: "r", transactions: originals.map { transaction($0, $0, at: 1_000) }, statuses: [],
-                renewals: [], companions: []), of: scope)
+                renewals: [], aliases: []), of: scope)
     }
 
     private func targets(_ begin: Timestamp = begin) async throws -> [String] {
@@ -42,11 +42,11 @@ struct OperationStoreTests {
 
     @Test("every customer is a target once; who was swept is none until the next sweep, which knows the revision")
     func targets() async throws {
-        try await keep("a", ["11", "12"])
-        try await keep("b", ["21"])
+        try await save("a", ["11", "12"])
+        try await save("b", ["21"])
         #expect(try await targets() == ["11", "21"])
         let first = try #require(try await store.refundTargets(notSweptSince: Self.begin).first)
-        try await store.keep([], of: first, revision: "r7", at: Timestamp(milliseconds: 5_001))
+        try await store.save([], of: first, revision: "r7", at: Timestamp(milliseconds: 5_001))
         #expect(try await targets() == ["21"])
         let next = try await store.refundTargets(notSweptSince: Timestamp(milliseconds: 6_000))
         #expect(next.map(\.revision) == ["r7", nil])
@@ -58,41 +58,41 @@ struct OperationStoreTests {
 
     @Test("a refund is known at once, makes its subscription wait for a look-up, and is told once")
     func refund() async throws {
-        try await keep("a", ["11", "12"])
+        try await save("a", ["11", "12"])
         let target = try #require(try await store.refundTargets(notSweptSince: Self.begin).first)
         let row = RefundRow(
             transaction: transaction("12", "12", at: 2_000, refunded: 1_500), date: Timestamp(milliseconds: 1_500))
-        for _ in 0..<2 { try await store.keep([row], of: target, revision: "r8", at: Self.begin) }
+        for _ in 0..<2 { try await store.save([row], of: target, revision: "r8", at: Self.begin) }
         #expect(try store.revocations(limit: 9)[scope]?.map(\.transactionId) == ["12"])
         let keys = CustomerIdentifiers(originalTransactionIds: ["11"], transactionIds: [])
         #expect(try await store.customer(of: keys, in: scope)?.needsLookup == true)
-        let untold = try await store.untoldRefunds(limit: 9)
+        let untold = try await store.unreportedRefunds(limit: 9)
         #expect(untold.map(\.text) == ["12@2000"])
-        try await store.markTold(untold, in: ("refunds.jsonl", 100))
-        #expect(try await store.untoldRefunds(limit: 9).isEmpty)
+        try await store.markReported(untold, in: ("refunds.jsonl", 100))
+        #expect(try await store.unreportedRefunds(limit: 9).isEmpty)
         #expect(try await store.sizeOfRefundOutput("refunds.jsonl") == 100)
         #expect(try await store.sizeOfRefundOutput("other.jsonl") == nil)
         // Reversed, and refunded again: another refund.
         let again = RefundRow(
             transaction: transaction("12", "12", at: 3_000, refunded: 2_500), date: Timestamp(milliseconds: 2_500))
-        try await store.keep([again], of: target, revision: "r9", at: Self.begin)
-        #expect(try await store.untoldRefunds(limit: 9).map(\.text) == ["12@3000"])
+        try await store.save([again], of: target, revision: "r9", at: Self.begin)
+        #expect(try await store.unreportedRefunds(limit: 9).map(\.text) == ["12@3000"])
     }
 
     @Test("a refund that is known already leaves its customer's answer as it is")
     func known() async throws {
-        try await store.keep(
+        try await store.save(
             CustomerRow(
                 askedAt: Timestamp(milliseconds: 1), signedDate: Timestamp(milliseconds: 2_000), appAppleId: 7,
                 revision: "r", transactions: [transaction("11", "11", at: 2_000, refunded: 1_500)], statuses: [],
-                renewals: [], companions: []), of: scope)
+                renewals: [], aliases: []), of: scope)
         let target = try #require(try await store.refundTargets(notSweptSince: Self.begin).first)
         let row = RefundRow(
             transaction: transaction("11", "11", at: 3_000, refunded: 1_500), date: Timestamp(milliseconds: 1_500))
-        try await store.keep([row], of: target, revision: "r8", at: Self.begin)
+        try await store.save([row], of: target, revision: "r8", at: Self.begin)
         let keys = CustomerIdentifiers(originalTransactionIds: ["11"], transactionIds: [])
         #expect(try await store.customer(of: keys, in: scope)?.needsLookup == false)
-        #expect(try await store.untoldRefunds(limit: 9).count == 1)
+        #expect(try await store.unreportedRefunds(limit: 9).count == 1)
     }
 
     @Test("an extension is kept once for each request")
@@ -103,7 +103,7 @@ struct OperationStoreTests {
                 originalTransactionId: "11", requestIdentifier: request, days: 30, reason: 1,
                 extendedAt: Timestamp(milliseconds: date), effectiveDate: nil)
         }
-        for row in [row("b", at: 2), row("a", at: 1), row("b", at: 3)] { try await store.keep(row, of: scope) }
+        for row in [row("b", at: 2), row("a", at: 1), row("b", at: 3)] { try await store.save(row, of: scope) }
         #expect(try await store.extensions(of: id, in: scope) == [row("a", at: 1), row("b", at: 2)])
         let sandbox = AppScope(bundleId: scope.bundleId, environment: .sandbox)
         #expect(try await store.extensions(of: id, in: sandbox).isEmpty)

@@ -31,15 +31,15 @@ struct RetentionTests {
             text: "\(id) \(days)")
     }
 
-    private func keep(_ ids: [String], asked days: Int64) async throws {
-        try await store.keep(
+    private func save(_ ids: [String], asked days: Int64) async throws {
+        try await store.save(
             CustomerRow(
                 askedAt: ago(days), signedDate: ago(days), appAppleId: nil, revision: "r",
                 transactions: ids.map { transaction($0, days) },
                 statuses: ids.map {
                     StatusRow(
                         originalTransactionId: $0, status: 2, subscriptionGroupIdentifier: nil, clock: ago(days))
-                }, renewals: [], companions: ["c\(ids)"]), of: scope)
+                }, renewals: [], aliases: ["c\(ids)"]), of: scope)
     }
 
     /// A compact JWS as Apple's are.
@@ -66,32 +66,32 @@ struct RetentionTests {
             uuid: "n", version: 2, type: "SUBSCRIBED", subtype: nil, signedDate: ago(500), receivedAt: ago(500),
             text: jws(
                 "{\"data\":{\"signedTransactionInfo\":\"\(text)\",\"signedRenewalInfo\":\"\(renewal.text)\"}}"))
-        _ = try await store.keep(notification, NotificationUpdate(transaction: row, renewal: renewal), of: scope)
+        _ = try await store.save(notification, NotificationUpdate(transaction: row, renewal: renewal), of: scope)
         #expect(try await expire() == ["notifications 1"])
         let id = try #require(TransactionIdentifier(rawValue: "1"))
         #expect(try await store.transaction(id, in: scope) == text)
         // Asked about, it is a customer with that word on the subscription.
-        try await store.keep(
+        try await store.save(
             CustomerRow(
                 askedAt: ago(1), signedDate: ago(600), appAppleId: nil, revision: "r",
                 transactions: [transaction("1", 600)],
                 statuses: [
                     StatusRow(
                         originalTransactionId: "1", status: 1, subscriptionGroupIdentifier: nil, clock: ago(600))
-                ], renewals: [], companions: []), of: scope)
+                ], renewals: [], aliases: []), of: scope)
         let keys = CustomerIdentifiers(originalTransactionIds: ["1"], transactionIds: [])
         let customer = try await store.customer(of: keys, in: scope)
         #expect(customer?.transactions == [text] && customer?.subscriptions.map(\.renewal) == [renewal.text])
     }
 
-    private func tell(_ uuid: String, _ days: Int64, about id: String? = nil, to addressees: [ForwardingTargetKey] = [])
+    private func tell(_ uuid: String, _ days: Int64, about id: String? = nil, to targetKeys: [ForwardingTargetKey] = [])
         async throws
     {
         let row = NotificationRow(
             uuid: uuid, version: 2, type: "DID_RENEW", subtype: nil, signedDate: ago(days), receivedAt: ago(days),
-            text: uuid, unusualBody: [1])
-        _ = try await store.keep(
-            row, NotificationUpdate(transaction: id.map { transaction($0, days) }), of: scope, for: addressees)
+            text: uuid, rawBody: [1])
+        _ = try await store.save(
+            row, NotificationUpdate(transaction: id.map { transaction($0, days) }), of: scope, for: targetKeys)
     }
 
     private func expire(_ retention: Retention = Retention(), dry: Bool = false) async throws -> [String] {
@@ -104,9 +104,9 @@ struct RetentionTests {
 
     @Test("goes with what hangs on it; what is younger stays, and what is known of refunds")
     func kinds() async throws {
-        try await keep(["old", "older"], asked: 900)
-        try await keep(["asked"], asked: 799)
-        try await keep(["heard"], asked: 900)
+        try await save(["old", "older"], asked: 900)
+        try await save(["asked"], asked: 799)
+        try await save(["heard"], asked: 900)
         try await tell("n2", 700, about: "heard")
         try await tell("n3", 100, about: "heard")
         try await tell("n4", 900, about: "nobody")
@@ -115,13 +115,14 @@ struct RetentionTests {
             let target = RefundTarget(
                 scope: scope, identifier: try #require(TransactionIdentifier(rawValue: "\(days)")), revision: nil)
             let row = RefundRow(transaction: transaction(id, days, isRefunded: true), date: ago(days))
-            try await store.keep([row], of: target, revision: nil, at: ago(days))
-            try await store.keep(
+            try await store.save([row], of: target, revision: nil, at: ago(days))
+            try await store.save(
                 ExtensionRow(
                     originalTransactionId: id, requestIdentifier: "e", days: 1, reason: 1, extendedAt: ago(days),
                     effectiveDate: nil), of: scope)
-            try await store.keep(
-                learnt: CustomerIdentifiers(originalTransactionIds: ["\(days)"], transactionIds: []), of: Array(id.utf8),
+            try await store.save(
+                learnt: CustomerIdentifiers(originalTransactionIds: ["\(days)"], transactionIds: []),
+                of: Array(id.utf8),
                 at: ago(days))
             try await store.add(
                 comparisons: [
@@ -139,7 +140,8 @@ struct RetentionTests {
                         day: 20_000 - days, bundleId: "com.example.app", environment: "Production", digests: [days])
                 ])
         }
-        try await store.markTold(try await store.untoldRefunds(limit: 9).filter { $0.date == ago(900) }, in: nil)
+        try await store.markReported(
+            try await store.unreportedRefunds(limit: 9).filter { $0.date == ago(900) }, in: nil)
 
         let expected = [
             "notifications 2", "superseded 2", "customers 1", "transactions 2", "refunds 1", "learntIdentifiers 1",
@@ -167,15 +169,15 @@ struct RetentionTests {
 
     @Test("Deliveries that are done go early; those that wait or were given up stay with their notification")
     func deliveries() async throws {
-        let addressee = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
+        let targetKey = ForwardingTargetKey(bundleId: scope.bundleId, form: "raw", url: "http://127.0.0.1:9/")
         for (uuid, days) in [("done", Int64(31)), ("dead", 32), ("waiting", 33), ("new", 2), ("gone", 401)] {
-            try await tell(uuid, days, to: [addressee])
+            try await tell(uuid, days, to: [targetKey])
         }
-        for due in try await store.dueDeliveries(to: addressee, at: Self.now, limit: 9) {
+        for due in try await store.dueDeliveries(to: targetKey, at: Self.now, limit: 9) {
             let delivery = try #require(try await store.dueDelivery(due.id, at: Self.now))
             switch delivery.uuid {
-            case "done", "new": try await store.settle(delivery, .delivered(bodies: 1))
-            case "dead": try await store.settle(delivery, .dead(code: "x", bodiesSent: 0))
+            case "done", "new": try await store.recordOutcome(delivery, .delivered(bodies: 1))
+            case "dead": try await store.recordOutcome(delivery, .abandoned(code: "x", bodiesSent: 0))
             default: break
             }
         }

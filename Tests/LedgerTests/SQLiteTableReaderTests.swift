@@ -79,7 +79,8 @@ struct SQLiteTableReaderTests {
         try FileManager.default.setAttributes([.posixPermissions: 0o500], ofItemAtPath: folder.url.path)
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder.url.path) }
         let error = #expect(throws: StorageError.self) {
-            try SQLiteTableReader(path: path, table: nil, receiptColumn: "receipt", idColumn: nil, accountTokenColumn: nil)
+            try SQLiteTableReader(
+                path: path, table: nil, receiptColumn: "receipt", idColumn: nil, accountTokenColumn: nil)
         }
         #expect(error?.reason.contains("WAL mode") == true, "\(String(describing: error))")
     }

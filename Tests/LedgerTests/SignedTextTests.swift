@@ -12,7 +12,7 @@ struct SignedTextTests {
     private let folder: TemporaryFolder
     private let store: Store
     private let scope: AppScope
-    private let addressee: ForwardingTargetKey
+    private let targetKey: ForwardingTargetKey
 
     private static let header = segment(#"{"alg":"ES256","x5c":["leaf","authority","root"]}"#)
     private static let signature = Base64.encodeURLSafe([UInt8](0..<64))
@@ -22,7 +22,7 @@ struct SignedTextTests {
         store = try Store(path: folder.path("bridge.sqlite"))
         let bundleId = try #require(BundleIdentifier(rawValue: "com.example.app"))
         scope = AppScope(bundleId: bundleId, environment: .production)
-        addressee = ForwardingTargetKey(bundleId: bundleId, form: "raw", url: "http://127.0.0.1/")
+        targetKey = ForwardingTargetKey(bundleId: bundleId, form: "raw", url: "http://127.0.0.1/")
     }
 
     private static func segment(_ text: String) -> String { Base64.encodeURLSafe(Array(text.utf8)) }
@@ -74,7 +74,7 @@ struct SignedTextTests {
     /// The text of a notification as it is forwarded, the one that is due last.
     private func forwarded(by store: Store) async throws -> String? {
         let now = Timestamp(milliseconds: 1_000_000)
-        let due = try await store.dueDeliveries(to: addressee, at: now, limit: 10_000)
+        let due = try await store.dueDeliveries(to: targetKey, at: now, limit: 10_000)
         guard let last = due.map(\.id).max() else { return nil }
         return try await store.dueDelivery(last, at: now)?.text
     }
@@ -115,8 +115,8 @@ struct SignedTextTests {
         let (name, text, kind) = row.value
         // As a notification, as a record that a notification does not hold, and as one that was looked up.
         let first = notification("1", text)
-        _ = try await store.keep(first, news("10", text, text), of: scope, for: [addressee])
-        try await store.keep(
+        _ = try await store.save(first, news("10", text, text), of: scope, for: [targetKey])
+        try await store.save(
             CustomerRow(
                 askedAt: Timestamp(milliseconds: 1_000), signedDate: Timestamp(milliseconds: 1_000), appAppleId: nil,
                 revision: "r", transactions: [transaction("20", text)],
@@ -127,7 +127,7 @@ struct SignedTextTests {
                 ],
                 renewals: [
                     RenewalRow(originalTransactionId: "20", signedDate: Timestamp(milliseconds: 1_000), text: text)
-                ], companions: []), of: scope)
+                ], aliases: []), of: scope)
         await store.close()
         let again = try Store(path: store.path)
         let keys = CustomerIdentifiers(originalTransactionIds: ["20"], transactionIds: [])
@@ -166,18 +166,18 @@ struct SignedTextTests {
             "{\"data\":{"
                 + data.replacing("TOLD", with: told).replacing("TAIL", with: told.dropFirst())
                 .replacing("RENEWS", with: renews) + "}}")
-        _ = try await store.keep(notification("1", text), news("10", told, renews), of: scope, for: [addressee])
+        _ = try await store.save(notification("1", text), news("10", told, renews), of: scope, for: [targetKey])
         // A later one: the record of the first becomes history.
         let later = Self.jws(#"{"t":"later"}"#)
         #expect(try await self.transaction("10", of: store) == told, "\(name)")
-        _ = try await store.keep(
+        _ = try await store.save(
             notification("2", Self.outer("2", later, nil), at: 2_000), news("10", later, at: 2_000), of: scope,
-            for: [addressee])
+            for: [targetKey])
         #expect(try await self.transaction("10", of: store) == later, "\(name)")
         #expect(try await forwarded(by: store) == Self.outer("2", later, nil), "\(name)")
         let all = try await store.notifications("DID_RENEW", about: "10", in: scope).map(\.text)
         #expect(all == [Self.outer("2", later, nil), text], "\(name)")
-        #expect(try await store.predecessors(of: 2, limit: 9).map(\.text) == [text], "\(name)")
+        #expect(try await store.previousNotifications(of: 2, limit: 9).map(\.text) == [text], "\(name)")
         var size = 68 + Self.payload(text).count
         for (letter, inner) in [("T", told), ("R", renews)] where taken.contains(letter) {
             size += 8 + 68 + Self.payload(inner).count - inner.utf8.count
@@ -206,7 +206,7 @@ struct SignedTextTests {
             let text = String(String.UnicodeScalarView(scalars))
             expected.append(text)
             let date = Int64(2_000 - number)
-            _ = try await store.keep(
+            _ = try await store.save(
                 notification("\(number)", text, at: date), news("10", nested, nested, at: date), of: scope)
         }
         let found = try await store.notifications("DID_RENEW", about: "10", in: scope).map(\.text)
@@ -218,20 +218,20 @@ struct SignedTextTests {
     func headers() async throws {
         let headers = (0..<70).map { Self.segment("{\"alg\":\"ES256\",\"kid\":\"\($0)\"}") }
         for (number, header) in headers.enumerated() {
-            _ = try await store.keep(
+            _ = try await store.save(
                 notification("\(number)", Self.jws("{}", header: header), at: Int64(number)), NotificationUpdate(),
-                of: scope, for: [addressee])
+                of: scope, for: [targetKey])
         }
         await store.close()
         let again = try Store(path: store.path)
         let now = Timestamp(milliseconds: 1_000_000)
-        for (due, header) in zip(try await again.dueDeliveries(to: addressee, at: now, limit: 100), headers) {
+        for (due, header) in zip(try await again.dueDeliveries(to: targetKey, at: now, limit: 100), headers) {
             #expect(try await again.dueDelivery(due.id, at: now)?.text == Self.jws("{}", header: header))
         }
         // One that is known still counts.
-        _ = try await again.keep(
+        _ = try await again.save(
             notification("a", Self.jws("[]", header: headers[63])), NotificationUpdate(), of: scope)
-        _ = try await again.keep(
+        _ = try await again.save(
             notification("b", Self.jws("[]", header: headers[64])), NotificationUpdate(), of: scope)
         await again.close()
         #expect(try rows("SELECT count(*) FROM signedHeader") == ["64"])
@@ -243,7 +243,7 @@ struct SignedTextTests {
     func formerVersion() async throws {
         let (told, renews) = (Self.jws(#"{"t":1}"#), Self.jws(#"{"r":1}"#))
         let text = Self.outer("1", told, renews)
-        _ = try await store.keep(notification("1", text), news("10", told, renews), of: scope, for: [addressee])
+        _ = try await store.save(notification("1", text), news("10", told, renews), of: scope, for: [targetKey])
         await store.close()
         // As the version before left it.
         try await DatabaseQueue(path: store.path).write { db in
@@ -257,11 +257,11 @@ struct SignedTextTests {
         let again = try Store(path: store.path)
         #expect(try await forwarded(by: again) == text)
         #expect(try await transaction("10", of: again) == told)
-        #expect(try await again.keep(notification("1", text), news("10", told, renews), of: scope) == .repeated)
+        #expect(try await again.save(notification("1", text), news("10", told, renews), of: scope) == .repeated)
         let later = Self.jws(#"{"t":2}"#)
-        let outcome = try await again.keep(
+        let outcome = try await again.save(
             notification("2", Self.outer("2", later, nil), at: 2_000), news("10", later, at: 2_000), of: scope)
-        #expect(outcome == .stored(isNews: true))
+        #expect(outcome == .stored(isNew: true))
         #expect(try await transaction("10", of: again) == later)
         await again.close()
         #expect(try rows("SELECT text FROM supersededTransaction") == [told])
@@ -279,13 +279,13 @@ struct SignedTextTests {
         ])
     func damaged(change: String) async throws {
         let told = Self.jws(#"{"t":1}"#)
-        _ = try await store.keep(
-            notification("1", Self.outer("1", told, nil)), news("10", told), of: scope, for: [addressee])
+        _ = try await store.save(
+            notification("1", Self.outer("1", told, nil)), news("10", told), of: scope, for: [targetKey])
         await store.close()
         try await DatabaseQueue(path: store.path).write { try $0.execute(sql: change) }
         let again = try Store(path: store.path)
         let now = Timestamp(milliseconds: 1_000_000)
-        let due = try #require(try await again.dueDeliveries(to: addressee, at: now, limit: 2).first)
+        let due = try #require(try await again.dueDeliveries(to: targetKey, at: now, limit: 2).first)
         let delivery = try #require(try await again.dueDelivery(due.id, at: now))
         #expect(delivery.uuid == "1" && delivery.text == nil)
         // A record of a customer without its text would be an answer without a purchase.

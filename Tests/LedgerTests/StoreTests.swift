@@ -49,9 +49,9 @@ struct StoreTests {
                     transactionId: "\(batch * 500 + $0 + 1)", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1),
                     reason: nil)
             }
-            try await store.keep(revoked: rows, valid: [], of: scope)
+            try await store.save(revoked: rows, valid: [], of: scope)
         }
-        try await store.rewrite()
+        try await store.compact()
         await store.close()
         #expect(try Store.inspect(path: path).integrity == .intact)
         #expect(try Store.inspect(path: path, limit: .zero).integrity == .unfinished)
@@ -79,7 +79,7 @@ struct StoreTests {
                 RevocationRow(
                     transactionId: "\($0)", webOrderLineItemId: nil, date: Timestamp(milliseconds: 1), reason: nil)
             }
-            try await store.keep(revoked: rows, valid: [], of: scope)
+            try await store.save(revoked: rows, valid: [], of: scope)
         }
         let error = await #expect(throws: StorageError.self) { try await keep(1..<50_000) }
         #expect(error?.code == .full && store.counts.isFailing)
@@ -107,17 +107,17 @@ struct StoreTests {
         let store = Store(opening: path, pauses: [.milliseconds(20)]) { error in
             told.withLock { $0.append(error?.code.rawValue ?? "open") }
         }
-        try await store.keep(revoked: [refund("1")], valid: [], of: scope)
+        try await store.save(revoked: [refund("1")], valid: [], of: scope)
         let other = folder.path("other.sqlite")
         let copy = try Store(path: other)
-        try await copy.keep(revoked: [refund("2")], valid: [], of: scope)
+        try await copy.save(revoked: [refund("2")], valid: [], of: scope)
         // All of it in one file.
-        try await copy.rewrite()
+        try await copy.compact()
         await copy.close()
         try FileManager.default.removeItem(atPath: path)
         try FileManager.default.moveItem(atPath: other, toPath: path)
         let error = await #expect(throws: StorageError.self) {
-            try await store.keep(revoked: [refund("3")], valid: [], of: scope)
+            try await store.save(revoked: [refund("3")], valid: [], of: scope)
         }
         #expect(error?.code == .changed && !store.isOpen)
         #expect(throws: StorageError.self) { try store.revocations(limit: 9) }

@@ -37,9 +37,9 @@ struct MigrationCustomerTests {
         func refuse(_ refuses: Bool) { state.withLock { $0.refuses = refuses } }
         func refuse(after answers: Int?) { state.withLock { $0.patience = answers } }
 
-        func serves(_ bundleId: String) -> Bool { bundleId == SimulatedApp.first.bundleId }
+        func handles(_ bundleId: String) -> Bool { bundleId == SimulatedApp.first.bundleId }
 
-        func look(up customer: MigrationCustomer) async -> CustomerAnswer {
+        func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
             let (fails, refuses) = state.withLock { state in
                 state.asked.append(customer.identifiers)
                 if let known = customer.known { state.revisions.append(known.revision) }
@@ -77,7 +77,9 @@ struct MigrationCustomerTests {
 
     /// The ids of all customers of the world.
     private func histories() throws -> [[String]] {
-        try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter { !$0.isEmpty }
+        try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter {
+            !$0.isEmpty
+        }
     }
 
     @Test("asks once about each customer, whatever the number of receipts, and writes what it was told in all rows")

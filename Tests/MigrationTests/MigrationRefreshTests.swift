@@ -12,7 +12,9 @@ struct MigrationRefreshTests {
 
     /// The ids of all customers of the world.
     private func histories() throws -> [[String]] {
-        try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter { !$0.isEmpty }
+        try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter {
+            !$0.isEmpty
+        }
     }
 
     private func api(_ options: inout MigrationOptions) { options.lasting.withAPI = true }

@@ -192,7 +192,9 @@ final class MigrationWorld: Sendable {
                 id: receipt.id, receipt: receipt.base64,
                 expected: receipt.originalTransactionIds.isEmpty ? "noTransactions" : "decoded")
         }
-        rows = try genuine + SharedSimulator.hostile.map { Row(id: $0.id, receipt: $0.text, expected: $0.expected.rawValue) }
+        rows =
+            try genuine
+            + SharedSimulator.hostile.map { Row(id: $0.id, receipt: $0.text, expected: $0.expected.rawValue) }
         try write(rows)
     }
 

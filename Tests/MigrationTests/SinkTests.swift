@@ -153,7 +153,8 @@ struct SinkTests {
         try sink.close()
         #expect(try folder.permissions(name) == 0o600)
         #expect(
-            #expect(throws: SinkError.self) { _ = try ResultWriters.open(path, withAPI: false) }?.code == .destinationExists)
+            #expect(throws: SinkError.self) { _ = try ResultWriters.open(path, withAPI: false) }?.code
+                == .destinationExists)
     }
 
     @Test("is opened at its start whatever a dead run left there", arguments: names)

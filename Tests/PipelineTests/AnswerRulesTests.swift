@@ -87,7 +87,9 @@ struct AnswerRulesTests {
                 let denied = try TestProxy(Self.sandbox(body)) { $1.sandbox = .deny }
                 #expect(await denied.ask(text, route: route).text == #"{"status":21003}"#, "\(form) \(route)")
                 if post.isRefusedAtOnce { #expect(denied.apple.questions.isEmpty) }
-                let strangers = try TestProxy(Self.sandbox(body)) { $1.testers = SandboxAllowlist(["2000000000000777"]) }
+                let strangers = try TestProxy(Self.sandbox(body)) {
+                    $1.testers = SandboxAllowlist(["2000000000000777"])
+                }
                 #expect(await strangers.ask(text, route: route).text == #"{"status":21003}"#, "\(form) \(route)")
                 // Without a rule it is Apple's word, byte for byte.
                 let allowed = try TestProxy(Self.sandbox(body)) { $1.answer = [.apple] }
@@ -112,7 +114,9 @@ struct AnswerRulesTests {
     @Test("are those of the app that Apple names, not of the one that the bytes claim to be")
     func otherApp() async throws {
         let other = #""bundle_id":"com.example.other""#
-        func bridge(_ body: String, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void) throws -> TestProxy {
+        func bridge(_ body: String, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void) throws
+            -> TestProxy
+        {
             try TestProxy(FakeApple { _, _ in .body(body) }) { settings, app in change(&settings, &app) }
         }
         let unreadable = Base64.encode(Array("Hello".utf8))

@@ -105,9 +105,9 @@ struct TestProxy {
 
     /// - Parameter user: whom the caller names.
     func ask(_ body: [UInt8], route: UpstreamRouter.Route = .auto, user: String? = nil) async -> Reply {
-        var manner = VerifyReceiptService.RequestOptions()
-        manner.user = user.map { Redacted($0) }
-        let reply = await pipeline.answer(body: body, route: route, manner: manner)
+        var requestOptions = VerifyReceiptService.RequestOptions()
+        requestOptions.user = user.map { Redacted($0) }
+        let reply = await pipeline.answer(body: body, route: route, requestOptions: requestOptions)
         return Reply(
             status: reply.answer.status.rawValue, source: reply.source, environment: reply.environment,
             text: String(decoding: reply.answer.body, as: UTF8.self))

@@ -76,7 +76,8 @@ struct GenuineAnswerTests {
         let requestDate = apple["receipt"]?["request_date_ms"]?.text.flatMap { Int64($0) }
         let now = try #require(pair.now ?? requestDate.map(Timestamp.init(milliseconds:)))
         let pipeline = try VerifyReceiptService(
-            settings: ProxyConfiguration(), transport: nil, tables: .bundled, logger: Logger(label: "test"), now: { now })
+            settings: ProxyConfiguration(), transport: nil, tables: .bundled, logger: Logger(label: "test"),
+            now: { now })
         let request = JSONValue.object(["receipt-data": .string(text.trimmingCharacters(in: .whitespacesAndNewlines))])
         let reply = await pipeline.answer(body: request.bytes, route: .auto, sources: [.receipt])
         var found = AnswerDifferences()

@@ -82,7 +82,8 @@ struct KeptRecordsTests {
             #expect(store.requests.total == 2)
             settings.apps[0].cacheSeconds = 0
             let after = try ServiceGraph(
-                settings: settings, transport: transport, store: nil, former: before, tables: .bundled, logger: .silent,
+                settings: settings, transport: transport, store: nil, previous: before, tables: .bundled,
+                logger: .silent,
                 now: { SharedSimulator.noon })
             #expect(await after.verifyReceipt.answer(body: body(receipt), route: .auto).source == .api)
             #expect(store.requests.total == 4)

@@ -63,9 +63,9 @@ struct NotificationHintTests {
                 #"{"notification_type":"CANCEL","bid":"com.example.app","pass\u0077ord":"\#(first)","password":"\#(second)","unified_receipt":{"latest_receipt":"AAAA","latest_receipt_info":[{"transaction_id":"700000000000998"},{"original_transaction_id":"700000000000997","transaction_id":"1"}],"pending_renewal_info":[{"original_transaction_id":"700000000000996"}]}}"#
                     .utf8)
         }
-        #expect(try await bridge.take(body(Self.secret, Self.secret)) == .stored(isNews: false))
-        #expect(try await bridge.take(body("former", "former")) == .repeated)
-        #expect(try await bridge.take(body("x", "former")) == .repeated)
+        #expect(try await bridge.receive(body(Self.secret, Self.secret)) == .stored(isNew: false))
+        #expect(try await bridge.receive(body("former", "former")) == .repeated)
+        #expect(try await bridge.receive(body("x", "former")) == .repeated)
         #expect(
             try await kept(bridge) == [
                 Kept(

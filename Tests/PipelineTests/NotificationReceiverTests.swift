@@ -21,14 +21,14 @@ struct NotificationReceiverTests {
     func replayed() async throws {
         let bridge = try StoringTestProxy()
         let body = try bridge.appStore.notification("DID_RENEW", of: "700000000000101")
-        #expect(try await bridge.take(body) == .stored(isNews: true))
-        #expect(try await bridge.take(body) == .repeated)
+        #expect(try await bridge.receive(body) == .stored(isNew: true))
+        #expect(try await bridge.receive(body) == .repeated)
         #expect(try await bridge.notifications() == 1)
         // Signed anew, it is the same one all the same.
         let uuid = ScriptedAppStore.uuid()
-        for outcome in [NotificationOutcome.stored(isNews: true), .repeated] {
+        for outcome in [NotificationOutcome.stored(isNew: true), .repeated] {
             let again = try bridge.appStore.notification("REFUND", of: Self.feature, Twist(uuid: uuid))
-            #expect(try await bridge.take(again) == outcome)
+            #expect(try await bridge.receive(again) == outcome)
         }
         let counts = bridge.pipelines.notifications.counts.now
         #expect(counts.stored == 2 && counts.repeated == 2 && counts.refused.isEmpty)
@@ -87,9 +87,10 @@ struct NotificationReceiverTests {
     func clock() async throws {
         let bridge = try StoringTestProxy()
         let soon = Twist(signedDate: SharedSimulator.noon.advanced(byMilliseconds: 299_000))
-        _ = try await bridge.take(try bridge.appStore.notification("REFUND", of: Self.feature, soon))
+        _ = try await bridge.receive(try bridge.appStore.notification("REFUND", of: Self.feature, soon))
         bridge.appStore.tell { $0.clock = SharedSimulator.noon.advanced(byMilliseconds: 400_000) }
-        let nested = try bridge.appStore.notification("REFUND", of: Self.feature, Twist(signedDate: SharedSimulator.noon))
+        let nested = try bridge.appStore.notification(
+            "REFUND", of: Self.feature, Twist(signedDate: SharedSimulator.noon))
         #expect(await bridge.refusal(nested) == .signedInFuture)
     }
 
@@ -100,7 +101,7 @@ struct NotificationReceiverTests {
             settings: ProxyConfiguration(), transport: appStore, tables: .bundled, logger: Logger(label: "test"))
         let body = try appStore.notification("TEST")
         do throws(NotificationRejection) {
-            try await pipelines.notifications.take(body)
+            try await pipelines.notifications.receive(body)
             Issue.record("taken")
         } catch {
             #expect(error.code == .noStore && error.code.httpStatus == 503)
@@ -112,7 +113,7 @@ struct NotificationReceiverTests {
     @Test("without a purchase is stored: tests, summaries, tokens, withdrawn consent")
     func others() async throws {
         let bridge = try StoringTestProxy()
-        #expect(try await bridge.take(try bridge.appStore.notification("TEST")) == .stored(isNews: false))
+        #expect(try await bridge.receive(try bridge.appStore.notification("TEST")) == .stored(isNew: false))
         let app: [JSONValue.Member] = [
             .init("bundleId", .string(ScriptedAppStore.bundleId)),
             .init("appAppleId", .number(SimulatedApp.first.appAppleId)),
@@ -138,7 +139,7 @@ struct NotificationReceiverTests {
                     .init("signedDate", .number(SharedSimulator.noon.milliseconds)), .init(name, .object(members)),
                 ] + (subtype.map { [.init("subtype", .string($0))] } ?? []))
             let text = try MintedReceipts.pki.jwsSigner.jws(payload: payload)
-            #expect(try await bridge.take(ScriptedAppStore.body(text)) == .stored(isNews: false), "\(type)")
+            #expect(try await bridge.receive(ScriptedAppStore.body(text)) == .stored(isNew: false), "\(type)")
         }
         #expect(try await bridge.notifications() == 4)
     }
@@ -152,11 +153,11 @@ struct NotificationReceiverTests {
             world.change(Self.feature) { $0.revoked = SharedSimulator.noon }
         }
         let body = try bridge.appStore.notification("SOMETHING_NEW", "LATER", of: Self.feature)
-        #expect(try await bridge.take(body) == .stored(isNews: true))
+        #expect(try await bridge.receive(body) == .stored(isNew: true))
         #expect(await bridge.ask(receipt).body.contains("cancellation_date"))
         let foreign = try bridge.appStore.notification(
             "SOMETHING_NEW", of: "700000000000101", Twist(nestedBundleId: "com.example.other", hasRenewal: false))
-        #expect(try await bridge.take(foreign) == .stored(isNews: false))
+        #expect(try await bridge.receive(foreign) == .stored(isNew: false))
     }
 
     // T29
@@ -175,12 +176,12 @@ struct NotificationReceiverTests {
             }
             let reversal = try bridge.appStore.notification("REFUND_REVERSED", of: Self.feature)
             if reversed {
-                #expect(try await bridge.take(reversal) == .stored(isNews: true))
-                #expect(try await bridge.take(refund) == .stored(isNews: false))
+                #expect(try await bridge.receive(reversal) == .stored(isNew: true))
+                #expect(try await bridge.receive(refund) == .stored(isNew: false))
             } else {
-                #expect(try await bridge.take(refund) == .stored(isNews: true))
+                #expect(try await bridge.receive(refund) == .stored(isNew: true))
                 #expect(await bridge.ask(receipt).body.contains("cancellation_date"))
-                #expect(try await bridge.take(reversal) == .stored(isNews: true))
+                #expect(try await bridge.receive(reversal) == .stored(isNew: true))
             }
             let after = await bridge.ask(receipt)
             #expect(after.source == .stored && !after.body.contains("cancellation_date"))
@@ -200,7 +201,7 @@ struct NotificationReceiverTests {
             let type = revoked == nil ? "REFUND_REVERSED" : "REFUND"
             let told = try bridge.appStore.notification(type, of: Self.feature)
             // The refund comes to the one, its reversal to the other.
-            #expect(try await (revoked == nil ? other : bridge).take(told) == .stored(isNews: true))
+            #expect(try await (revoked == nil ? other : bridge).receive(told) == .stored(isNew: true))
             bridge.now = SharedSimulator.noon.advanced(byMilliseconds: minute * 61_000)
             let reply = await bridge.ask(receipt)
             let fresh = await bridge.askAPI(receipt).body
@@ -218,9 +219,9 @@ struct NotificationReceiverTests {
         bridge.appStore.tell { world in
             world.change { $0.renews = 0 }
         }
-        try await bridge.take(
+        try await bridge.receive(
             try bridge.appStore.notification("DID_CHANGE_RENEWAL_STATUS", "AUTO_RENEW_DISABLED", of: "700000000000101"))
-        #expect(try await bridge.take(late) == .stored(isNews: false))
+        #expect(try await bridge.receive(late) == .stored(isNew: false))
         let stored = await bridge.ask(receipt)
         let fresh = await bridge.askAPI(receipt).body
         #expect(stored.source == .stored && stored.body == fresh)
@@ -232,7 +233,7 @@ struct NotificationReceiverTests {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
         #expect(await bridge.learn(receipt))
-        try await bridge.take(
+        try await bridge.receive(
             try bridge.appStore.notification("DID_RENEW", of: "700000000000101", Twist(status: .some(nil))))
         #expect(await bridge.ask(receipt).source == .api)
         #expect(await bridge.learn(receipt))
@@ -279,7 +280,7 @@ struct NotificationReceiverTests {
         let body = try bridge.appStore.notification("DID_RENEW", of: "700000000000101")
         #expect(await bridge.refusal(body) == .storeUnavailable)
         #expect(try await bridge.notifications() == 0)
-        _ = try await bridge.take(try bridge.appStore.notification("TEST"))
+        _ = try await bridge.receive(try bridge.appStore.notification("TEST"))
         #expect(try await bridge.notifications() == 1)
     }
 
@@ -298,11 +299,12 @@ struct NotificationReceiverTests {
             let pipelines = try ServiceGraph(
                 settings: settings, transport: nil, store: store, tables: .bundled,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            #expect(try await pipelines.notifications.take(ScriptedAppStore.body(text)) == .stored(isNews: true))
+            #expect(try await pipelines.notifications.receive(ScriptedAppStore.body(text)) == .stored(isNew: true))
             var damaged = Array(text.utf8)
             damaged[damaged.count / 2] = damaged[damaged.count / 2] == 0x41 ? 0x42 : 0x41
             await #expect(throws: NotificationRejection.self) {
-                try await pipelines.notifications.take(ScriptedAppStore.body(String(decoding: damaged, as: UTF8.self)))
+                try await pipelines.notifications.receive(
+                    ScriptedAppStore.body(String(decoding: damaged, as: UTF8.self)))
             }
             #expect(try await store.notificationCount() == 1)
         }

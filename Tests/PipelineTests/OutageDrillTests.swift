@@ -81,7 +81,8 @@ struct OutageDrillTests {
             let clock = MovableClock()
             self.clock = clock
             pipelines = try ServiceGraph(
-                settings: settings, transport: CircuitBreakingTransport(curl), store: store, tables: .bundled, logger: .silent,
+                settings: settings, transport: CircuitBreakingTransport(curl), store: store, tables: .bundled,
+                logger: .silent,
                 now: { clock.now })
         }
 
@@ -129,7 +130,7 @@ struct OutageDrillTests {
             #expect(reply.answer.status == .valid || reply.answer.status == .subscriptionExpired, "\(receipt.id)")
             seen[receipt.id] = reply.answer.body
         }
-        try await settle(bridge)
+        try await recordOutcome(bridge)
         let kept = try await bridge.store.lastGoodUsage()
         #expect((kept.count > 0) == order.contains(.apple))
         if kept.count > 0 { print("\(kept.count) answers kept, \(kept.bytes / kept.count) bytes each") }
@@ -150,7 +151,7 @@ struct OutageDrillTests {
             for receipt in receipts {
                 let reply = await bridge.ask(receipt)
                 let known = try Rights(seen[receipt.id] ?? [], at: bridge.now)
-                try judge(reply, of: receipt, known: known, refunded: refunded, at: bridge.now, &tally)
+                try check(reply, of: receipt, known: known, refunded: refunded, at: bridge.now, &tally)
             }
             print("\(order.map(\.rawValue).joined(separator: ", ")), hour \(hours): \(tally.text)")
         }
@@ -158,8 +159,9 @@ struct OutageDrillTests {
         await curl.shutDown()
     }
 
-    private func judge(
-        _ reply: VerifyReceiptResult, of receipt: IssuedReceipt, known: Rights, refunded: Set<String>, at now: Timestamp,
+    private func check(
+        _ reply: VerifyReceiptResult, of receipt: IssuedReceipt, known: Rights, refunded: Set<String>,
+        at now: Timestamp,
         _ tally: inout Tally
     ) throws {
         let name = "\(receipt.id) \(receipt.customer.kind) \(reply.source)"
@@ -186,12 +188,12 @@ struct OutageDrillTests {
     /// As the App Store posts it.
     private func tell(_ outcomes: [EventOutcome], of appStore: SimulatedStore, to bridge: TestProxy) async throws {
         for notification in outcomes.flatMap(\.notifications) {
-            try await bridge.pipelines.notifications.take(try appStore.body(of: notification))
+            try await bridge.pipelines.notifications.receive(try appStore.body(of: notification))
         }
     }
 
     /// Until everything that was learnt is on disk.
-    private func settle(_ bridge: TestProxy) async throws {
+    private func recordOutcome(_ bridge: TestProxy) async throws {
         var counts: [Int] = []
         for _ in 0..<100 {
             let count = try await DatabaseQueue(path: bridge.store.path).read { db in

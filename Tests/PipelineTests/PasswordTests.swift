@@ -84,7 +84,7 @@ struct PasswordTests {
     }
 
     @Test("that is a former one counts as right and is replaced upstream")
-    func former() async throws {
+    func previous() async throws {
         let receipt = try subscription.get().base64
         for sources in [[AnswerSource.apple], [.receipt]] {
             let bridge = try bridge(sources) { $0.clientPassword = .required }

@@ -50,7 +50,8 @@ struct PipelineTests {
         let bridge = try bridge([.apple])
         #expect(await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64).short == "0 apple Production")
         #expect(bridge.apple.environments == [.production])
-        #expect(await bridge.ask(try SharedSimulator.receipt(.nonConsumable, .sandbox).base64).short == "0 apple Sandbox")
+        #expect(
+            await bridge.ask(try SharedSimulator.receipt(.nonConsumable, .sandbox).base64).short == "0 apple Sandbox")
         #expect(bridge.apple.environments == [.production, .production, .sandbox])
     }
 
@@ -228,12 +229,12 @@ struct PipelineTests {
                 $0.usesTolerantProfile = true
                 $1.answer = order
             }
-            let mended: Set = [
+            let repaired: Set = [
                 "lineBreaks64", "lineBreaks76", "spaceForPlus", "percentEncoded", "urlSafeAlphabet", "doubleBase64",
                 "hexadecimal", "dataDescription", "unityWrapper", "missingPadding", "doublyPercentEncoded", "pemArmour",
                 "prefixedHexadecimal", "postgresqlBytea",
             ]
-            for receipt in try SharedSimulator.hostile where mended.contains(receipt.mangling) {
+            for receipt in try SharedSimulator.hostile where repaired.contains(receipt.mangling) {
                 #expect(await bridge.ask(receipt.text).short == "0 \(order[0]) Production", "\(receipt.mangling)")
             }
         }

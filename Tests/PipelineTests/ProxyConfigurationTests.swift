@@ -393,7 +393,9 @@ struct ProxyConfigurationTests {
             yaml, in: folder, flags: [{ $0.listen = ProxyConfiguration.Address(host: "127.0.0.1", port: 0) }])
         #expect(settings.listen.port == 0)
         let error = #expect(throws: ConfigurationError.self) {
-            let flag: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in throw ConfigurationError(["--listen: z"]) }
+            let flag: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in
+                throw ConfigurationError(["--listen: z"])
+            }
             return try read("listn: x", in: folder, environment: ["RECEIPT_BRIDGE_LISTEN": "y"], flags: [flag])
         }
         #expect(
@@ -505,7 +507,9 @@ struct ProxyConfigurationTests {
 
     @Test("names what one client may take, who speaks for others, testers, and what to do about replays")
     func guarding() throws {
-        #expect(ProxyConfiguration().limits == Limits() && Limits().requestsPerMinute == nil && Limits().connections == 10_000)
+        #expect(
+            ProxyConfiguration().limits == Limits() && Limits().requestsPerMinute == nil
+                && Limits().connections == 10_000)
         let app = "bundleId: a.b"
         let key = "serverAPI: {issuerId: i, keyId: k, privateKey: {env: K}}"
         let token = "6f1d1b9a-0000-4000-8000-000000000001"

@@ -40,7 +40,8 @@ struct ResponseArchiveTests {
             _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in }
         ) throws -> TestProxy {
             let apple = FakeApple { _, _ in isDown ? .http(503) : body.map { .body($0) } }
-            return try TestProxy(apple, store: store, now: SharedSimulator.noon.advanced(byMilliseconds: milliseconds)) {
+            return try TestProxy(apple, store: store, now: SharedSimulator.noon.advanced(byMilliseconds: milliseconds))
+            {
                 $1.answer = answer
                 change(&$0, &$1)
             }
@@ -141,7 +142,9 @@ struct ResponseArchiveTests {
         #expect(await free.ask(receipt.base64, password: TestProxy.secret).short == "0 apple Production")
         let down = try stage.bridge(isDown: true, [.apple]) { $1.sharedSecret = nil }
         #expect(
-            await eventually { await down.ask(receipt.base64, password: TestProxy.secret).short == "0 stored Production" })
+            await eventually {
+                await down.ask(receipt.base64, password: TestProxy.secret).short == "0 stored Production"
+            })
         #expect(await down.ask(receipt.base64, password: "another").status == 21005)
         #expect(await down.ask(receipt.base64).status == 21005)
     }
@@ -155,7 +158,7 @@ struct ResponseArchiveTests {
         let scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: SimulatedApp.first.bundleId)),
             environment: .production)
-        try await stage.store.keep(
+        try await stage.store.save(
             revoked: [
                 RevocationRow(
                     transactionId: id, webOrderLineItemId: nil, date: Timestamp(milliseconds: 1_795_132_800_586),

@@ -332,11 +332,13 @@ final class StoringTestProxy: Sendable {
     func learn(_ receipt: String) async -> Bool { await eventually { await ask(receipt).source == .stored } }
 
     @discardableResult
-    func take(_ body: [UInt8]) async throws -> NotificationOutcome { try await pipelines.notifications.take(body) }
+    func receive(_ body: [UInt8]) async throws -> NotificationOutcome {
+        try await pipelines.notifications.receive(body)
+    }
 
     func refusal(_ body: [UInt8]) async -> NotificationRejection.Code? {
         do throws(NotificationRejection) {
-            try await pipelines.notifications.take(body)
+            try await pipelines.notifications.receive(body)
             return nil
         } catch {
             return error.code

@@ -264,12 +264,15 @@ struct SettingsFindingsTests {
         defer { withExtendedLifetime(folder) {} }
         try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
         let yaml = "{trust: {roots: [root.cer]}, listen: \"0.0.0.0:1\", \(Self.upstream)}"
-        let broken: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in throw ConfigurationError(["--mappings: broken"])
+        let broken: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in
+            throw ConfigurationError(["--mappings: broken"])
         }
         let found = try findings(
             yaml, in: folder, flags: [broken, { $0.listen = ProxyConfiguration.Address(host: "127.0.0.1", port: 0) }])
         #expect(found == ["(--mappings: broken)"])
-        let roots: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in throw ConfigurationError(["--roots: broken"]) }
+        let roots: ConfigurationEnvironment.Flag = { _ throws(ConfigurationError) in
+            throw ConfigurationError(["--roots: broken"])
+        }
         let both = try findings("{listen: \"0.0.0.0:1\", \(Self.upstream)}", flags: [roots, broken])
         #expect(
             both == [

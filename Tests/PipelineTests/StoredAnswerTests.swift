@@ -108,7 +108,7 @@ struct StoredAnswerTests {
         let asked = bridge.appStore.questions.count
         bridge.appStore.tell { event.happen(&$0) }
         let body = try bridge.appStore.notification(event.type, event.subtype, of: event.id)
-        #expect(try await bridge.take(body) == .stored(isNews: true))
+        #expect(try await bridge.receive(body) == .stored(isNew: true))
         #expect(bridge.appStore.questions.count == asked)
         let after = await bridge.ask(receipt)
         #expect(after.source == (event.asks ? .api : .stored))
@@ -128,13 +128,13 @@ struct StoredAnswerTests {
             world.change("700000000000500") { $0.revoked = SharedSimulator.noon }
         }
         #expect(await bridge.ask(receipt).body == before)
-        try await bridge.take(try bridge.appStore.notification("REFUND", of: "700000000000500"))
+        try await bridge.receive(try bridge.appStore.notification("REFUND", of: "700000000000500"))
         let after = await bridge.ask(receipt)
         #expect(after.body != before && after.body.contains("cancellation_date"))
     }
 
     @Test("A look-up that was under way during a refund does not outlive it")
-    func underWay() async throws {
+    func inFlight() async throws {
         let bridge = try StoringTestProxy([.api])
         let receipt = try bridge.appStore.receipt()
         bridge.appStore.tell { world in
@@ -284,7 +284,7 @@ struct StoredAnswerTests {
                 world.change("700000000000101") { $0.revoked = SharedSimulator.noon }
                 world.change { $0.status = 5 }
             }
-            try await bridge.take(try appStore.notification("REFUND", of: "700000000000101"))
+            try await bridge.receive(try appStore.notification("REFUND", of: "700000000000101"))
             await bridge.store.close()
         }
         appStore.tell { $0.isDown = true }

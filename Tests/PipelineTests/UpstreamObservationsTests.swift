@@ -187,12 +187,14 @@ struct UpstreamObservationsTests {
         let before = try TestProxy(FakeApple { _, number in .body(bodies[min(number, 1)]) }, store: store)
         for receipt in [bought, empty] { #expect(await before.ask(receipt.base64).source == .apple) }
         let isKept = await eventually {
-            let learnt = try? store.learntIdentifiers(limit: 10).map(\.keys)
+            let learnt = try? store.customerIdentifiersByReceipt(limit: 10).map(\.keys)
             let revoked = try? store.revocations(limit: 10).values.flatMap { $0.map(\.transactionId) }
             return learnt?.first?.transactionIds.map(\.rawValue) == ["700000000000777"] && revoked == [id]
         }
         #expect(isKept)
-        let after = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.stored, .receipt] }
+        let after = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) {
+            $1.answer = [.stored, .receipt]
+        }
         #expect(await after.ask(bought.base64).text.contains("cancellation_date_ms"))
         // Somebody is behind it, so that the receipt alone is not all there is.
         let alone = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.stored] }

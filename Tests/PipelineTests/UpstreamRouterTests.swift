@@ -39,11 +39,11 @@ struct UpstreamRouterTests {
     }
 
     /// The walk in words: `P` and `S` for questions with their pauses, then the end.
-    private func walk(
+    private func router(
         _ route: UpstreamRouter.Route, verified: Bool, followsToSandbox: Bool = true, _ says: [Say]
     ) -> String {
-        var walk = UpstreamRouter(route: route, isVerifiedHere: verified, followsToSandbox: followsToSandbox)
-        var instruction = walk.first
+        var router = UpstreamRouter(route: route, isVerifiedHere: verified, followsToSandbox: followsToSandbox)
+        var instruction = router.first
         var words: [String] = []
         var rest = says[...]
         while true {
@@ -51,7 +51,7 @@ struct UpstreamRouterTests {
             case .ask(let environment, let pause):
                 words.append((environment == .production ? "P" : "S") + (pause > 0 ? "+\(pause)" : ""))
                 guard let next = rest.popFirst() else { return words.joined(separator: " ") + " …" }
-                instruction = walk.received(next.reply)
+                instruction = router.received(next.reply)
             case .pass(let answer, let environment):
                 return (words + ["pass \(answer.status) \(environment)"]).joined(separator: " ")
             case .sandboxDenied:
@@ -65,15 +65,15 @@ struct UpstreamRouterTests {
 
     @Test("ends with what Apple said where no time is left to ask again")
     func outOfTime() {
-        var walk = UpstreamRouter(route: .auto, isVerifiedHere: true)
-        guard case .unavailable(nil, .production, "no time left to ask") = walk.outOfTime else {
-            Issue.record("\(walk.outOfTime)")
+        var router = UpstreamRouter(route: .auto, isVerifiedHere: true)
+        guard case .unavailable(nil, .production, "no time left to ask") = router.outOfTime else {
+            Issue.record("\(router.outOfTime)")
             return
         }
-        _ = walk.received(Say.verdict(21104, true).reply)
-        _ = walk.received(Say.busy.reply)
-        guard case .unavailable(let last?, .production, let reason) = walk.outOfTime else {
-            Issue.record("\(walk.outOfTime)")
+        _ = router.received(Say.verdict(21104, true).reply)
+        _ = router.received(Say.busy.reply)
+        guard case .unavailable(let last?, .production, let reason) = router.outOfTime else {
+            Issue.record("\(router.outOfTime)")
             return
         }
         #expect(last.status.rawValue == 21104 && reason.contains("httpStatus"))
@@ -128,7 +128,7 @@ struct UpstreamRouterTests {
 
     @Test("follows the map", arguments: roads)
     func road(route: UpstreamRouter.Route, verified: Bool, says: [Say], expected: String) {
-        #expect(walk(route, verified: verified, says) == expected)
+        #expect(router(route, verified: verified, says) == expected)
     }
 
     @Test(
@@ -140,14 +140,14 @@ struct UpstreamRouterTests {
             (.only(.sandbox), [.verdict(21007)], "S unavailable - sandbox"),
         ] as [(UpstreamRouter.Route, [Say], String)])
     func denied(route: UpstreamRouter.Route, says: [Say], expected: String) {
-        #expect(walk(route, verified: false, followsToSandbox: false, says) == expected)
+        #expect(router(route, verified: false, followsToSandbox: false, says) == expected)
     }
 
     @Test("waits as long as a 429 asks for, and never less than its own pause")
     func retryAfter() {
         let second = Say.rateLimited(after: .seconds(2))
         #expect(
-            walk(.auto, verified: true, [second, .rateLimited(after: .zero), .verdict(0)])
+            router(.auto, verified: true, [second, .rateLimited(after: .zero), .verdict(0)])
                 == "P P+2000 P+400 pass 0 production")
     }
 
@@ -161,7 +161,7 @@ struct UpstreamRouterTests {
                 for number in 0..<words.count * words.count * words.count * words.count {
                     let says = [1, words.count, words.count * words.count, words.count * words.count * words.count]
                         .map { words[number / $0 % words.count] }
-                    let told = walk(route, verified: verified, says)
+                    let told = router(route, verified: verified, says)
                     #expect(!told.hasSuffix("…"), "\(says)")
                     if route == .auto { #expect(!told.contains("pass 21007") && !told.contains("pass 21008")) }
                     if verified { #expect(!told.contains("pass 21002")) }

@@ -110,7 +110,7 @@ struct IntakeTests {
             #expect(inspection.isVerified, "\(inspection.failure as Any)")
             #expect(inspection.repairs == (text == plain ? [] : row.repairs))
             #expect(try Decoders.tolerant.decode(text.span).canonicalText.reveal() == plain)
-            #expect(ReceiptDecoder.mended(text.span) == plain)
+            #expect(ReceiptDecoder.repaired(text.span) == plain)
         }
     }
 

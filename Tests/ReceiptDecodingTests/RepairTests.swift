@@ -24,7 +24,9 @@ struct RepairTests {
         var testDescription: String { name }
     }
 
-    private static func lines(_ text: String) -> String { ReceiptEncodingVariant.lines(text, width: 64, separator: "\r\n") }
+    private static func lines(_ text: String) -> String {
+        ReceiptEncodingVariant.lines(text, width: 64, separator: "\r\n")
+    }
 
     private static func utf16(_ text: String, bigEndian: Bool) -> [UInt8] {
         text.utf8.flatMap { bigEndian ? [0, $0] : [$0, 0] }
@@ -45,7 +47,9 @@ struct RepairTests {
         Mangling("base64 of lines of base64 that are parted by blanks", [.doubleBase64, .whitespace]) {
             Array(Base64.encode(Array(ReceiptEncodingVariant.lines($1, width: 76, separator: " ").utf8)).utf8)
         },
-        Mangling("percent-encoded", [.percentEncoding]) { Array((ReceiptEncodingVariant.percentEncoded($1) + "%0A").utf8) },
+        Mangling("percent-encoded", [.percentEncoding]) {
+            Array((ReceiptEncodingVariant.percentEncoded($1) + "%0A").utf8)
+        },
         Mangling("percent-encoded lines", [.percentEncoding, .whitespace]) {
             Array(ReceiptEncodingVariant.percentEncoded(lines($1)).replacing("\r\n", with: "%0d%0a").utf8)
         },
@@ -185,7 +189,7 @@ struct RepairTests {
         let inspection = try Decoders.tolerant.inspect(blanks.span)
         #expect(inspection.isVerified, "\(inspection.failure as Any)")
         #expect(inspection.repairs == [.spaceForPlus])
-        #expect(ReceiptDecoder.mended(blanks.span) == Array(text.utf8))
+        #expect(ReceiptDecoder.repaired(blanks.span) == Array(text.utf8))
     }
 
     @Test("that is a signed transaction is named so, and never verified here")
@@ -206,7 +210,7 @@ struct RepairTests {
             #expect(inspection.repairs == repairs)
             #expect(inspection.contents == nil)
             #expect(inspection.signedText?.reveal() == jws)
-            #expect(ReceiptDecoder.mended(bytes.span) == nil)
+            #expect(ReceiptDecoder.repaired(bytes.span) == nil)
         }
         #expect(try Decoders.apple.refusal(ofText: Array(jws.utf8))?.code == .signedTransaction)
         #expect(try Decoders.apple.refusal(ofText: Array(encoded.utf8))?.code == .notAReceipt)
@@ -217,7 +221,8 @@ struct RepairTests {
         let bytes = try IntakeTests.Samples.shared.app
         let words = ReceiptEncodingVariant.hexadecimal(Array(bytes.prefix(24)))
         for (text, shown) in [
-            (ReceiptEncodingVariant.shortDataDescription(bytes), 24), ("{length = \(bytes.count), bytes = 0x\(words) … ab}", 25),
+            (ReceiptEncodingVariant.shortDataDescription(bytes), 24),
+            ("{length = \(bytes.count), bytes = 0x\(words) … ab}", 25),
             ("{length = \(bytes.count), bytes = 0x\(words)", 24), ("{length=\(bytes.count),bytes=0x}", 0),
             ("\(bytes.count) bytes", 0),
         ] {

@@ -29,7 +29,7 @@ struct BufferedBodiesTests {
 
         /// Whether there is room.
         func take(_ count: Int, _ id: BufferedBodies.ID, at seconds: Int64) -> Bool {
-            let (isTaken, closed) = bodies.take(count * kilobyte, for: id, within: limits, at: .seconds(seconds))
+            let (isTaken, closed) = bodies.reserve(count * kilobyte, for: id, within: limits, at: .seconds(seconds))
             for body in closed { body.close() }
             return isTaken
         }

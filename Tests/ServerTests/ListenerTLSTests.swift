@@ -292,7 +292,7 @@ struct ListenerTLSTests {
         }
     }
 
-    private static let checkups: [(what: String, host: String?, days: ClosedRange<Int64>, isWhole: Bool, row: String)] =
+    private static let checks: [(what: String, host: String?, days: ClosedRange<Int64>, isWhole: Bool, row: String)] =
         [
             ("good", "a.example", -10...20, true, "pass a.example, 127.0.0.1, 2026-11-11 to 2026-12-11"),
             (
@@ -314,7 +314,7 @@ struct ListenerTLSTests {
             ),
         ]
 
-    @Test("has its certificate explained by the doctor", arguments: checkups)
+    @Test("has its certificate explained by the doctor", arguments: checks)
     func doctor(_ sample: (what: String, host: String?, days: ClosedRange<Int64>, isWhole: Bool, row: String))
         async throws
     {
@@ -328,7 +328,7 @@ struct ListenerTLSTests {
         settings.tls = try ListenerCertificate(
             certificates: sample.isWhole ? pair.chainPEM : pair.certificatePEM, privateKey: pair.keyPEM)
         let doctor = Doctor(settings: settings, transport: nil, environment: [:], now: { SharedSimulator.noon })
-        let row = try #require(await doctor.checkups().first { $0.check == "tls.certificate" })
+        let row = try #require(await doctor.checks().first { $0.check == "tls.certificate" })
         #expect("\(row.verdict.rawValue) \(row.detail)" == sample.row)
         #expect((row.advice == nil) == (row.verdict == .pass))
     }

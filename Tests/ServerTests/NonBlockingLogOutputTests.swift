@@ -32,7 +32,7 @@ struct NonBlockingLogOutputTests {
     @Test("waits for a moment, drops lines then, and says how many once one is taken")
     func dropped() throws {
         let pipe = try Pipe()
-        let output = NonBlockingLogOutput(descriptor: pipe.writing, patience: .milliseconds(20))
+        let output = NonBlockingLogOutput(descriptor: pipe.writing, timeout: .milliseconds(20))
         let lines = (0..<1_000).map { "\($0) " + String(repeating: "x", count: 500) }
         for line in lines { write(line, to: output) }
         let taken = pipe.read()
@@ -47,7 +47,7 @@ struct NonBlockingLogOutputTests {
     @Test("begins a new line behind one that was taken in part")
     func torn() throws {
         let pipe = try Pipe()
-        let output = NonBlockingLogOutput(descriptor: pipe.writing, patience: .zero)
+        let output = NonBlockingLogOutput(descriptor: pipe.writing, timeout: .zero)
         for _ in 0..<15 { write(String(repeating: "x", count: 4_095), to: output) }
         write(String(repeating: "y", count: 20_000), to: output)
         #expect(output.dropped == 1)

@@ -18,7 +18,7 @@ struct RetentionServiceTests {
         let begin = Timestamp(milliseconds: 20_000 * Self.day)
         // Past its 400 days now, in half an hour, in 100 minutes, in ten hours.
         for (name, minutes) in [("a", -1), ("b", 30), ("c", 100), ("d", 600)] as [(String, Int64)] {
-            try await store.keep(
+            try await store.save(
                 ExtensionRow(
                     originalTransactionId: "11", requestIdentifier: name, days: 1, reason: 1,
                     extendedAt: begin.advanced(byMilliseconds: minutes * 60_000 - 400 * Self.day), effectiveDate: nil),

@@ -196,11 +196,11 @@ struct EventEffectTests {
     func upgrades() throws {
         let store = try Shared.store(customers: 40)
         let customer = try store.customer(.activeSubscription)
-        let former = try #require(customer.transactions.last)
+        let previous = try #require(customer.transactions.last)
         let outcome = try store.happen(EventRequest(.upgrade, customerId: customer.id))
-        #expect(outcome.notifications.map { $0.transaction?.transactionId } != [former.transactionId])
-        let rows = try ServerAPICaller(store: store).history(of: former.transactionId).rows
-        #expect(rows.first { $0["transactionId"]?.text == former.transactionId }?["isUpgraded"] == .bool(true))
+        #expect(outcome.notifications.map { $0.transaction?.transactionId } != [previous.transactionId])
+        let rows = try ServerAPICaller(store: store).history(of: previous.transactionId).rows
+        #expect(rows.first { $0["transactionId"]?.text == previous.transactionId }?["isUpgraded"] == .bool(true))
         #expect(rows.last?["productId"] == Self.yearly)
     }
 

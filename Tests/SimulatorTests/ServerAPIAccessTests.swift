@@ -73,16 +73,16 @@ struct ServerAPIAccessTests {
     @Test("is limited by the hour: nothing stops six hundred, a small budget does until the time it says")
     func budgets() throws {
         let limiter = RateLimiter()
-        for _ in 0..<600 { #expect(limiter.take(.history, .sandbox) == nil) }
+        for _ in 0..<600 { #expect(limiter.consume(.history, .sandbox) == nil) }
         limiter.set(.init(capacity: 3, seconds: 3600), for: .history, in: .production)
-        for _ in 0..<3 { #expect(limiter.take(.history, .production) == nil) }
-        let later = try #require(limiter.take(.history, .production))
+        for _ in 0..<3 { #expect(limiter.consume(.history, .production) == nil) }
+        let later = try #require(limiter.consume(.history, .production))
         let wait = later.milliseconds - Timestamp.now.milliseconds
         #expect((1_190_000...1_200_000).contains(wait))
-        #expect(limiter.take(.history, .sandbox) == nil)
-        #expect(limiter.take(.transactionInfo, .production) == nil)
+        #expect(limiter.consume(.history, .sandbox) == nil)
+        #expect(limiter.consume(.transactionInfo, .production) == nil)
         limiter.reset()
-        #expect(limiter.take(.history, .production) == nil)
+        #expect(limiter.consume(.history, .production) == nil)
         #expect(RateLimiter.Budget.published(.history, .production) == .init(capacity: 180_000))
         #expect(RateLimiter.Budget.published(.orderLookup, .sandbox) == .init(capacity: 3600))
     }

@@ -124,7 +124,7 @@ struct SimulatedStoreTests {
         try await serving { store, client in
             let document = try JSONValue(reading: Array(body.utf8))
             #expect(try await client.send("POST", "/faults", document).status == 400)
-            #expect(store.faults.take(endpoint: "verifyReceipt", environment: .production) == nil)
+            #expect(store.faults.consume(endpoint: "verifyReceipt", environment: .production) == nil)
         }
     }
 

@@ -40,7 +40,8 @@ final class Scratch {
     func writeCertificates(_ name: String, _ certificates: [[UInt8]]) throws -> String {
         let text = certificates.map {
             "-----BEGIN CERTIFICATE-----\n"
-                + ReceiptEncodingVariant.lines(Base64.encode($0), width: 64, separator: "\n") + "\n-----END CERTIFICATE-----\n"
+                + ReceiptEncodingVariant.lines(Base64.encode($0), width: 64, separator: "\n")
+                + "\n-----END CERTIFICATE-----\n"
         }.joined()
         return try write(name, Array(text.utf8))
     }

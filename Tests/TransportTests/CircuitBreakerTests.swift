@@ -15,7 +15,7 @@ struct CircuitBreakerTests {
                 now += .seconds(seconds)
                 continue
             }
-            guard case .go(let ticket) = breaker.admit(at: now) else {
+            guard case .go(let ticket) = breaker.allow(at: now) else {
                 states += "-"
                 continue
             }
@@ -55,9 +55,9 @@ struct CircuitBreakerTests {
             var now = ContinuousClock.now
             var pauses: [Double] = []
             for _ in expected {
-                guard case .go(let ticket) = breaker.admit(at: now) else { break }
+                guard case .go(let ticket) = breaker.allow(at: now) else { break }
                 breaker.ended(ticket, .failure, at: now, random: random)
-                guard case .wait(let pause) = breaker.admit(at: now) else { break }
+                guard case .wait(let pause) = breaker.allow(at: now) else { break }
                 pauses.append(pause / .seconds(1))
                 now += pause
             }
@@ -89,14 +89,14 @@ struct CircuitBreakerTests {
     }
 
     private func ticket(_ breaker: inout CircuitBreaker, _ now: ContinuousClock.Instant) -> CircuitBreaker.Ticket? {
-        if case .go(let ticket) = breaker.admit(at: now) { ticket } else { nil }
+        if case .go(let ticket) = breaker.allow(at: now) { ticket } else { nil }
     }
 
     @Test("Repetitions are a fifth of the first questions, and ten where there are few")
     func repetitions() {
         let now = ContinuousClock.now
         func granted(_ allowance: inout RetryBudget, of count: Int, at now: ContinuousClock.Instant) -> Int {
-            (0..<count).count { _ in allowance.take(at: now) }
+            (0..<count).count { _ in allowance.consume(at: now) }
         }
         var allowance = RetryBudget()
         #expect(granted(&allowance, of: 100, at: now) == 10)

@@ -48,7 +48,8 @@ struct CircuitBreakingTransportTests {
     }
 
     private func ask(
-        _ transport: CircuitBreakingTransport, _ url: String, timeout: Duration = .seconds(5), isRepetition: Bool = false
+        _ transport: CircuitBreakingTransport, _ url: String, timeout: Duration = .seconds(5),
+        isRepetition: Bool = false
     ) async -> String {
         do throws(TransportError) {
             var request = try HTTPRequest(method: .get, url: url, timeout: timeout)
@@ -94,7 +95,7 @@ struct CircuitBreakingTransportTests {
             #expect(await ask(transport, ill.url()) == "200")
             #expect(changes.all == ["open", "halfOpen", "closed"])
             let state = try #require(transport.states.first { $0.host == "http://127.0.0.1:\(ill.port)" })
-            #expect(state.state == .closed && state.opened == 1 && state.refused == 21 && state.underWay == 0)
+            #expect(state.state == .closed && state.opened == 1 && state.refused == 21 && state.inFlight == 0)
         }
     }
 
@@ -114,7 +115,7 @@ struct CircuitBreakingTransportTests {
             let tasks = (0..<5).map { _ in Task { await ask(transport, silent.url()) } }
             for task in tasks { task.cancel() }
             for task in tasks { #expect(await task.value == "cancelled") }
-            #expect(changes.all.isEmpty && transport.states.allSatisfy { $0.underWay == 0 })
+            #expect(changes.all.isEmpty && transport.states.allSatisfy { $0.inFlight == 0 })
         }
         silent.stop()
     }

@@ -11,7 +11,7 @@ package struct PayloadRequirements: Sendable, Hashable {
     /// Whether a payload must say these at all. Genuine ones without exist: transactions of 2021 name no environment,
     /// one in a million no bundle id; what came in an answer to our own question may lack them, what a client brings
     /// may not.
-    package let mustSay: Bool
+    package let requiresClaims: Bool
 
     /// Any app, production or sandbox.
     package static let any = PayloadRequirements()
@@ -19,18 +19,18 @@ package struct PayloadRequirements: Sendable, Hashable {
     /// An expectation.
     package init(
         bundleId: String? = nil, appAppleId: Int64? = nil, environment: AppStoreEnvironment? = nil,
-        mustSay: Bool = false
+        requiresClaims: Bool = false
     ) {
         self.bundleId = bundleId
         self.appAppleId = appAppleId
         self.environment = environment
-        self.mustSay = mustSay
+        self.requiresClaims = requiresClaims
     }
 
     func check<Claims: SignedClaims>(_ payload: Claims) throws(SignedPayloadError) {
         switch payload.claimedEnvironment {
         case nil:
-            guard !mustSay || environment == nil else {
+            guard !requiresClaims || environment == nil else {
                 throw SignedPayloadError(.wrongEnvironment, at: "environment", "names no environment")
             }
         case "Xcode", "LocalTesting":
@@ -46,7 +46,7 @@ package struct PayloadRequirements: Sendable, Hashable {
         guard let bundleId, Claims.namesApp else { return }
         switch payload.claimedBundleId {
         case nil:
-            guard !mustSay else { throw SignedPayloadError(.wrongBundleId, at: "bundleId", "names no app") }
+            guard !requiresClaims else { throw SignedPayloadError(.wrongBundleId, at: "bundleId", "names no app") }
         case let claimed:
             guard claimed == bundleId else {
                 throw SignedPayloadError(.wrongBundleId, at: "bundleId", "belongs to another app")

@@ -21,7 +21,7 @@ extension SignedPayloadVerifier {
     ///
     /// - Parameter now: when a notification counts as signed that has no date and nothing signed in it.
     package func verifyNotification(
-        _ text: String, expecting expectation: PayloadRequirements = .any, now: Timestamp
+        _ text: String, expecting requirements: PayloadRequirements = .any, now: Timestamp
     ) throws(SignedPayloadError) -> VerifiedNotification {
         let (payload, window) = try open(text, as: NotificationPayload.self)
         // Without a date of its own it is as old as the latest text inside it; those are judged before it is believed.
@@ -31,11 +31,11 @@ extension SignedPayloadVerifier {
         let nestedNow = payload.signingDate ?? now
         let isKnown = payload.notificationType.map { NotificationType(rawValue: $0).isKnown } ?? false
         func nested<Payload: SignedClaims>(
-            _ text: String?, _ place: String, _ expectation: PayloadRequirements, _ now: Timestamp
+            _ text: String?, _ place: String, _ requirements: PayloadRequirements, _ now: Timestamp
         ) throws(SignedPayloadError) -> Signed<Payload>? {
             guard let text else { return nil }
             do throws(SignedPayloadError) {
-                return try verify(text, expecting: expectation, now: now)
+                return try verify(text, expecting: requirements, now: now)
             } catch {
                 guard isKnown else { return nil }
                 throw error.inside(place)
@@ -50,8 +50,8 @@ extension SignedPayloadVerifier {
         let dates = [
             transaction?.payload.signingDate, renewal?.payload.signingDate, appTransaction?.payload.signingDate,
         ]
-        try Self.judge(payload.signingDate ?? dates.compactMap { $0 }.max() ?? now, "signedDate", window)
-        try expectation.check(payload)
+        try Self.check(payload.signingDate ?? dates.compactMap { $0 }.max() ?? now, "signedDate", window)
+        try requirements.check(payload)
         return VerifiedNotification(
             notification: Signed(payload: payload, text: text), transaction: transaction, renewal: renewal,
             appTransaction: appTransaction)

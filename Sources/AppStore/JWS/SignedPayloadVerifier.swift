@@ -24,12 +24,12 @@ package struct SignedPayloadVerifier: Sendable {
     ///
     /// - Parameter now: the time at which a payload without a date counts as signed.
     package func verify<Payload: SignedClaims>(
-        _ text: String, as kind: Payload.Type = Payload.self, expecting expectation: PayloadRequirements = .any,
+        _ text: String, as kind: Payload.Type = Payload.self, expecting requirements: PayloadRequirements = .any,
         now: Timestamp
     ) throws(SignedPayloadError) -> Signed<Payload> {
         let (payload, window) = try open(text, as: kind)
-        try Self.judge(payload.signingDate ?? now, Payload.signingDateName, window)
-        try expectation.check(payload)
+        try Self.check(payload.signingDate ?? now, Payload.signingDateName, window)
+        try requirements.check(payload)
         return Signed(payload: payload, text: text)
     }
 
@@ -59,7 +59,7 @@ package struct SignedPayloadVerifier: Sendable {
     ) throws(SignedPayloadError) -> VerifiedSigner {
         let known = headers.signer(of: parts.header, in: text)
         let signer: VerifiedSigner
-        if let known { signer = known } else { signer = try judgeHeader(of: parts, in: text) }
+        if let known { signer = known } else { signer = try verifyHeader(of: parts, in: text) }
         guard let raw = Base64Text.decode(text.extracting(parts.signature), .urlSafe) else {
             throw SignedPayloadError(.malformed, at: "signature", "not base64url")
         }
@@ -75,7 +75,7 @@ package struct SignedPayloadVerifier: Sendable {
         return signer
     }
 
-    private func judgeHeader(
+    private func verifyHeader(
         of parts: CompactJWS, in text: borrowing Span<UInt8>
     ) throws(SignedPayloadError) -> VerifiedSigner {
         let header = try SignedHeader(segment: text.extracting(parts.header))
@@ -91,7 +91,7 @@ package struct SignedPayloadVerifier: Sendable {
         return signer
     }
 
-    static func judge(_ time: Timestamp, _ place: String, _ window: ClosedRange<Int64>) throws(SignedPayloadError) {
+    static func check(_ time: Timestamp, _ place: String, _ window: ClosedRange<Int64>) throws(SignedPayloadError) {
         guard window.contains(time.seconds) else {
             throw SignedPayloadError(
                 .outsideValidity, at: place, "the signer's chain was not valid at the time of signing")

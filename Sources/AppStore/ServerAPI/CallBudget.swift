@@ -34,7 +34,7 @@ final class CallBudget: Sendable {
     func remaining(at uptime: Duration) -> Duration { deadline - uptime }
 
     /// Counts one call; false when there is none left.
-    func takeCall() -> Bool {
+    func consumeCall() -> Bool {
         calls.withLock { calls in
             guard calls > 0 else { return false }
             calls -= 1

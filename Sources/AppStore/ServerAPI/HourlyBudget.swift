@@ -9,7 +9,7 @@ package struct HourlyBudget: Sendable, Hashable {
         /// A migration or a comparison: it leaves the reserve to the others.
         case batch
         /// A second question about what was answered already: a small part of the bucket, and not the reserve.
-        case shadow
+        case background
     }
 
     /// Whether a call may be made.
@@ -49,7 +49,7 @@ package struct HourlyBudget: Sendable, Hashable {
     }
 
     /// Asks for one call.
-    package mutating func take(_ priority: Priority, at now: Duration) -> Verdict {
+    package mutating func consume(_ priority: Priority, at now: Duration) -> Verdict {
         fill(at: now)
         if now < pausedUntil { return .wait(pausedUntil - now) }
         let missing = Self.call + (priority == .live ? 0 : reserved) - level

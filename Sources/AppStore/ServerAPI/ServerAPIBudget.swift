@@ -15,7 +15,7 @@ package final class ServerAPIBudget: Sendable {
     private let reserve: Double
     private let buckets = Mutex<[Key: HourlyBudget]>([:])
     /// What the shadow may use of each bucket, counted beside it.
-    private let shadows = Mutex<[Key: HourlyBudget]>([:])
+    private let backgroundBudgets = Mutex<[Key: HourlyBudget]>([:])
     private let granted = Atomic<Int64>(0)
     /// Calls that wait for a rate limit, by the times at which they go on.
     private let waits = Mutex<[Duration: Int]>([:])
@@ -32,39 +32,39 @@ package final class ServerAPIBudget: Sendable {
     }
 
     /// Asks for one call.
-    package func take(
+    package func consume(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
     ) -> HourlyBudget.Verdict {
-        if priority == .shadow {
+        if priority == .background {
             // Asked without taking: a copy pays.
-            var own = shadow(endpoint, environment, at: now)
-            guard case .granted = own.take(.live, at: now) else { return own.take(.live, at: now) }
+            var own = background(endpoint, environment, at: now)
+            guard case .granted = own.consume(.live, at: now) else { return own.consume(.live, at: now) }
         }
-        let verdict = change(endpoint, environment, now) { $0.take(priority, at: now) }
+        let verdict = change(endpoint, environment, now) { $0.consume(priority, at: now) }
         guard case .granted = verdict else { return verdict }
         granted.add(1, ordering: .relaxed)
-        if priority == .shadow { payOfShadow(endpoint, environment, at: now) }
+        if priority == .background { chargeBackground(endpoint, environment, at: now) }
         return verdict
     }
 
     /// The part of Apple's limits that shadows may use.
-    package static let shadowShare = 0.2
+    package static let backgroundShare = 0.2
 
-    private func shadow(
+    private func background(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
     ) -> HourlyBudget {
-        let calls = Int64(Double(Self.limit(endpoint, environment)) * share * Self.shadowShare)
+        let calls = Int64(Double(Self.limit(endpoint, environment)) * share * Self.backgroundShare)
         let key = Key(endpoint: endpoint, environment: environment)
-        return shadows.withLock { $0[key] } ?? HourlyBudget(callsPerHour: calls, reserve: 0, now: now)
+        return backgroundBudgets.withLock { $0[key] } ?? HourlyBudget(callsPerHour: calls, reserve: 0, now: now)
     }
 
-    private func payOfShadow(
+    private func chargeBackground(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
     ) {
-        let full = shadow(endpoint, environment, at: now)
-        shadows.withLock { shadows in
-            _ = shadows[Key(endpoint: endpoint, environment: environment), default: full].take(.live, at: now)
+        let full = background(endpoint, environment, at: now)
+        backgroundBudgets.withLock { shadows in
+            _ = shadows[Key(endpoint: endpoint, environment: environment), default: full].consume(.live, at: now)
         }
     }
 

@@ -63,9 +63,9 @@ extension ServerAPIClient {
     func verified<Payload: SignedClaims>(
         _ text: String, _ environment: AppStoreEnvironment
     ) throws(ServerAPIError) -> Signed<Payload> {
-        let expectation = PayloadRequirements(bundleId: bundleId, environment: environment)
+        let requirements = PayloadRequirements(bundleId: bundleId, environment: environment)
         do throws(SignedPayloadError) {
-            return try parts.verifier.verify(text, expecting: expectation, now: parts.clock.now())
+            return try parts.verifier.verify(text, expecting: requirements, now: parts.clock.now())
         } catch {
             switch error.code {
             case .wrongBundleId: throw ServerAPIError(.wrongBundleId, at: error.place, error.reason)

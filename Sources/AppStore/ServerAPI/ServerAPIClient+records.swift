@@ -15,7 +15,8 @@ extension ServerAPIClient {
     ///   `wrongEnvironment`, `emptyHistory`, `notAuthentic` for answers that must not be believed, `statusesMissing` for
     ///   half an answer; else an outage.
     package func records(
-        for keys: CustomerIdentifiers, bundleId: String, environment: AppStoreEnvironment?, since known: KnownHistory? = nil,
+        for keys: CustomerIdentifiers, bundleId: String, environment: AppStoreEnvironment?,
+        since known: KnownHistory? = nil,
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> CustomerRecords {
         guard bundleId == self.bundleId else {

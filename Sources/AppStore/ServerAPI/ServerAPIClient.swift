@@ -48,12 +48,14 @@ package struct ServerAPIClient: Sendable {
     ///
     /// - Parameters:
     ///   - budget: the app's; whoever else calls for the app has the same.
-    ///   - former: of the same app, before the configuration was read again: a key that was read goes on where the account is
+    ///   - previous: of the same app, before the configuration was read again: a key that was read goes on where the account is
     ///     the same, whatever is in the file at the moment.
-    package init(account: ServerAPIAccount, parts: Dependencies, budget: ServerAPIBudget, former: ServerAPIClient? = nil) {
+    package init(
+        account: ServerAPIAccount, parts: Dependencies, budget: ServerAPIBudget, previous: ServerAPIClient? = nil
+    ) {
         self.parts = parts
         self.tokens =
-            former.flatMap { $0.tokens.account == account ? $0.tokens : nil } ?? ProviderTokens(account: account)
+            previous.flatMap { $0.tokens.account == account ? $0.tokens : nil } ?? ProviderTokens(account: account)
         self.budget = budget
     }
 
@@ -101,7 +103,7 @@ package struct ServerAPIClient: Sendable {
             throw ServerAPIError(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)")
         }
         try await takeBudget(call.endpoint, environment, allowance, at: base.host)
-        guard allowance.takeCall() else {
+        guard allowance.consumeCall() else {
             throw ServerAPIError(.tooManyCalls, at: base.host, "as many calls were made for this as may be")
         }
         let remaining = allowance.remaining(at: parts.clock.uptime())
@@ -145,7 +147,7 @@ package struct ServerAPIClient: Sendable {
     private func takeBudget(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ allowance: CallBudget, at host: String
     ) async throws(ServerAPIError) {
-        while case .wait(let pause) = budget.take(
+        while case .wait(let pause) = budget.consume(
             endpoint, environment, allowance.priority, at: parts.clock.uptime())
         {
             guard pause < allowance.remaining(at: parts.clock.uptime()) else {

@@ -30,7 +30,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
         // Who is cancelled and then runs out of time is still only one who waited.
         let hasLeft = Atomic(false)
         @Sendable func leaveOnce() {
-            if !hasLeft.exchange(true, ordering: .relaxed) { leave(key, number) }
+            if !hasLeft.exchange(true, ordering: .relaxed) { cancelWait(key, number) }
         }
         let answer = await withTaskCancellationHandler {
             isFirst ? await task.value : await TaskTimeout.value(of: task, within: limit)
@@ -71,7 +71,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
         }
     }
 
-    private func leave(_ key: Key, _ number: Int) {
+    private func cancelWait(_ key: Key, _ number: Int) {
         let abandoned = state.withLock { state -> Task<Answer, Never>? in
             guard let flight = state.flights[key], flight.number == number else { return nil }
             guard flight.waiting == 1 else {

@@ -17,9 +17,9 @@ extension AlignedPair {
         maximumRows: Int = AlignedPair.maximumRows
     ) {
         let marks = DifferenceMarks(differences)
-        self.receipt = ComparedValue.text(receipt).shown.words
-        bundleId = ComparedValue.text(verifyReceipt.bundleId ?? serverAPI.bundleId ?? "").shown.words
-        environment = ComparedValue.text(verifyReceipt.environment ?? serverAPI.environment ?? "").shown.words
+        self.receipt = ComparedValue.text(receipt).truncated.words
+        bundleId = ComparedValue.text(verifyReceipt.bundleId ?? serverAPI.bundleId ?? "").truncated.words
+        environment = ComparedValue.text(verifyReceipt.environment ?? serverAPI.environment ?? "").truncated.words
         sections = AlignedRows.all(verifyReceipt, serverAPI)
             .map { $0.section(marks, maximumRows: max(maximumRows, 0)) }
             .filter { !$0.rows.isEmpty || $0.omitted > 0 }
@@ -53,7 +53,7 @@ extension AlignedRows.Pair {
         let isApp = part == .answer
         var fields = values.map { name, left, right in
             var field = AlignedPair.Field(
-                name: ComparedValue.text(name).shown.words, verifyReceipt: left?.words, serverAPI: right?.words)
+                name: ComparedValue.text(name).truncated.words, verifyReceipt: left?.words, serverAPI: right?.words)
             if let difference = found.removeValue(forKey: name)?.first {
                 field.rule = difference.rule
                 field.verdict = difference.verdict.rawValue
@@ -74,7 +74,7 @@ extension AlignedRows.Pair {
             fields = kept.prefix(AlignedPair.maximumFields).sorted().map { fields[$0] }
         }
         return AlignedPair.Row(
-            identifier: ComparedValue.text(identifier ?? "").shown.words, fields: fields, omitted: omitted,
+            identifier: ComparedValue.text(identifier ?? "").truncated.words, fields: fields, omitted: omitted,
             rule: ofRow?.rule, verdict: ofRow?.verdict.rawValue)
     }
 }
@@ -82,7 +82,7 @@ extension AlignedRows.Pair {
 extension AlignedPair.Field {
     fileprivate init(_ difference: Difference, named name: String) {
         self.init(
-            name: ComparedValue.text(name).shown.words, verifyReceipt: difference.verifyReceipt?.words,
+            name: ComparedValue.text(name).truncated.words, verifyReceipt: difference.verifyReceipt?.words,
             serverAPI: difference.serverAPI?.words, rule: difference.rule, verdict: difference.verdict.rawValue)
     }
 
@@ -92,7 +92,7 @@ extension AlignedPair.Field {
 extension ComparedValue {
     /// For people: cut to a readable length, instants as dates in GMT.
     package var words: String {
-        switch shown {
+        switch truncated {
         case .text(let text): text
         case .number(let number): String(number)
         case .flag(let flag): flag ? "true" : "false"

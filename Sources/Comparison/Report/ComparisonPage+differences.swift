@@ -124,8 +124,8 @@ extension ComparisonReport.Entry {
     static func field(of path: String) -> String {
         if path.hasSuffix("[]") { return "row" }
         let name = path.split(separator: ".").last.map(String.init) ?? path
-        return Finding.Part(rawValue: name) == nil ? ComparedValue.text(name).shown.words : "order"
+        return Finding.Part(rawValue: name) == nil ? ComparedValue.text(name).truncated.words : "order"
     }
 
-    var ruleName: String { ComparedValue.text(rule).shown.words }
+    var ruleName: String { ComparedValue.text(rule).truncated.words }
 }

@@ -7,7 +7,7 @@ extension HTMLWriter {
         element("span", ["class": "badge \(style.rawValue)"]) { html in
             html.element("span", ["aria-hidden": "true"], text: "\(style.symbol) ")
             html.text(style.rawValue)
-            if !rule.isEmpty { html.text(": \(ComparedValue.text(rule).shown.words)") }
+            if !rule.isEmpty { html.text(": \(ComparedValue.text(rule).truncated.words)") }
         }
     }
 

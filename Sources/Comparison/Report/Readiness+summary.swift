@@ -101,7 +101,9 @@ extension Readiness {
     }
 
     private static func list(_ counts: [(name: String, count: Int64)], _ more: String) -> String {
-        var words = counts.prefix(namedReasons).map { "\(ComparedValue.text($0.name).shown.words) \($0.count.grouped)" }
+        var words = counts.prefix(namedReasons).map {
+            "\(ComparedValue.text($0.name).truncated.words) \($0.count.grouped)"
+        }
         let rest = Int64(counts.count - namedReasons)
         if rest > 0 { words.append("and \(rest.grouped) \(more)\(rest == 1 ? "" : "s")") }
         return words.joined(separator: ", ")
@@ -126,6 +128,6 @@ extension ComparisonReport.Scope {
         return environment.isEmpty ? app : "\(app), \(place)"
     }
 
-    var app: String { isUnnamed ? "–" : ComparedValue.text(bundleId).shown.words }
-    var place: String { environment.isEmpty ? "–" : ComparedValue.text(environment).shown.words }
+    var app: String { isUnnamed ? "–" : ComparedValue.text(bundleId).truncated.words }
+    var place: String { environment.isEmpty ? "–" : ComparedValue.text(environment).truncated.words }
 }

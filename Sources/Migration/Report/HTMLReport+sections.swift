@@ -45,7 +45,8 @@ extension HTMLReport {
         ReportSection(
             id: "reasons", title: "Reasons of refusals",
             caption: "Why rows were refused, and the share of all refusals", column: "Code",
-            entries: [ReportEntry](report.counts.refusals, style: "refused", meaning: ReportGlossary.meaning(ofReason:)),
+            entries: [ReportEntry](
+                report.counts.refusals, style: "refused", meaning: ReportGlossary.meaning(ofReason:)),
             whole: report.refused, none: "No row was refused.")
     }
 

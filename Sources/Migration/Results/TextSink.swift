@@ -31,7 +31,9 @@ struct TextSink<Format: ResultFormat>: ResultSink {
 
     mutating func write(_ row: ResultRow) throws(SinkError) -> WriteResult {
         try onFile { (sink) throws(SinkError) in
-            guard try asSinkError({ () throws(StorageError) in try sink.ids.insert(row.id) }) else { return .repeatedId }
+            guard try asSinkError({ () throws(StorageError) in try sink.ids.insert(row.id) }) else {
+                return .repeatedId
+            }
             try sink.file.append(sink.format.line(of: row))
             sink.rows += 1
             return .written

@@ -19,17 +19,18 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         self.renderer = renderer
     }
 
-    package func serves(_ bundleId: String) -> Bool {
-        BundleIdentifier(rawValue: bundleId).map(lookups.serves) ?? false
+    package func handles(_ bundleId: String) -> Bool {
+        BundleIdentifier(rawValue: bundleId).map(lookups.handles) ?? false
     }
 
-    package func look(up customer: MigrationCustomer) async -> CustomerAnswer {
+    package func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
         guard let bundleId = BundleIdentifier(rawValue: customer.bundleId) else {
             return .found(.failed(reason: "malformedBundleId"))
         }
         do throws(ServerAPIError) {
             let records = try await lookups.records(
-                for: CustomerIdentifiers(originalTransactionIds: customer.identifiers, transactionIds: []), bundleId: bundleId,
+                for: CustomerIdentifiers(originalTransactionIds: customer.identifiers, transactionIds: []),
+                bundleId: bundleId,
                 environment: AppStoreEnvironment(rawValue: customer.environment),
                 since: customer.known.flatMap { known in
                     Self.texts(known.signedTransactions).map { ($0, known.revision) }

@@ -3,10 +3,10 @@ package import Ledger
 /// Whoever can be asked about customers: the App Store Server API, or nobody.
 package protocol CustomerLookupService: Sendable {
     /// Whether there is a key for the app.
-    func serves(_ bundleId: String) -> Bool
+    func handles(_ bundleId: String) -> Bool
 
     /// All that is known of a customer; takes as long as the budget makes it wait.
-    func look(up customer: MigrationCustomer) async -> CustomerAnswer
+    func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer
 
     /// Ties an account of the app's to a purchase. Nil where that is done; else a word for why not.
     func setAccountToken(_ token: String, of identifier: String, customer: MigrationCustomer) async -> String?

@@ -11,14 +11,14 @@ extension Migration {
                 try ledger.refreshCustomers()
                 progress.isRefreshing = true
                 progress.isFinished = false
-                try progress.keep(in: ledger)
+                try progress.save(in: ledger)
             }
             try ledger.retryFailedCustomers()
         }
         var stop = try await readRows(
             write: { row in
                 var customer: Int64?
-                if !row.identifiers.isEmpty, let bundleId = row.bundleId, directory.serves(bundleId) {
+                if !row.identifiers.isEmpty, let bundleId = row.bundleId, directory.handles(bundleId) {
                     let environment = row.environment ?? ""
                     customer =
                         try row.verified
@@ -54,7 +54,7 @@ extension Migration {
             progress.isFinished = stop == nil && tally.waiting == 0 && tally.failed == 0
             if stop == nil, tally.waiting == 0 { progress.isRefreshing = false }
             if progress.whole != nil { progress.whole = ending.counts }
-            try progress.keep(in: ledger)
+            try progress.save(in: ledger)
         }
         watch.show { $0.phase = .done }
         return ending
@@ -66,7 +66,7 @@ extension Migration {
         let scope: Int64
         var last: Int64 = 0
         var next: [MigrationCustomer] = []
-        var underWay = 0
+        var inFlight = 0
         var isAtEnd = false
 
         /// Nil at the end; leaves out those whom somebody's history told to be another one in the meantime.
@@ -110,28 +110,28 @@ extension Migration {
                 group.addTask { await Event.nextTick() }
                 while true {
                     for place in lines.indices {
-                        while stop == nil, !lines[place].isAtEnd, lines[place].underWay < options.workers * 8 {
+                        while stop == nil, !lines[place].isAtEnd, lines[place].inFlight < options.workers * 8 {
                             // A limit of rows is no limit of customers.
                             if let reason = self.stop, reason != .rowLimit {
                                 stop = reason
                             } else if let customer = try lines[place].customer(from: ledger) {
-                                lines[place].underWay += 1
+                                lines[place].inFlight += 1
                                 group.addTask {
                                     .answer(
-                                        line: place, customer: customer.key, await directory.look(up: customer))
+                                        line: place, customer: customer.key, await directory.lookUp(customer))
                                 }
                             } else {
                                 lines[place].isAtEnd = true
                             }
                         }
                     }
-                    guard lines.contains(where: { $0.underWay > 0 }), let event = try await group.next() else { break }
+                    guard lines.contains(where: { $0.inFlight > 0 }), let event = try await group.next() else { break }
                     switch event {
                     case .tick:
                         try show(directory)
                         group.addTask { await Event.nextTick() }
                     case .answer(let place, let key, let answer):
-                        lines[place].underWay -= 1
+                        lines[place].inFlight -= 1
                         switch answer {
                         case .found(let finding):
                             try ledger.note(finding, of: key)
@@ -149,7 +149,7 @@ extension Migration {
                     }
                     if lastCommit.duration(to: .now) >= options.checkpointInterval {
                         countCalls()
-                        try progress.keep(in: ledger)
+                        try progress.save(in: ledger)
                         lastCommit = .now
                     }
                     // Whoever waits for the budget of an hour is not waited for.

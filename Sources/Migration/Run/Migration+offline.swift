@@ -8,7 +8,7 @@ extension Migration {
         }
         var sink = try running {
             // Before the destination is: by this it is known to be ours.
-            try progress.keep(in: ledger)
+            try progress.save(in: ledger)
             return try ResultWriters.open(
                 options.destination, withAPI: false, at: isDestinationOurs ? progress.checkpoint.sink : nil)
         }
@@ -18,7 +18,7 @@ extension Migration {
             progress.result = try sink.checkpoint()
             try sink.close()
             progress.isFinished = stop == nil
-            try progress.keep(in: ledger)
+            try progress.save(in: ledger)
         }
         watch.show { $0.phase = .done }
         return ending(stop: stop)

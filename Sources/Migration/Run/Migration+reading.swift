@@ -14,7 +14,7 @@ extension Migration {
     ) async throws(RunError) -> Stop? {
         guard progress.whole == nil else { return nil }
         do {
-            try running { try ledger.forgetRows(after: progress.checkpoint.counts.rows) }
+            try running { try ledger.deleteRows(after: progress.checkpoint.counts.rows) }
             return try await decodeAll(write: write, checkpoint: checkpoint)
         } catch let error as RunError {
             throw error
@@ -42,7 +42,7 @@ extension Migration {
             progress.checkpoint.counts = counts
             try ledger.add(refusals)
             refusals.removeAll(keepingCapacity: true)
-            try progress.keep(in: ledger)
+            try progress.save(in: ledger)
             lastCheckpoint = .now
         }
 
@@ -119,7 +119,7 @@ extension Migration {
             _ = try checkpoint()
             try ledger.add(refusals)
             progress.whole = counts
-            try progress.keep(in: ledger)
+            try progress.save(in: ledger)
         }
         watch.show { [counts] in $0.counts = counts }
         return stop

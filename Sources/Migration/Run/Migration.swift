@@ -190,7 +190,7 @@ package struct Migration {
         try running {
             progress.history.end(at: .now)
             countCalls()
-            try progress.keep(in: ledger)
+            try progress.save(in: ledger)
         }
         return ending
     }

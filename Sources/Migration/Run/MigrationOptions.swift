@@ -66,14 +66,15 @@ package struct MigrationOptions: Sendable {
 extension MigrationOptions.PersistedOptions {
     /// What differs, a sentence each.
     func differences(from earlier: Self) -> [String] {
-        func word(_ text: String?) -> String { text ?? "the usual one" }
+        func displayText(_ text: String?) -> String { text ?? "the usual one" }
         let pairs: [(name: String, before: String, now: String)] = [
-            ("--receipt-column", word(earlier.source.receiptColumn), word(source.receiptColumn)),
-            ("--id-column", word(earlier.source.idColumn), word(source.idColumn)),
+            ("--receipt-column", displayText(earlier.source.receiptColumn), displayText(source.receiptColumn)),
+            ("--id-column", displayText(earlier.source.idColumn), displayText(source.idColumn)),
             (
-                "--account-token-column", word(earlier.source.accountTokenColumn), word(source.accountTokenColumn)
+                "--account-token-column", displayText(earlier.source.accountTokenColumn),
+                displayText(source.accountTokenColumn)
             ),
-            ("--table", word(earlier.source.table), word(source.table)),
+            ("--table", displayText(earlier.source.table), displayText(source.table)),
             ("--with-api", "\(earlier.withAPI)", "\(withAPI)"),
             ("--allow-unverified", "\(earlier.allowUnverified)", "\(allowUnverified)"),
         ]

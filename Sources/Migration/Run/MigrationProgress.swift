@@ -42,8 +42,8 @@ struct MigrationProgress: Sendable, Codable {
         self = kept
     }
 
-    func keep(in ledger: MigrationStore) throws {
-        try ledger.keep(encoding: self, as: Self.key)
+    func save(in ledger: MigrationStore) throws {
+        try ledger.save(encoding: self, as: Self.key)
         try ledger.commit()
     }
 }

@@ -7,7 +7,7 @@ package import StoreTypes
 /// https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information
 package struct ConsumptionDeadline: Sendable, Hashable {
     /// In milliseconds.
-    private static let patience: Int64 = 12 * 3_600_000
+    private static let timeout: Int64 = 12 * 3_600_000
 
     /// When Apple asked.
     package let asked: Timestamp
@@ -34,7 +34,7 @@ package struct ConsumptionDeadline: Sendable, Hashable {
     }
 
     package func check(at now: Timestamp) throws(InvalidOperation) {
-        let end = asked.advanced(byMilliseconds: Self.patience)
+        let end = asked.advanced(byMilliseconds: Self.timeout)
         guard now > end else { return }
         throw InvalidOperation(
             "Apple asked at \(asked.instantText) and waited until \(end.instantText)", hint: "--late sends it anyway")

@@ -19,21 +19,21 @@ package struct HistoryCheckpoint {
         }
         done = try text("done").flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))
         size = try text("size").flatMap { Int64($0) }
-        try ledger.keep(Array(wish.utf8), as: "wish")
+        try ledger.save(Array(wish.utf8), as: "wish")
         try ledger.commit()
     }
 
     /// Before anything is written to the file: whoever is killed then finds it to be theirs.
     package mutating func begin() throws(StorageError) {
         guard size == nil else { return }
-        try ledger.keep(Array("0".utf8), as: "size")
+        try ledger.save(Array("0".utf8), as: "size")
         try ledger.commit()
         size = 0
     }
 
-    package mutating func keep(done: Timestamp, size: Int64) throws(StorageError) {
-        try ledger.keep(Array(String(done.milliseconds).utf8), as: "done")
-        try ledger.keep(Array(String(size).utf8), as: "size")
+    package mutating func save(done: Timestamp, size: Int64) throws(StorageError) {
+        try ledger.save(Array(String(done.milliseconds).utf8), as: "done")
+        try ledger.save(Array(String(size).utf8), as: "size")
         try ledger.commit()
         self.done = done
         self.size = size
@@ -42,7 +42,7 @@ package struct HistoryCheckpoint {
     /// Where nothing was written, what is in a file of that name later is somebody else's.
     package mutating func end() throws(StorageError) {
         guard size == 0 else { return }
-        try ledger.keep([], as: "size")
+        try ledger.save([], as: "size")
         try ledger.commit()
         size = nil
     }

@@ -132,7 +132,7 @@ package struct NotificationCatchUp: Sendable {
         guard record.isVerified else { return record }
         var record = record
         do throws(NotificationRejection) {
-            record.stored = try await intake.take(record.body) == .repeated ? .known : .new
+            record.stored = try await intake.receive(record.body) == .repeated ? .known : .new
         } catch {
             // What will be no better the next time is told; all else ends the run.
             guard error.code.httpStatus != 503 else { throw error }

@@ -49,8 +49,8 @@ package struct TestNotification: Sendable {
         self.store = store
     }
 
-    /// - Parameter patience: how long to wait for Apple's first attempt.
-    package func run(patience: Duration) async throws -> Report {
+    /// - Parameter timeout: how long to wait for Apple's first attempt.
+    package func run(timeout: Duration) async throws -> Report {
         let token = try await client.requestTestNotification(in: environment, Self.options)
         let begin = ContinuousClock.now
         var record: NotificationRecord?
@@ -58,7 +58,7 @@ package struct TestNotification: Sendable {
             record = try await status(token)
             if record?.sendAttempts.isEmpty == false { break }
             let pause = Duration.seconds(Self.pauses[min(number, Self.pauses.count - 1)])
-            guard begin.duration(to: .now) + pause < patience else { break }
+            guard begin.duration(to: .now) + pause < timeout else { break }
             try await Task.sleep(for: pause)
         }
         let attempts = record?.sendAttempts ?? []
@@ -69,7 +69,7 @@ package struct TestNotification: Sendable {
         }
         return Report(
             token: token, environment: environment, notificationUUID: uuid, isDelivered: isDelivered,
-            arrived: try await hasArrived(uuid, patience: isDelivered ? .seconds(3) : .zero), attempts: attempts)
+            arrived: try await hasArrived(uuid, timeout: isDelivered ? .seconds(3) : .zero), attempts: attempts)
     }
 
     /// Nil while Apple does not know of it.
@@ -82,12 +82,12 @@ package struct TestNotification: Sendable {
         }
     }
 
-    private func hasArrived(_ uuid: String?, patience: Duration) async throws -> Bool? {
+    private func hasArrived(_ uuid: String?, timeout: Duration) async throws -> Bool? {
         guard let store else { return nil }
         guard let uuid else { return false }
         let begin = ContinuousClock.now
         while try await !store.holdsNotification(uuid) {
-            guard begin.duration(to: .now) < patience else { return false }
+            guard begin.duration(to: .now) < timeout else { return false }
             try await Task.sleep(for: .milliseconds(100))
         }
         return true

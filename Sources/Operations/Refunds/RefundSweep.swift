@@ -78,9 +78,9 @@ package struct RefundSweep: Sendable {
         let begin = ContinuousClock.now
         watch.change { $0.customers = min(targets.count, limits.customers ?? .max) }
         return try await withThrowingTaskGroup(of: (RefundTarget, Answer).self) { group in
-            var (next, underWay, failures, stop) = (0, 0, 0, Stop?.none)
+            var (next, inFlight, failures, stop) = (0, 0, 0, Stop?.none)
             while true {
-                while stop == nil, underWay < limits.workers, next < targets.count {
+                while stop == nil, inFlight < limits.workers, next < targets.count {
                     stop = reason(begin, taken: next)
                     guard stop == nil else { break }
                     let target = targets[next]
@@ -91,19 +91,19 @@ package struct RefundSweep: Sendable {
                     }
                     let options = options(begin)
                     group.addTask { (target, await Self.refunds(of: target, client, options)) }
-                    underWay += 1
+                    inFlight += 1
                 }
                 guard let (target, answer) = try await group.next() else { return stop }
-                underWay -= 1
+                inFlight -= 1
                 switch answer {
                 case .success(let found):
                     failures = 0
-                    try await keep(found.transactions, found.revision, of: target)
+                    try await save(found.transactions, found.revision, of: target)
                     watch.change { $0.swept += 1 }
                     if !found.transactions.isEmpty { try await tell(&output, path) }
                 case .failure(let error) where error.isUnknownTransaction:
                     failures = 0
-                    try await store.keep([], of: target, revision: nil, at: now())
+                    try await store.save([], of: target, revision: nil, at: now())
                     watch.change { $0.notFound += 1 }
                 case .failure(let error):
                     failures += 1
@@ -125,9 +125,9 @@ package struct RefundSweep: Sendable {
     }
 
     private func options(_ begin: ContinuousClock.Instant) -> CallOptions {
-        let patience = Duration.seconds(4 * 3_600)
+        let timeout = Duration.seconds(4 * 3_600)
         let left = limits.time.map { max($0 - begin.duration(to: .now), .seconds(30)) }
-        return CallOptions(priority: .batch, timeLimit: min(patience, left ?? patience), maximumCalls: 600)
+        return CallOptions(priority: .batch, timeLimit: min(timeout, left ?? timeout), maximumCalls: 600)
     }
 
     /// From the last revision on.
@@ -143,26 +143,26 @@ package struct RefundSweep: Sendable {
         }
     }
 
-    private func keep(
+    private func save(
         _ transactions: [Signed<TransactionPayload>], _ revision: String?, of target: RefundTarget
     ) async throws(StorageError) {
         let refunds = transactions.compactMap { signed -> RefundRow? in
             guard let row = TransactionRow(signed), let date = signed.payload.revocationDate else { return nil }
             return RefundRow(transaction: row, date: date)
         }
-        try await store.keep(refunds, of: target, revision: revision ?? target.revision, at: now())
+        try await store.save(refunds, of: target, revision: revision ?? target.revision, at: now())
     }
 
     private func tell(_ output: inout LineOutput, _ path: String?) async throws {
         while true {
-            let refunds = try await store.untoldRefunds(limit: 500)
+            let refunds = try await store.unreportedRefunds(limit: 500)
             guard !refunds.isEmpty else { return }
             for refund in refunds where since.map({ refund.date >= $0 }) ?? true {
                 try output.append(RefundLine.line(refund))
-                watch.change { $0.told += 1 }
+                watch.change { $0.reported += 1 }
             }
             let size = try output.makeDurable()
-            try await store.markTold(refunds, in: size.flatMap { size in path.map { ($0, size) } })
+            try await store.markReported(refunds, in: size.flatMap { size in path.map { ($0, size) } })
         }
     }
 }

@@ -21,15 +21,15 @@ package struct SweepCheckpoint {
         if let kept = try ledger.state(name), let number = Int64(String(decoding: kept, as: UTF8.self)) {
             return Timestamp(milliseconds: number)
         }
-        try keep(String(now.milliseconds), name)
+        try save(String(now.milliseconds), name)
         return now
     }
 
     /// It came to its end: the next one begins anew.
-    package func finish(_ name: String) throws(StorageError) { try keep("", name) }
+    package func finish(_ name: String) throws(StorageError) { try save("", name) }
 
-    private func keep(_ text: String, _ name: String) throws(StorageError) {
-        try ledger.keep(Array(text.utf8), as: name)
+    private func save(_ text: String, _ name: String) throws(StorageError) {
+        try ledger.save(Array(text.utf8), as: name)
         try ledger.commit()
     }
 }

@@ -7,7 +7,7 @@ package struct SweepCounts: Sendable, Hashable {
     /// Of whom all refunds are known now.
     package var swept = 0
     /// Refunds that were told in this run.
-    package var told = 0
+    package var reported = 0
     /// Customers whom the App Store does not know.
     package var notFound = 0
     /// Customers who could not be asked about for now.

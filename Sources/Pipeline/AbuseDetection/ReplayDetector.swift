@@ -23,7 +23,7 @@ final class ReplayDetector: Sendable {
     private let count = Atomic<Int64>(0)
     private let lines = LogThrottle<[String]>()
 
-    func forgetAll() { users.forgetAll() }
+    func removeAll() { users.removeAll() }
 
     /// Whether one of the receipt's purchases was another user's before; what is nobody's yet is this one's from now on.
     ///
@@ -39,12 +39,12 @@ final class ReplayDetector: Sendable {
             if let first = users[purchase] {
                 isReplay = isReplay || first != name
             } else if !isReplay {
-                users.keep(name, for: purchase, cost: 1)
+                users.insert(name, for: purchase, cost: 1)
             }
         }
         guard isReplay else { return false }
         let count = count.add(1, ordering: .relaxed).newValue
-        if lines.admits([logName, scope.environment.rawValue], at: now) {
+        if lines.allows([logName, scope.environment.rawValue], at: now) {
             logger.warning(
                 "a purchase was presented by another user than before",
                 metadata: [

@@ -234,7 +234,8 @@ extension ConfigurationNode {
         }
         if let text = overriding(key) { return overridingSecret(key, text).map { [$0] } ?? [] }
         return (list(key) ?? []).enumerated().compactMap { index, node in
-            ConfigurationNode(node, path: "\(name(key))[\(index)]", file: file, expecting: Self.secretForms).secretValue()
+            ConfigurationNode(node, path: "\(name(key))[\(index)]", file: file, expecting: Self.secretForms)
+                .secretValue()
         }
     }
 

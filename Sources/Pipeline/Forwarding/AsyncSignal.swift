@@ -5,7 +5,7 @@ import Synchronization
 /// Nothing is lost between looking and waiting: who waits says which ring it knew of when it looked.
 package final class AsyncSignal: Sendable {
     private struct State {
-        var rings: UInt64 = 0
+        var signals: UInt64 = 0
         var nextWaiter: UInt64 = 0
         var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
     }
@@ -15,11 +15,11 @@ package final class AsyncSignal: Sendable {
     package init() {}
 
     /// How often it rang.
-    package var rings: UInt64 { state.withLock { $0.rings } }
+    package var signals: UInt64 { state.withLock { $0.signals } }
 
-    package func ring() {
+    package func signal() {
         let waiting = state.withLock { state in
-            state.rings += 1
+            state.signals += 1
             defer { state.waiting = [:] }
             return state.waiting.values
         }
@@ -27,16 +27,16 @@ package final class AsyncSignal: Sendable {
     }
 
     /// Until it rang more than so often, the time is over, or the task is cancelled.
-    package func wait(beyond rings: UInt64, atMost limit: Duration) async {
+    package func wait(after signals: UInt64, atMost limit: Duration) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { try? await Task.sleep(for: limit) }
-            group.addTask { await self.rung(beyond: rings) }
+            group.addTask { await self.waitForSignal(after: signals) }
             await group.next()
             group.cancelAll()
         }
     }
 
-    private func rung(beyond rings: UInt64) async {
+    private func waitForSignal(after signals: UInt64) async {
         let waiter = state.withLock { state in
             state.nextWaiter += 1
             return state.nextWaiter
@@ -44,7 +44,7 @@ package final class AsyncSignal: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let waits = state.withLock { state in
-                    guard state.rings == rings, !Task.isCancelled else { return false }
+                    guard state.signals == signals, !Task.isCancelled else { return false }
                     state.waiting[waiter] = continuation
                     return true
                 }

@@ -31,7 +31,7 @@ package struct ForwardTarget: Sendable, Hashable {
 
 extension AppConfiguration {
     /// By the names that are stored.
-    package var addressees: [ForwardingTargetKey] {
+    package var targetKeys: [ForwardingTargetKey] {
         guard let bundleId else { return [] }
         return forward.map { ForwardingTargetKey(bundleId: bundleId, form: $0.form.rawValue, url: $0.url.text) }
     }

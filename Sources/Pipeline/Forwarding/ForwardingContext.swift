@@ -19,7 +19,7 @@ package struct ForwardingContext: Sendable {
     private let now: @Sendable () -> Timestamp
 
     /// Of one purchase, that are looked at for what was told of its renewal last.
-    private static let predecessors = 16
+    private static let previousNotifications = 16
 
     init(
         store: Store, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
@@ -101,8 +101,8 @@ package struct ForwardingContext: Sendable {
         var story = RenewalHistory()
         let (before, change): ([Store.PreviousNotification], [Store.PreviousNotification])
         do throws(StorageError) {
-            before = try await store.predecessors(of: delivery.notification, limit: Self.predecessors)
-            change = try await store.predecessors(
+            before = try await store.previousNotifications(of: delivery.notification, limit: Self.previousNotifications)
+            change = try await store.previousNotifications(
                 of: delivery.notification, type: "DID_CHANGE_RENEWAL_STATUS", limit: 1)
         } catch {
             throw ForwardingFailure("store.\(error.code.rawValue)")

@@ -19,9 +19,9 @@ struct RepairSampler: Sendable {
         self.counts = counts
     }
 
-    func look(at text: [UInt8], refusedFor error: ReceiptDecodingError, at now: Timestamp) {
+    func sample(at text: [UInt8], refusedFor error: ReceiptDecodingError, at now: Timestamp) {
         guard [.notBase64, .notAReceipt, .malformed, .trailingBytes].contains(error.code),
-            text.count <= Self.maximumTextBytes, allowance.admits(at: now)
+            text.count <= Self.maximumTextBytes, allowance.allows(at: now)
         else { return }
         let inspection = decoder.inspect(text.span)
         guard inspection.isVerified else { return }

@@ -13,7 +13,7 @@ final class TokenBucket: Sendable {
 
     init(limit: Int) { self.limit = limit }
 
-    func admits(at now: Timestamp) -> Bool {
+    func allows(at now: Timestamp) -> Bool {
         state.withLock { state in
             if state.second != now.seconds { state = State(second: now.seconds) }
             state.count += 1

@@ -100,7 +100,7 @@ struct NotificationBodyV1 {
         var scanner = JSONScanner()
         // It was an object a moment ago.
         try? scanner.takeDocument(span) { member in
-            if member.name.says("password", in: span) { passwords.append(member.value.whole) }
+            if member.name.matches("password", in: span) { passwords.append(member.value.whole) }
         }
         var text: [UInt8] = []
         text.reserveCapacity(bytes.count)

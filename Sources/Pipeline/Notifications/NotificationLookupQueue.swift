@@ -30,9 +30,10 @@ final class NotificationLookupQueue: Sendable {
     }
 
     /// - Parameter serverAPI: nil where nobody may be asked.
-    func lookUp(_ keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, through serverAPI: ServerAPISource?) {
-        guard let serverAPI, serverAPI.serves(scope.bundleId), let first = keys.hinted.first,
-            recent.admits(Name(scope: scope, identifier: first), at: now)
+    func lookUp(_ keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, through serverAPI: ServerAPISource?)
+    {
+        guard let serverAPI, serverAPI.handles(scope.bundleId), let first = keys.hinted.first,
+            recent.allows(Name(scope: scope, identifier: first), at: now)
         else { return }
         let isAdmitted = running.withLock { running in
             guard running < Self.capacity else { return false }

@@ -12,7 +12,7 @@ extension NotificationReceiver {
         let environment: AppStoreEnvironment
     }
 
-    func take(_ body: NotificationBodyV1, into store: Store) async throws(NotificationRejection)
+    func receive(_ body: NotificationBodyV1, into store: Store) async throws(NotificationRejection)
         -> NotificationOutcome
     {
         guard let bundleId = body.bundleId.flatMap(BundleIdentifier.init(rawValue:)),
@@ -34,7 +34,7 @@ extension NotificationReceiver {
             hint: Self.name(of: body.redacted), type: body.type, naming: about + body.transactionIds, receivedAt: now)
         let outcome: NotificationOutcome
         do throws(StorageError) {
-            outcome = try await store.keep(hint: row, about: about, of: scope)
+            outcome = try await store.save(hint: row, about: about, of: scope)
         } catch {
             throw NotificationRejection(error)
         }
@@ -42,7 +42,7 @@ extension NotificationReceiver {
         guard let subject else { return outcome }
         // Each counts, however soon it comes after another; only the look-up is limited to one a minute, and a client that
         // asks before the next one is looked up then.
-        forget(about.map(\.rawValue), in: scope)
+        invalidate(about.map(\.rawValue), in: scope)
         hints.lookUp(subject.keys, in: scope, at: now, through: serverAPI)
         return outcome
     }
@@ -59,7 +59,9 @@ extension NotificationReceiver {
             && secrets.reduce(false) { found, secret in
                 ConstantTime.equal(secret.reveal(), given) || found
             }
-        guard isRight else { throw NotificationRejection(.wrongPassword, "the password is not the app's shared secret") }
+        guard isRight else {
+            throw NotificationRejection(.wrongPassword, "the password is not the app's shared secret")
+        }
     }
 
     /// Whom the receipt in it is of, where that is authentic and of the same app; else those it names who are known here.

@@ -36,12 +36,12 @@ package struct NotificationReceiver: Sendable {
     let logger: Logger
     private let lines: LogThrottle<NotificationRejection.Code>
 
-    /// - Parameter former: whose counts and waiting work this one goes on with.
+    /// - Parameter previous: whose counts and waiting work this one goes on with.
     init(
         apps: AppRegistry, verifier: SignedPayloadVerifier, decoder: ReceiptDecoder, store: Store?,
         serverAPI: ServerAPISource?, revocations: RevocationCache, changes: CacheInvalidationLog,
         counts: NotificationCounts, now: @escaping @Sendable () -> Timestamp, logger: Logger,
-        former: NotificationReceiver? = nil
+        previous: NotificationReceiver? = nil
     ) {
         self.apps = apps
         self.verifier = verifier
@@ -51,9 +51,9 @@ package struct NotificationReceiver: Sendable {
         self.revocations = revocations
         self.changes = changes
         self.counts = counts
-        hints = former?.hints ?? NotificationLookupQueue(counts: counts, now: now, logger: logger)
-        arrivals = former?.arrivals ?? AsyncSignal()
-        lines = former?.lines ?? LogThrottle()
+        hints = previous?.hints ?? NotificationLookupQueue(counts: counts, now: now, logger: logger)
+        arrivals = previous?.arrivals ?? AsyncSignal()
+        lines = previous?.lines ?? LogThrottle()
         self.now = now
         self.logger = logger
     }
@@ -63,23 +63,23 @@ package struct NotificationReceiver: Sendable {
     /// - Parameter version1Wait: counts a version 1 notification; the value of `Retry-After` if its sender has sent too
     ///   many, and it is refused then.
     @discardableResult
-    package func take(
+    package func receive(
         _ body: [UInt8], version1Wait: @Sendable () -> String? = { nil }
     ) async throws(NotificationRejection) -> NotificationOutcome {
         do throws(NotificationRejection) {
             guard let store else { throw NotificationRejection(.noStore, "nothing is remembered here: store is none") }
             let outcome: NotificationOutcome
             switch try NotificationBody(body) {
-            case .version2(let text): outcome = try await take(signed: text, in: body, into: store)
+            case .version2(let text): outcome = try await receive(signed: text, in: body, into: store)
             case .version1(let body):
                 if let wait = version1Wait() { throw NotificationRejection(tooManyUntil: wait) }
-                outcome = try await take(body, into: store)
+                outcome = try await receive(body, into: store)
             }
             counts.count { outcome == .repeated ? ($0.repeated += 1) : ($0.stored += 1) }
             return outcome
         } catch {
             counts.count { $0.refused[error.code, default: 0] += 1 }
-            if lines.admits(error.code, at: now()) {
+            if lines.allows(error.code, at: now()) {
                 logger.warning(
                     "a notification was not taken",
                     metadata: ["reason": "\(error)", "count": "\(counts.now.refused[error.code] ?? 0)"])
@@ -88,7 +88,7 @@ package struct NotificationReceiver: Sendable {
         }
     }
 
-    private func take(
+    private func receive(
         signed text: String, in body: [UInt8], into store: Store
     ) async throws(NotificationRejection) -> NotificationOutcome {
         let verified = try verify(text)
@@ -100,20 +100,20 @@ package struct NotificationReceiver: Sendable {
                 ?? Self.name(of: text),
             version: 2, type: payload.notificationType, subtype: payload.subtype, signedDate: payload.signedDate,
             receivedAt: now(), text: text,
-            unusualBody: CanonicalNotificationBody.isVersion2(body, of: text) ? nil : body)
-        let addressees = apps.configured(scope.bundleId)?.addressees ?? []
+            rawBody: CanonicalNotificationBody.isVersion2(body, of: text) ? nil : body)
+        let targetKeys = apps.configured(scope.bundleId)?.targetKeys ?? []
         let outcome: NotificationOutcome
         do throws(StorageError) {
-            outcome = try await store.keep(row, news, of: scope, for: addressees)
+            outcome = try await store.save(row, news, of: scope, for: targetKeys)
         } catch {
             throw NotificationRejection(error)
         }
-        if !addressees.isEmpty { arrivals.ring() }
-        if case .stored(isNews: true) = outcome, let transaction = verified.transaction?.payload {
-            revocations.remember(transaction, of: scope.bundleId, in: scope.environment)
+        if !targetKeys.isEmpty { arrivals.signal() }
+        if case .stored(isNew: true) = outcome, let transaction = verified.transaction?.payload {
+            revocations.record(transaction, of: scope.bundleId, in: scope.environment)
         }
         // Also for a repeated one: the first may have come to a process that is no more.
-        forget(
+        invalidate(
             [
                 news.transaction?.originalTransactionId, news.renewal?.originalTransactionId,
                 news.transaction?.appTransactionId,
@@ -164,10 +164,10 @@ package struct NotificationReceiver: Sendable {
     }
 
     /// What was told of these customers moments ago counts no more.
-    func forget(_ identifiers: [String], in scope: AppScope) {
+    func invalidate(_ identifiers: [String], in scope: AppScope) {
         guard !identifiers.isEmpty else { return }
-        changes.note(identifiers, in: scope)
-        serverAPI?.forget(identifiers, in: scope)
+        changes.markChanged(identifiers, in: scope)
+        serverAPI?.invalidate(identifiers, in: scope)
     }
 
     func log(_ row: NotificationRow, _ outcome: NotificationOutcome, of scope: AppScope) {

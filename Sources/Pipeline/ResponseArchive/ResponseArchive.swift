@@ -28,7 +28,7 @@ final class ResponseArchive: Sendable {
 
     private let limits: ProxyConfiguration.LastGood
     private let store: Store
-    private let keeper: BackgroundStoreWriter
+    private let writer: BackgroundStoreWriter
     private let revocations: RevocationCache
     private let logger: Logger
     private let recent = GenerationalCache<[UInt8], PendingArchiveEntry>(limit: remembered)
@@ -45,12 +45,12 @@ final class ResponseArchive: Sendable {
     }
 
     init(
-        limits: ProxyConfiguration.LastGood, store: Store, keeper: BackgroundStoreWriter, revocations: RevocationCache,
+        limits: ProxyConfiguration.LastGood, store: Store, writer: BackgroundStoreWriter, revocations: RevocationCache,
         logger: Logger
     ) {
         self.limits = limits
         self.store = store
-        self.keeper = keeper
+        self.writer = writer
         self.revocations = revocations
         self.logger = logger
     }
@@ -58,32 +58,32 @@ final class ResponseArchive: Sendable {
     // MARK: - Keeping
 
     /// What was written down is written down again when it is heard.
-    func forgetAll() { recent.forgetAll() }
+    func removeAll() { recent.removeAll() }
 
     /// Returns at once.
     ///
     /// - Parameter environment: that Apple answered from.
-    func keep(
+    func save(
         _ answer: UpstreamResponse, to question: ArchiveKey, from environment: AppStoreEnvironment,
         at now: Timestamp
     ) {
         guard answer.status == .valid || answer.status == .subscriptionExpired, environment != .xcode else { return }
         let scope = AppScope(bundleId: question.receipt.bundleId, environment: environment)
-        keeper.run(cost: answer.body.count) { store throws(StorageError) in
+        writer.run(cost: answer.body.count) { store throws(StorageError) in
             let whole = VerifyReceiptAnswer(status: answer.status, body: answer.body)
             guard let kept = ArchivedResponse(whole, to: question.receipt.canonicalText.reveal()),
                 let row = self.news(kept, to: question.digest, at: now)
             else { return }
             // Remembered first: who makes room at the same time has it forgotten with the others.
-            self.recent.keep(PendingArchiveEntry(digest: row.digest, keptAt: now), for: row.question, cost: 1)
+            self.recent.insert(PendingArchiveEntry(digest: row.digest, keptAt: now), for: row.question, cost: 1)
             let change: ArchiveChange
             do throws(StorageError) {
-                change = try await store.keep(row, of: scope, at: now)
+                change = try await store.save(row, of: scope, at: now)
             } catch {
-                self.recent.forget(row.question)
+                self.recent.remove(row.question)
                 throw error
             }
-            for question in change.deleted { self.recent.forget(question) }
+            for question in change.deleted { self.recent.remove(question) }
             try await self.makeRoom(for: change.bytes, at: now)
         }
     }
@@ -128,9 +128,9 @@ final class ResponseArchive: Sendable {
         let isFull = try await store.lastGoodUsage().bytes > limit
         // A tenth less, so that not every answer has to make room.
         let goal = isFull ? limit / 10 * 9 : limit
-        while try await store.forgetLastGood(before: oldest(at: now), downTo: goal) {}
+        while try await store.deleteArchivedResponses(before: oldest(at: now), downTo: goal) {}
         // Whose answers had to go is not known; who comes again is new.
-        if isFull { recent.forgetAll() }
+        if isFull { recent.removeAll() }
         sizes.withLock { $0.meanwhile = 0 }
         let total = try await store.lastGoodUsage().bytes
         return sizes.withLock { sizes in
@@ -165,7 +165,7 @@ final class ResponseArchive: Sendable {
         _ question: ArchiveKey, on route: UpstreamRouter.Route, mayBeStale: Bool, at now: Timestamp
     ) async -> (VerifyReceiptAnswer, AppStoreEnvironment)? {
         do throws(StorageError) {
-            guard let found = try await store.lastGood(to: question.digest), found.keptAt >= oldest(at: now),
+            guard let found = try await store.archivedResponse(to: question.digest), found.keptAt >= oldest(at: now),
                 found.scope.bundleId == question.receipt.bundleId, route.includes(found.scope.environment),
                 let opened = RestoredResponse(ArchivedResponse(found), keptAt: found.keptAt)
             else { return nil }
@@ -182,7 +182,7 @@ final class ResponseArchive: Sendable {
                 requestDate: now, submitted: question.receipt.canonicalText.reveal(), revocations: known)
             return answer.map { ($0, scope.environment) }
         } catch {
-            if lines.admits("read", at: now) {
+            if lines.allows("read", at: now) {
                 logger.warning("last good answers cannot be read", metadata: ["reason": "\(error)"])
             }
             return nil

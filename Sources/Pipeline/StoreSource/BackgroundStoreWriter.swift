@@ -44,52 +44,53 @@ final class BackgroundStoreWriter: Sendable {
     /// - Parameters:
     ///   - keys: of the receipt that the records were looked up for.
     ///   - askedAt: when the look-up began.
-    func keep(_ records: CustomerRecords, for keys: CustomerIdentifiers, bundleId: BundleIdentifier, askedAt: Timestamp) {
+    func save(_ records: CustomerRecords, for keys: CustomerIdentifiers, bundleId: BundleIdentifier, askedAt: Timestamp)
+    {
         guard records.environment != .xcode,
             let row = CustomerRow(records, keys: keys, askedAt: askedAt)
         else { return }
         let scope = AppScope(bundleId: bundleId, environment: records.environment)
         let watched = records.watchedIdentifiers
         run(cost: row.transactions.reduce(0) { $0 + $1.text.utf8.count }) { store throws(StorageError) in
-            try await store.keep(row, of: scope)
+            try await store.save(row, of: scope)
             self.whenKept(watched, scope)
         }
     }
 
-    func keep(revoked: [RevocationRow], valid: [String], of scope: AppScope) {
+    func save(revoked: [RevocationRow], valid: [String], of scope: AppScope) {
         run(cost: (revoked.count + valid.count) * 128) { store throws(StorageError) in
-            try await store.keep(revoked: revoked, valid: valid, of: scope)
+            try await store.save(revoked: revoked, valid: valid, of: scope)
         }
     }
 
     /// - Parameter receipt: a digest of it.
-    func keep(learnt keys: CustomerIdentifiers, of receipt: [UInt8]) {
+    func saveIdentifiers(_ keys: CustomerIdentifiers, of receipt: [UInt8]) {
         let now = now()
         run(cost: 64 + 24 * (keys.originalTransactionIds.count + keys.transactionIds.count)) {
             store throws(StorageError) in
-            try await store.keep(learnt: keys, of: receipt, at: now)
+            try await store.saveIdentifiers(keys, of: receipt, at: now)
         }
     }
 
     /// - Parameter cost: bytes that are held until it is done.
     func run(cost: Int, _ body: @escaping @Sendable (Store) async throws(StorageError) -> Void) {
         let isAdmitted = state.withLock { state in
-            guard state.waiting < Self.capacity, bytes.take(cost) else {
+            guard state.waiting < Self.capacity, bytes.reserve(cost) else {
                 state.dropped += 1
                 return false
             }
             state.waiting += 1
             return true
         }
-        guard isAdmitted else { return complain("the store is behind; something learnt is not kept", nil) }
+        guard isAdmitted else { return logFailure("the store is behind; something learnt is not kept", nil) }
         Task {
             do throws(StorageError) {
                 try await body(store)
             } catch {
                 state.withLock { $0.dropped += 1 }
-                complain("something learnt cannot be kept", error)
+                logFailure("something learnt cannot be kept", error)
             }
-            bytes.giveBack(cost)
+            bytes.release(cost)
             let finishing = state.withLock { state in
                 state.waiting -= 1
                 guard state.waiting == 0 else { return [] as [CheckedContinuation<Void, Never>] }
@@ -112,8 +113,8 @@ final class BackgroundStoreWriter: Sendable {
         }
     }
 
-    private func complain(_ line: String, _ error: StorageError?) {
-        guard lines.admits(line, at: now()) else { return }
+    private func logFailure(_ line: String, _ error: StorageError?) {
+        guard lines.allows(line, at: now()) else { return }
         logger.warning("\(line)", metadata: ["reason": "\(error?.description ?? "busy")", "dropped": "\(dropped)"])
     }
 }

@@ -10,7 +10,7 @@ final class ByteBudget: Sendable {
     }
 
     /// False where that would be too many; then nothing was taken.
-    func take(_ count: Int) -> Bool {
+    func reserve(_ count: Int) -> Bool {
         taken.withLock { taken in
             guard count <= limit - taken else { return false }
             taken += count
@@ -18,7 +18,7 @@ final class ByteBudget: Sendable {
         }
     }
 
-    func giveBack(_ count: Int) {
+    func release(_ count: Int) {
         taken.withLock { $0 -= count }
     }
 }

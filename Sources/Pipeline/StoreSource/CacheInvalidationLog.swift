@@ -31,7 +31,7 @@ final class CacheInvalidationLog: Sendable {
     /// Now.
     var mark: UInt64 { state.withLock { $0.mark } }
 
-    func note(_ identifiers: [String], in scope: AppScope) {
+    func markChanged(_ identifiers: [String], in scope: AppScope) {
         state.withLock { state in
             state.mark += 1
             if state.changes.count + identifiers.count > capacity {
@@ -43,7 +43,7 @@ final class CacheInvalidationLog: Sendable {
     }
 
     /// Something may have become of anybody.
-    func noteEverybody() {
+    func markAllChanged() {
         state.withLock { state in
             state.mark += 1
             state.changes = [:]

@@ -62,7 +62,7 @@ extension TransactionPayload {
 
 extension CustomerRow {
     /// Ids of a receipt beyond its history that are kept; one with more is answered by other sources.
-    private static let maximumCompanions = 1_000
+    private static let maximumAliases = 1_000
 
     /// A look-up's answer as it is kept. Nil for what must not be: several histories in one (there is no telling which
     /// purchase is in which, and a receipt of one customer must not show another's), or a record without an id or date.
@@ -89,12 +89,12 @@ extension CustomerRow {
                     .compactMap { $0 }.max() ?? signedDate)
         }
         // A first transaction that is not in the history is its own only if it was asked for.
-        let companions = keys.originalTransactionIds.prefix(3) + keys.transactionIds
+        let aliases = keys.originalTransactionIds.prefix(3) + keys.transactionIds
         self.init(
             askedAt: askedAt, signedDate: signedDate, appAppleId: records.appAppleId, revision: records.revision,
             transactions: transactions, statuses: statuses, renewals: renewals,
-            companions: Array(
-                companions.lazy.map(\.rawValue).filter { !held.contains($0) }.prefix(Self.maximumCompanions)))
+            aliases: Array(
+                aliases.lazy.map(\.rawValue).filter { !held.contains($0) }.prefix(Self.maximumAliases)))
     }
 }
 

@@ -22,7 +22,7 @@ final class LogThrottle<Name: Hashable & Sendable>: Sendable {
         self.capacity = capacity
     }
 
-    func admits(_ name: Name, at now: Timestamp) -> Bool { admission(of: name, at: now) != nil }
+    func allows(_ name: Name, at now: Timestamp) -> Bool { admission(of: name, at: now) != nil }
 
     /// How many were suppressed since the last one that got through; nil if this one is suppressed too.
     func admission(of name: Name, at now: Timestamp) -> Int64? {

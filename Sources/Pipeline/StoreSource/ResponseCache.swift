@@ -41,9 +41,9 @@ final class ResponseCache: Sendable {
 
     subscript(key: [UInt8]) -> Entry? { memory[key] }
 
-    func forgetAll() { memory.forgetAll() }
+    func removeAll() { memory.removeAll() }
 
-    func keep(_ entry: Entry, for key: [UInt8]) {
-        memory.keep(entry, for: key, cost: entry.answer.size + 1_024 + entry.consumables.count * 64)
+    func insert(_ entry: Entry, for key: [UInt8]) {
+        memory.insert(entry, for: key, cost: entry.answer.size + 1_024 + entry.consumables.count * 64)
     }
 }

@@ -13,7 +13,7 @@ package struct StoreSource: Sendable {
     }
 
     private struct Entry: Sendable {
-        let word: StoredCustomerSnapshot
+        let snapshot: StoredCustomerSnapshot
         let watched: [String]
         let mark: UInt64
         let readAt: Timestamp
@@ -47,39 +47,40 @@ package struct StoreSource: Sendable {
 
     /// What is kept of the customer of an authentic receipt; nil where that is not the whole history, or the receipt
     /// knows more, or the store cannot be read within the limit.
-    func word(
+    func snapshot(
         on keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, within limit: Duration
     ) async -> StoredCustomerSnapshot? {
         let key = Key(scope: scope, keys: keys)
         if let entry = memory[key], entry.readAt <= now, now.milliseconds - entry.readAt.milliseconds < Self.lifetime,
             changes.isUnchanged(entry.watched, in: scope, since: entry.mark)
         {
-            return revocations.contradicts(entry.word.records) ? nil : revised(entry.word, in: scope)
+            return revocations.contradicts(entry.snapshot.records) ? nil : revised(entry.snapshot, in: scope)
         }
         let mark = changes.mark
         let stored: StoredCustomer?
         do throws(StorageError) {
             stored = try await customer(of: keys, in: scope, within: limit)
         } catch {
-            if !Task.isCancelled, lines.admits("read", at: now) {
+            if !Task.isCancelled, lines.allows("read", at: now) {
                 logger.warning("the store cannot be read", metadata: ["reason": "\(error)"])
             }
             return nil
         }
         guard let stored else { return nil }
         guard let records = CustomerRecords(stored, in: scope) else {
-            if lines.admits("damaged", at: now) { logger.error("the store holds what it was not given") }
+            if lines.allows("damaged", at: now) { logger.error("the store holds what it was not given") }
             return nil
         }
         guard !stored.contradicts(records) else { return nil }
         revocations.compare(stored: records, of: scope.bundleId)
-        let word = StoredCustomerSnapshot(
+        let snapshot = StoredCustomerSnapshot(
             records: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup,
             serial: serials.value.wrappingAdd(1, ordering: .relaxed).newValue)
         let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
-        memory.keep(
-            Entry(word: word, watched: records.watchedIdentifiers, mark: mark, readAt: now), for: key, cost: size)
-        return revocations.contradicts(records) ? nil : revised(word, in: scope)
+        memory.insert(
+            Entry(snapshot: snapshot, watched: records.watchedIdentifiers, mark: mark, readAt: now), for: key,
+            cost: size)
+        return revocations.contradicts(records) ? nil : revised(snapshot, in: scope)
     }
 
     /// A disk can hang, and then so does whoever reads.
@@ -100,15 +101,15 @@ package struct StoreSource: Sendable {
     }
 
     /// Nothing that was read before counts any more.
-    func forgetAll() {
-        changes.noteEverybody()
-        memory.forgetAll()
+    func removeAll() {
+        changes.markAllChanged()
+        memory.removeAll()
     }
 
     /// With the refunds that somebody else told of, and that the records do not know.
-    private func revised(_ word: StoredCustomerSnapshot, in scope: AppScope) -> StoredCustomerSnapshot {
+    private func revised(_ snapshot: StoredCustomerSnapshot, in scope: AppScope) -> StoredCustomerSnapshot {
         let known = revocations.revocations(of: scope.bundleId, in: scope.environment)
-        guard !known.isEmpty else { return word }
+        guard !known.isEmpty else { return snapshot }
         func revised(_ signed: Signed<TransactionPayload>) -> Signed<TransactionPayload> {
             guard signed.payload.revocationDate == nil, signed.payload.type != ProductType.consumable.rawValue,
                 let revocation = known.revocation(transactionId: signed.payload.transactionId, webOrderLineItemId: nil)
@@ -118,18 +119,18 @@ package struct StoreSource: Sendable {
             payload.revocationReason = revocation.reason
             return Signed(payload: payload, text: signed.text)
         }
-        let records = word.records
+        let records = snapshot.records
         guard
             records.transactions.contains(where: {
                 $0.payload.revocationDate == nil && $0.payload.transactionId.map(known.mentions) ?? false
             })
-        else { return word }
+        else { return snapshot }
         return StoredCustomerSnapshot(
             records: CustomerRecords(
                 environment: records.environment, bundleId: records.bundleId, appAppleId: records.appAppleId,
                 transactions: records.transactions.map(revised), subscriptions: records.subscriptions,
                 revision: records.revision),
-            askedAt: word.askedAt, needsLookup: word.needsLookup)
+            askedAt: snapshot.askedAt, needsLookup: snapshot.needsLookup)
     }
 }
 

@@ -4,7 +4,9 @@ import StoreTypes
 /// The rows of an answer of Apple's, and where each stands in it.
 enum ResponseRowReader {
     /// Purchases of `receipt` and of the latest rows; renewals by first transaction.
-    static func read(_ outline: JSONOutline) -> (rows: [RestoredResponse.Row], renewals: [String: RestoredResponse.Renewal]) {
+    static func read(_ outline: JSONOutline) -> (
+        rows: [RestoredResponse.Row], renewals: [String: RestoredResponse.Renewal]
+    ) {
         var rows: [RestoredResponse.Row] = []
         var renewals: [String: RestoredResponse.Renewal] = [:]
         let root = Members(of: 0, in: outline)

@@ -39,7 +39,9 @@ package struct RestoredResponse: Sendable {
 
     /// Nil for what was not kept by us.
     package init?(_ answer: ArchivedResponse, keptAt: Timestamp) {
-        guard let outline = try? JSONOutline(answer.body, maximumNodes: ArchivedResponse.maximumValues) else { return nil }
+        guard let outline = try? JSONOutline(answer.body, maximumNodes: ArchivedResponse.maximumValues) else {
+            return nil
+        }
         self.answer = answer
         self.outline = outline
         self.keptAt = keptAt

@@ -93,7 +93,8 @@ extension DocumentConverter {
         return keys
     }
 
-    private static func unknown(_ objects: [VerifyReceiptObject], _ known: Set<String>, _ place: String) -> Set<String> {
+    private static func unknown(_ objects: [VerifyReceiptObject], _ known: Set<String>, _ place: String) -> Set<String>
+    {
         unknown(objects.map(\.members), known, place)
     }
 

@@ -42,12 +42,12 @@ package struct NotificationTable: Sendable {
 
     /// The first row that fits; nil for a type that nobody knew when the table was written.
     package func row(
-        type: String, subtype: String?, profile: NotificationV1Profile, _ circumstances: NotificationFacts
+        type: String, subtype: String?, profile: NotificationV1Profile, _ facts: NotificationFacts
     ) -> Row? {
         rows.first { row in
             row.type == type && (row.subtype == "*" || row.subtype == subtype ?? "-")
                 && (row.profile.map { $0 == profile } ?? true)
-                && row.conditions.allSatisfy(circumstances.hold)
+                && row.conditions.allSatisfy(facts.hold)
         }
     }
 }

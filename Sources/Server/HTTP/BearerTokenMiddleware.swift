@@ -22,7 +22,7 @@ struct BearerTokenMiddleware: Sendable {
     let live: ReloadableState
     let listener: Listener
 
-    func admits(_ request: Request, from peer: SocketAddress?) -> Bool {
+    func allows(_ request: Request, from peer: SocketAddress?) -> Bool {
         let settings = live.now.settings
         if let token = Self.bearerToken(of: request), Self.isKnown(token, among: settings.tokens) { return true }
         return listener == .operations
@@ -37,7 +37,7 @@ struct BearerTokenMiddleware: Sendable {
             response.headers[.wwwAuthenticate] = "Bearer"
             return response
         }
-        return admits(request, from: peer) ? nil : ProblemDetails.notFound.response
+        return allows(request, from: peer) ? nil : ProblemDetails.notFound.response
     }
 
     /// Compares with every token, so that the time does not tell which one it was.

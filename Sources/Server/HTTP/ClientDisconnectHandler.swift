@@ -7,28 +7,28 @@ final class ClientDisconnectHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    private let presence: ClientDisconnectMonitor
+    private let disconnectMonitor: ClientDisconnectMonitor
 
-    init(presence: ClientDisconnectMonitor) {
-        self.presence = presence
+    init(disconnectMonitor: ClientDisconnectMonitor) {
+        self.disconnectMonitor = disconnectMonitor
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
-        presence.arrived(context.channel)
+        disconnectMonitor.arrived(context.channel)
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .inputClosed = event as? ChannelEvent { presence.left(context.channel) }
+        if case .inputClosed = event as? ChannelEvent { disconnectMonitor.left(context.channel) }
         context.fireUserInboundEventTriggered(event)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        presence.left(context.channel)
+        disconnectMonitor.left(context.channel)
         context.fireChannelInactive()
     }
 
     /// Called as well for a connection that was closed before it was active.
     func handlerRemoved(context: ChannelHandlerContext) {
-        presence.forget(context.channel)
+        disconnectMonitor.remove(context.channel)
     }
 }

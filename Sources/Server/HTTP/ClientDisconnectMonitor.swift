@@ -25,7 +25,7 @@ final class ClientDisconnectMonitor: Sendable {
         action?()
     }
 
-    func forget(_ channel: any Channel) {
+    func remove(_ channel: any Channel) {
         clients.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(channel)) }
     }
 

@@ -12,7 +12,7 @@ struct HTTP1ProxyChannel: ServerChildChannel {
     private static let sendBufferBytes: SocketOptionValue = 131_072
 
     let base: HTTP1Channel
-    let presence: ClientDisconnectMonitor
+    let disconnectMonitor: ClientDisconnectMonitor
     let maximumBodyBytes: Int
     let gate: ConnectionLimitHandler
     let timeouts: ConnectionTimeouts
@@ -29,10 +29,11 @@ struct HTTP1ProxyChannel: ServerChildChannel {
             let queue = RequestPipeliningHandler(gate: inbound, clock: clock)
             try pipeline.addHandler(ConnectionTimeoutHandler(limits: timeouts, queue: queue), position: .first)
             try pipeline.addHandlers(
-                [ClientDisconnectHandler(presence: presence), inbound, clock], position: .before(decoder))
+                [ClientDisconnectHandler(disconnectMonitor: disconnectMonitor), inbound, clock],
+                position: .before(decoder))
             try pipeline.addHandlers(
                 [queue, HTTP1SemanticsHandler(maximumBodyBytes: maximumBodyBytes)], position: .after(decoder))
-            if !gate.admits(channel) { channel.close(mode: .all, promise: nil) }
+            if !gate.allows(channel) { channel.close(mode: .all, promise: nil) }
             return value
         }
     }

@@ -37,7 +37,7 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
     }
 
     private let maximumBodyBytes: Int
-    private var owed: PendingResponse?
+    private var pendingResponse: PendingResponse?
     private var answerCloses = false
     /// The last answer is written; requests after it are ignored.
     private var isClosing = false
@@ -56,7 +56,7 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
                 refuse(head.version, problem, context: context)
                 return
             }
-            owed = PendingResponse(isOld: head.version.minor == 0, closesAfterAnswer: !head.isKeepAlive)
+            pendingResponse = PendingResponse(isOld: head.version.minor == 0, closesAfterAnswer: !head.isKeepAlive)
             if expectsContinue { sendContinue(context: context) }
         }
         context.fireChannelRead(data)
@@ -84,7 +84,8 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
                 status: 400, code: "transferCoding", detail: "a request of HTTP/1.0 has no transfer coding")
         }
         if !codings.isEmpty, codings != ["chunked"] {
-            return ProblemDetails(status: 501, code: "transferCoding", detail: "a request's only transfer coding is chunked")
+            return ProblemDetails(
+                status: 501, code: "transferCoding", detail: "a request's only transfer coding is chunked")
         }
         return expectsContinue && announcedLength(of: head) > maximumBodyBytes ? .bodyTooLarge : nil
     }
@@ -114,14 +115,14 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
         case .head(var head):
             let says = head.headers[canonicalForm: "connection"]
             answerCloses = says.contains { $0.lowercased() == "close" }
-            if let owed, says.isEmpty, owed.closesAfterAnswer || owed.isOld {
-                head.headers.add(name: "connection", value: owed.closesAfterAnswer ? "close" : "keep-alive")
+            if let pendingResponse, says.isEmpty, pendingResponse.closesAfterAnswer || pendingResponse.isOld {
+                head.headers.add(name: "connection", value: pendingResponse.closesAfterAnswer ? "close" : "keep-alive")
             }
             context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body:
             context.write(data, promise: promise)
         case .end(let trailers):
-            let answered = owed.take()
+            let answered = pendingResponse.take()
             if answerCloses || answered?.closesAfterAnswer ?? false {
                 close(after: trailers, promise: promise, context: context)
             } else {

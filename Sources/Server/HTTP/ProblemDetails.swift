@@ -35,7 +35,8 @@ struct ProblemDetails: Sendable, Encodable {
 
     static let encodedBody = ProblemDetails(
         status: 415, code: "encodedBody", detail: "a request comes without Content-Encoding")
-    static let tooManyRequests = ProblemDetails(status: 429, code: "tooManyRequests", detail: "wait, as Retry-After says")
+    static let tooManyRequests = ProblemDetails(
+        status: 429, code: "tooManyRequests", detail: "wait, as Retry-After says")
     static let noRoom = ProblemDetails(
         status: 503, code: "noRoom", detail: "request bodies use all memory for them; wait, as Retry-After says")
     static let wrongToken = ProblemDetails(

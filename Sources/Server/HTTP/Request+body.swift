@@ -24,7 +24,7 @@ extension Request {
             received += buffer.readableBytes
             guard received <= VerifyReceiptController.drainedBodyBytes else { return .tooLong }
             guard isHeld else { continue }
-            if received <= maximum, share.take(buffer.readableBytes) {
+            if received <= maximum, share.reserve(buffer.readableBytes) {
                 whole.grow(to: received, atMost: announced)
                 whole.append(contentsOf: buffer.readableBytesView)
             } else {

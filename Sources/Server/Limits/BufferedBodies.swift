@@ -71,7 +71,7 @@ package struct BufferedBodies: Sendable {
     /// Counts the bytes if there is room for them, or if slower uploads make room; otherwise the body holds nothing any more.
     ///
     /// - Returns: the uploads that gave way, which hold nothing any more.
-    package mutating func take(
+    package mutating func reserve(
         _ bytes: Int, for id: ID, within limits: RequestBodyBudget.Limits, at time: Duration
     ) -> (isTaken: Bool, closed: [BufferedBody]) {
         guard var body = remove(id) else { return (false, []) }

@@ -13,7 +13,7 @@ enum ClientLimit: Int, MetricLabel {
 /// Keeps one client from taking what all need. It goes on when the configuration is read again.
 final class ClientRateLimiter: Sendable {
     /// By ``ClientLimit``.
-    let turnedAway = CounterTable("limit", ClientLimit.self)
+    let rejections = CounterTable("limit", ClientLimit.self)
     private let connections = ConnectionCounter()
     private let rates = RequestRateLimiter()
     /// Of version 1 notifications alone. The App Store sends from few addresses, so there is room for many of them: a
@@ -34,8 +34,8 @@ final class ClientRateLimiter: Sendable {
             let client = ClientAddress.of(request, from: peer, trusting: settings.trustedProxies)
         else { return nil }
         let now = ContinuousClock.now - start
-        guard let wait = rates.take(client.network, perMinute: perMinute, at: now) else { return nil }
-        turnAway(.requestsPerMinute, "a client sends more than limits.requestsPerMinute", at: now)
+        guard let wait = rates.consume(client.network, perMinute: perMinute, at: now) else { return nil }
+        recordRejection(.requestsPerMinute, "a client sends more than limits.requestsPerMinute", at: now)
         return Self.retryAfter(wait)
     }
 
@@ -44,7 +44,7 @@ final class ClientRateLimiter: Sendable {
     /// Anyone with a shared secret can send them, and each adds a row to the store. Version 2 is signed and not counted.
     func version1Wait(_ request: Request, from peer: SocketAddress?, by settings: ProxyConfiguration) -> String? {
         guard let client = ClientAddress.of(request, from: peer, trusting: settings.trustedProxies) else { return nil }
-        return version1Rates.take(
+        return version1Rates.consume(
             client.network, perMinute: Self.version1PerMinute, at: ContinuousClock.now - start
         ).map(Self.retryAfter)
     }
@@ -54,24 +54,24 @@ final class ClientRateLimiter: Sendable {
     }
 
     /// Whether one more connection may be; then it counts until it is closed.
-    func admits(_ channel: any Channel, by settings: ProxyConfiguration) -> Bool {
+    func allows(_ channel: any Channel, by settings: ProxyConfiguration) -> Bool {
         guard let limit = settings.limits.connectionsPerClient else { return true }
-        if connections.admit(channel, atMost: Int(limit), except: settings.trustedProxies) { return true }
-        turnAway(
+        if connections.acquire(channel, atMost: Int(limit), except: settings.trustedProxies) { return true }
+        recordRejection(
             .connectionsPerClient, "a client opens more than limits.connectionsPerClient",
             at: ContinuousClock.now - start)
         return false
     }
 
     /// Counts, and says so once a minute.
-    private func turnAway(_ limit: ClientLimit, _ message: Logger.Message, at now: Duration) {
-        turnedAway.add(limit.rawValue)
+    private func recordRejection(_ limit: ClientLimit, _ message: Logger.Message, at now: Duration) {
+        rejections.add(limit.rawValue)
         let isSaid = lastLines.withLock { lastLines in
             if let last = lastLines[limit], now - last < .seconds(60) { return true }
             lastLines[limit] = now
             return false
         }
         guard !isSaid else { return }
-        logger.warning(message, metadata: ["count": "\(turnedAway.count(limit.rawValue))"])
+        logger.warning(message, metadata: ["count": "\(rejections.count(limit.rawValue))"])
     }
 }

@@ -7,7 +7,7 @@ final class ConnectionCounter: Sendable {
     private let counts = Mutex<[AddressRange.Address: Int]>([:])
 
     /// Whether one more may be; then it counts until it is closed.
-    func admit(_ channel: any Channel, atMost limit: Int, except proxies: [AddressRange]) -> Bool {
+    func acquire(_ channel: any Channel, atMost limit: Int, except proxies: [AddressRange]) -> Bool {
         guard let client = ClientAddress.peer(channel.remoteAddress),
             !proxies.contains(where: { $0.contains(client) })
         else { return true }
@@ -18,11 +18,11 @@ final class ConnectionCounter: Sendable {
             return true
         }
         guard isAdmitted else { return false }
-        channel.closeFuture.whenComplete { _ in self.leave(network) }
+        channel.closeFuture.whenComplete { _ in self.release(network) }
         return true
     }
 
-    private func leave(_ network: AddressRange.Address) {
+    private func release(_ network: AddressRange.Address) {
         counts.withLock { counts in
             let left = counts[network, default: 1] - 1
             counts[network] = left > 0 ? left : nil

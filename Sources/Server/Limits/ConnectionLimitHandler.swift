@@ -7,7 +7,7 @@ struct ConnectionLimitHandler: Sendable {
     /// Nil where nobody is counted.
     let clients: ClientRateLimiter?
 
-    func admits(_ channel: any Channel) -> Bool {
-        clients?.admits(channel, by: live.now.settings) ?? true
+    func allows(_ channel: any Channel) -> Bool {
+        clients?.allows(channel, by: live.now.settings) ?? true
     }
 }

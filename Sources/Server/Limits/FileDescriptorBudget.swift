@@ -58,7 +58,9 @@ package struct FileDescriptorBudget: Sendable, Hashable {
         let wanted = Int(settings.limits.connections)
         let limit = FileDescriptorLimit.raiseLimit()
         guard let budget = FileDescriptorBudget(limit: limit, connections: wanted) else {
-            throw ConfigurationError(["\(limit) file descriptors are too few to serve: raise the hard limit (ulimit -Hn)"])
+            throw ConfigurationError([
+                "\(limit) file descriptors are too few to serve: raise the hard limit (ulimit -Hn)"
+            ])
         }
         self = budget
         if eventLoops < System.coreCount { NIOSingletons.groupLoopCountSuggestion = eventLoops }

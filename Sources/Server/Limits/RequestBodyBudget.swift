@@ -29,7 +29,8 @@ package final class RequestBodyBudget: Sendable {
 
     /// - Parameter now: the time since some instant, by which the progress of uploads is measured.
     package init(
-        _ limits: Limits = Limits(), logger: Logger, now: @escaping @Sendable () -> Duration = RequestBodyBudget.uptime()
+        _ limits: Limits = Limits(), logger: Logger,
+        now: @escaping @Sendable () -> Duration = RequestBodyBudget.uptime()
     ) {
         self.limits = limits
         self.logger = logger
@@ -53,10 +54,10 @@ package final class RequestBodyBudget: Sendable {
         return RequestBodyReservation(self, state.withLock { $0.bodies.add(BufferedBody(begun: time, close: close)) })
     }
 
-    fileprivate func take(_ count: Int, for id: BufferedBodies.ID) -> Bool {
+    fileprivate func reserve(_ count: Int, for id: BufferedBodies.ID) -> Bool {
         let time = now()
         let (isTaken, closed, isSaid) = state.withLock { state in
-            let (isTaken, closed) = state.bodies.take(count, for: id, within: limits, at: time)
+            let (isTaken, closed) = state.bodies.reserve(count, for: id, within: limits, at: time)
             let isFull = !isTaken || !closed.isEmpty
             let isSaid = isFull && state.lastLine.map { time - $0 >= .seconds(60) } ?? true
             if isSaid { state.lastLine = time }
@@ -88,7 +89,7 @@ final class RequestBodyReservation: Sendable {
     deinit { release() }
 
     /// Counts more bytes of the body. False if there is no room for them: then the share holds nothing any more.
-    func take(_ count: Int) -> Bool { allowance.take(count, for: id) }
+    func reserve(_ count: Int) -> Bool { allowance.reserve(count, for: id) }
 
     /// The body is there; from now on no other body ends it. False if one did before: then it may be there in part.
     func complete() -> Bool { allowance.complete(id) }

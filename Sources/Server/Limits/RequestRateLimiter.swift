@@ -15,7 +15,7 @@ final class RequestRateLimiter: Sendable {
     private struct State {
         var current: [AddressRange.Address: Bucket] = [:]
         /// Of the minute before; moved when its client comes again.
-        var former: [AddressRange.Address: Bucket] = [:]
+        var previous: [AddressRange.Address: Bucket] = [:]
         var begunAt: Duration = .zero
     }
 
@@ -29,15 +29,15 @@ final class RequestRateLimiter: Sendable {
     /// Takes one request from a client's bucket; how long to wait where there is none, nothing being taken then.
     ///
     /// - Parameter perMinute: 1 to 1,000,000.
-    func take(_ client: AddressRange.Address, perMinute: Int64, at now: Duration) -> Duration? {
+    func consume(_ client: AddressRange.Address, perMinute: Int64, at now: Duration) -> Duration? {
         state.withLock { state in
             if now - state.begunAt >= Self.minute || state.current.count >= Self.capacity {
-                state.former = now - state.begunAt >= Self.minute * 2 ? [:] : state.current
+                state.previous = now - state.begunAt >= Self.minute * 2 ? [:] : state.current
                 state.current = [:]
                 state.begunAt = now
             }
             let full = perMinute * Self.request
-            var bucket = state.current[client] ?? state.former[client] ?? Bucket(level: full, time: now)
+            var bucket = state.current[client] ?? state.previous[client] ?? Bucket(level: full, time: now)
             let elapsed = min(max(now - bucket.time, .zero), Self.minute)
             let (seconds, attoseconds) = elapsed.components
             let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000

@@ -57,10 +57,10 @@ final class RequestTimeoutHandler: ChannelInboundHandler {
 
     private func watch(_ channel: any Channel) {
         let clock = NIOLoopBound(self, eventLoop: channel.eventLoop)
-        timer = channel.eventLoop.scheduleTask(deadline: deadline) { clock.value.look(at: channel) }
+        timer = channel.eventLoop.scheduleTask(deadline: deadline) { clock.value.check(channel) }
     }
 
-    private func look(at channel: any Channel) {
+    private func check(_ channel: any Channel) {
         timer = nil
         guard progress != .none else { return }
         if isPaused { begunAt = .now() }

@@ -101,7 +101,8 @@ struct MetricsExporter: Sendable {
     private func writeHosts(into text: inout MetricsText) {
         let hosts = view.hosts()
         func family(
-            _ name: String, _ kind: MetricsText.Kind, _ help: String, _ value: (CircuitBreakingTransport.HostState) -> Int64
+            _ name: String, _ kind: MetricsText.Kind, _ help: String,
+            _ value: (CircuitBreakingTransport.HostState) -> Int64
         ) {
             text.family(name, kind, help)
             for host in hosts { text.sample(name, [("host", host.host)], value(host)) }
@@ -113,7 +114,7 @@ struct MetricsExporter: Sendable {
             $0.opened
         }
         family("receipt_bridge_upstream_under_way", .gauge, "Exchanges under way, and waiting for a connection.") {
-            Int64($0.underWay)
+            Int64($0.inFlight)
         }
         let refused = "receipt_bridge_upstream_refused_total"
         text.family(refused, .counter, "Exchanges that were not made, to spare a host that fails.")
@@ -166,7 +167,7 @@ struct MetricsExporter: Sendable {
         samples(deliveries, of: \.deliveries, into: &text)
         let families: [(name: String, help: String, value: KeyPath<DeliveryBacklog, Int64>)] = [
             ("receipt_bridge_forwarding_waiting", "Deliveries to be made or tried again.", \.waiting),
-            ("receipt_bridge_forwarding_dead", "Deliveries given up and not sent again.", \.dead),
+            ("receipt_bridge_forwarding_dead", "Deliveries given up and not sent again.", \.abandoned),
         ]
         for (name, help, value) in families {
             text.family(name, .gauge, help)

@@ -22,13 +22,13 @@ package final class NonBlockingLogOutput: Sendable {
     private static let portion = 4_096
 
     private let descriptor: Int32
-    private let patience: Duration
+    private let timeout: Duration
     private let state = Mutex(State())
 
-    /// - Parameter patience: for how long a minute lines wait.
-    package init(descriptor: Int32, patience: Duration = .seconds(1)) {
+    /// - Parameter timeout: for how long a minute lines wait.
+    package init(descriptor: Int32, timeout: Duration = .seconds(1)) {
         self.descriptor = descriptor
-        self.patience = patience
+        self.timeout = timeout
     }
 
     /// Lines that were not written.
@@ -39,15 +39,15 @@ package final class NonBlockingLogOutput: Sendable {
     ///   - notice: a line that says how many are missing.
     package func write(_ line: [UInt8], notice: (_ missing: Int64) -> [UInt8]) {
         state.withLock { state in
-            if state.missing > 0, put(notice(state.missing), &state) { state.missing = 0 }
-            guard state.missing > 0 || !put(line, &state) else { return }
+            if state.missing > 0, writeLine(notice(state.missing), &state) { state.missing = 0 }
+            guard state.missing > 0 || !writeLine(line, &state) else { return }
             state.missing += 1
             state.dropped += 1
         }
     }
 
     /// - Returns: whether all of the line was taken.
-    private func put(_ line: [UInt8], _ state: inout State) -> Bool {
+    private func writeLine(_ line: [UInt8], _ state: inout State) -> Bool {
         var rest = (state.isTorn ? [0x0A] + line : line)[...]
         while !rest.isEmpty {
             guard hasRoom(&state) else { return false }
@@ -68,7 +68,7 @@ package final class NonBlockingLogOutput: Sendable {
         if hasRoom(within: 0) { return true }
         let begin = ContinuousClock.now
         if state.minute.map({ begin - $0 >= .seconds(60) }) ?? true { (state.minute, state.waited) = (begin, .zero) }
-        let left = (patience - state.waited) / .milliseconds(1)
+        let left = (timeout - state.waited) / .milliseconds(1)
         guard left >= 1 else { return false }
         defer { state.waited += .now - begin }
         return hasRoom(within: Int32(left))

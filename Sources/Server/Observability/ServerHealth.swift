@@ -97,9 +97,10 @@ struct ServerHealth: Sendable {
                         + "\(level.endpoint.name), \(level.environment.rawValue), are left.", of: budget.bundleId)
             }
         }
-        for row in backlog where row.dead > 0 {
+        for row in backlog where row.abandoned > 0 {
             warn(
-                "forwardingDead", "\(row.bundleId.rawValue): \(row.dead) notifications were given up.", of: row.bundleId
+                "forwardingDead", "\(row.bundleId.rawValue): \(row.abandoned) notifications were given up.",
+                of: row.bundleId
             )
         }
         return warnings

@@ -8,7 +8,7 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
     private let signals: Signals
     private let server: ProxyServer
     private let read: @Sendable () throws(ConfigurationError) -> ProxyConfiguration
-    private let make: @Sendable (ProxyConfiguration, _ former: ServiceGraph) throws -> ServiceGraph
+    private let make: @Sendable (ProxyConfiguration, _ previous: ServiceGraph) throws -> ServiceGraph
     private let logger: Logger
 
     /// - Parameters:
@@ -16,8 +16,9 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
     ///   - read: the configuration as it is now, checked.
     ///   - make: what answers by it, with everything that the former ones have learnt.
     package init(
-        signals: Signals, server: ProxyServer, read: @escaping @Sendable () throws(ConfigurationError) -> ProxyConfiguration,
-        make: @escaping @Sendable (ProxyConfiguration, _ former: ServiceGraph) throws -> ServiceGraph, logger: Logger
+        signals: Signals, server: ProxyServer,
+        read: @escaping @Sendable () throws(ConfigurationError) -> ProxyConfiguration,
+        make: @escaping @Sendable (ProxyConfiguration, _ previous: ServiceGraph) throws -> ServiceGraph, logger: Logger
     ) {
         self.signals = signals
         self.server = server
@@ -31,12 +32,12 @@ package struct ConfigurationReload<Signals: AsyncSequence & Sendable>: Service w
     }
 
     private func reload() {
-        let former = server.live.now
+        let previous = server.live.now
         do {
             let read = try read()
-            let changes = ConfigurationDiff(from: former.settings, to: read)
-            let settings = read.keepingFixedKeys(of: former.settings)
-            server.adopt(settings, try make(settings, former.pipelines))
+            let changes = ConfigurationDiff(from: previous.settings, to: read)
+            let settings = read.keepingFixedKeys(of: previous.settings)
+            server.apply(settings, try make(settings, previous.pipelines))
             if !changes.needRestart.isEmpty {
                 logger.warning(
                     "changed, and counts after a restart",

@@ -17,7 +17,9 @@ struct ComparisonsController: Sendable {
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/comparisons") { request, context in
-            guard gate.admits(request, from: context.channel.remoteAddress) else { return ProblemDetails.notFound.response }
+            guard gate.allows(request, from: context.channel.remoteAddress) else {
+                return ProblemDetails.notFound.response
+            }
             return await page(request)
         }
     }

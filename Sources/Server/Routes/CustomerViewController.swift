@@ -7,7 +7,7 @@ import Pipeline
 struct CustomerViewController: Sendable {
     let live: ReloadableState
     let gate: BearerTokenMiddleware
-    let presence: ClientDisconnectMonitor
+    let disconnectMonitor: ClientDisconnectMonitor
     /// Nil on the operations listener.
     let clients: ClientRateLimiter?
     let bodies: RequestBodyBudget
@@ -54,7 +54,8 @@ struct CustomerViewController: Sendable {
     private func answer(
         _ context: ProxyRequestContext, _ view: @escaping @Sendable () async throws(CustomerViewError) -> [UInt8]
     ) async -> Response {
-        let outcome = await presence.serving(context.channel) { () async -> Result<[UInt8], CustomerViewError> in
+        let outcome = await disconnectMonitor.serving(context.channel) {
+            () async -> Result<[UInt8], CustomerViewError> in
             do throws(CustomerViewError) {
                 return .success(try await view())
             } catch {

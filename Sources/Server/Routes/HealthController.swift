@@ -17,7 +17,7 @@ struct HealthController: Sendable {
         router.get("/readyz") { request, context in
             let phase = view.state.phase
             let status: HTTPResponse.Status = phase == .ready ? .ok : .serviceUnavailable
-            guard gate.listener == .operations, gate.admits(request, from: context.channel.remoteAddress) else {
+            guard gate.listener == .operations, gate.allows(request, from: context.channel.remoteAddress) else {
                 return Response(
                     status: status, headers: [.contentType: "text/plain; charset=utf-8"],
                     body: ResponseBody(byteBuffer: ByteBuffer(string: phase == .ready ? "ok\n" : "not ready\n")))

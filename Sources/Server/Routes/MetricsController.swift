@@ -10,7 +10,9 @@ struct MetricsController: Sendable {
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/metrics") { request, context in
-            guard gate.admits(request, from: context.channel.remoteAddress) else { return ProblemDetails.notFound.response }
+            guard gate.allows(request, from: context.channel.remoteAddress) else {
+                return ProblemDetails.notFound.response
+            }
             return Response(
                 status: .ok,
                 headers: [

@@ -20,13 +20,14 @@ struct NotificationController: Sendable {
             let body: [UInt8]
             switch reading {
             case .whole(let bytes): body = bytes
-            case .tooLong: return ProblemDetails.bodyTooLarge(maximum: NotificationReceiver.maximumBodyBytes).closingResponse
+            case .tooLong:
+                return ProblemDetails.bodyTooLarge(maximum: NotificationReceiver.maximumBodyBytes).closingResponse
             case .noRoom: return RequestBodyBudget.refusal
             }
             let parts = live.now
             // Not cancelled when the sender goes away: what is half done would only come again.
             do throws(NotificationRejection) {
-                try await parts.pipelines.notifications.take(body) {
+                try await parts.pipelines.notifications.receive(body) {
                     clients.version1Wait(request, from: context.channel.remoteAddress, by: parts.settings)
                 }
                 return Response(status: .ok)

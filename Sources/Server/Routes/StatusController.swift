@@ -10,7 +10,9 @@ struct StatusController: Sendable {
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
         router.get("/") { request, context in
-            guard gate.admits(request, from: context.channel.remoteAddress) else { return ProblemDetails.notFound.response }
+            guard gate.allows(request, from: context.channel.remoteAddress) else {
+                return ProblemDetails.notFound.response
+            }
             var headers: HTTPFields = [.contentType: "text/html; charset=utf-8", .cacheControl: "no-store"]
             headers[.contentSecurityPolicy] = ContentPolicy.header(StatusPage.policy)
             headers[.xContentTypeOptions] = "nosniff"

@@ -16,7 +16,7 @@ struct VerifyReceiptController: Sendable {
     let live: ReloadableState
     let shadow: Shadow?
     let clients: ClientRateLimiter
-    let presence: ClientDisconnectMonitor
+    let disconnectMonitor: ClientDisconnectMonitor
     let bodies: RequestBodyBudget
 
     func addRoutes(to router: Router<ProxyRequestContext>) {
@@ -50,7 +50,9 @@ struct VerifyReceiptController: Sendable {
         return host.hasPrefix("buy.") || host.hasPrefix("production.") ? .only(.production) : .auto
     }
 
-    private func answer(_ request: Request, context: ProxyRequestContext, route: UpstreamRouter.Route) async throws -> Response {
+    private func answer(_ request: Request, context: ProxyRequestContext, route: UpstreamRouter.Route) async throws
+        -> Response
+    {
         let share = bodies.share(on: context.channel)
         defer { share.release() }
         let reading = try await request.body(counting: share)
@@ -65,11 +67,13 @@ struct VerifyReceiptController: Sendable {
         if let seconds = clients.wait(request, from: context.channel.remoteAddress, by: parts.settings) {
             return busy(route, retryAfter: seconds, context)
         }
-        var manner = VerifyReceiptService.RequestOptions()
-        if let name = parts.userHeader, let user = request.headers[name], !user.isEmpty { manner.user = Redacted(user) }
-        let asked = manner
-        let reply = await presence.serving(context.channel) {
-            await parts.pipelines.verifyReceipt.answer(body: body, route: route, manner: asked)
+        var requestOptions = VerifyReceiptService.RequestOptions()
+        if let name = parts.userHeader, let user = request.headers[name], !user.isEmpty {
+            requestOptions.user = Redacted(user)
+        }
+        let asked = requestOptions
+        let reply = await disconnectMonitor.serving(context.channel) {
+            await parts.pipelines.verifyReceipt.answer(body: body, route: route, requestOptions: asked)
         }
         if parts.isShadowed { shadow?.saw(body, route: route, reply: reply) }
         return response(reply, context)
@@ -79,7 +83,9 @@ struct VerifyReceiptController: Sendable {
 
     /// To who sends too much, and if there is no room for the body: 21005, which old clients know to mean "later", never a number that they could take for a
     /// verdict on the receipt.
-    private func busy(_ route: UpstreamRouter.Route, retryAfter seconds: String, _ context: ProxyRequestContext) -> Response {
+    private func busy(_ route: UpstreamRouter.Route, retryAfter seconds: String, _ context: ProxyRequestContext)
+        -> Response
+    {
         let reply = VerifyReceiptResult(
             .temporarilyUnavailable(isRetryable: true), source: .receipt, environment: route.environment)
         live.now.pipelines.verifyReceipt.count(reply)

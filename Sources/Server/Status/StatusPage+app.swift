@@ -107,7 +107,10 @@ extension StatusSnapshot.App {
         }
         if let backlog {
             facts.append(
-                ("Forwarding, in the store", "\(backlog.waiting.grouped) waiting, \(backlog.dead.grouped) given up"))
+                (
+                    "Forwarding, in the store",
+                    "\(backlog.waiting.grouped) waiting, \(backlog.abandoned.grouped) given up"
+                ))
         }
         return facts
     }

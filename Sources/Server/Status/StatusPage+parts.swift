@@ -52,7 +52,7 @@ extension StatusPage {
                     html.cell("State", text: host.state == .closed ? "well" : "fails, left alone")
                     html.cell("Circuit opened", number: host.opened.grouped)
                     html.cell("Not sent", number: (host.refused + host.refusedRepetitions).grouped)
-                    html.cell("In flight", number: Int64(host.underWay).grouped)
+                    html.cell("In flight", number: Int64(host.inFlight).grouped)
                 }
             }
         }

@@ -111,7 +111,8 @@ extension StatusSnapshot {
 extension StatusSnapshot.App {
     /// Nil for one that is not configured and that nothing is known of.
     fileprivate init?(
-        _ name: String, _ counts: AppMetrics, settings: AppConfiguration?, backlog: DeliveryBacklog?, readiness: [Readiness],
+        _ name: String, _ counts: AppMetrics, settings: AppConfiguration?, backlog: DeliveryBacklog?,
+        readiness: [Readiness],
         warnings: [String]
     ) {
         self.name = name

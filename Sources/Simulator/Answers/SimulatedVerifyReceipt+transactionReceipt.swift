@@ -9,9 +9,9 @@ extension SimulatedVerifyReceipt {
     ///
     /// Of the submitted transaction it tells what was true when the receipt was made, and whether it is refunded now.
     func transactionReceiptAnswer(
-        to receipt: IssuedReceipt, asMadeFor former: SimulatedCustomer
+        to receipt: IssuedReceipt, asMadeFor previous: SimulatedCustomer
     ) throws(CryptographyError) -> JSONValue {
-        let own = Member("receipt", flat(receipt.plan, of: former, now: receipt.customer))
+        let own = Member("receipt", flat(receipt.plan, of: previous, now: receipt.customer))
         guard let transaction = receipt.transactions.first, transaction.isAutoRenewable,
             let renewal = receipt.customer.renewals.first(where: {
                 $0.originalTransactionId == transaction.originalTransactionId
@@ -52,10 +52,10 @@ extension SimulatedVerifyReceipt {
 
     /// purchase-info with underscores for hyphens, and the refund that it cannot know.
     private func flat(
-        _ plan: ReceiptPlan, of former: SimulatedCustomer, now customer: SimulatedCustomer,
+        _ plan: ReceiptPlan, of previous: SimulatedCustomer, now customer: SimulatedCustomer,
         omitting omitted: String? = nil
     ) -> JSONValue {
-        let members = PurchaseInfo.entries(plan, of: former).map {
+        let members = PurchaseInfo.entries(plan, of: previous).map {
             Member($0.key.replacing("-", with: "_"), .string($0.value))
         }
         let transaction = plan.transactionIds.first.flatMap(customer.transaction)

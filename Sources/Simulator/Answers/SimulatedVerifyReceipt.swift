@@ -11,7 +11,7 @@ package struct SimulatedVerifyReceipt: Sendable {
         case automatic
     }
 
-    package let mint: ReceiptIssuer
+    package let issuer: ReceiptIssuer
     package let registry: ReceiptRegistry
     package let clock: SimulatedClock
     let book: CustomerRegistry
@@ -19,10 +19,10 @@ package struct SimulatedVerifyReceipt: Sendable {
     package let onIssue: @Sendable (IssuedReceipt) -> Void
 
     package init(
-        mint: ReceiptIssuer, registry: ReceiptRegistry, book: CustomerRegistry, clock: SimulatedClock,
+        issuer: ReceiptIssuer, registry: ReceiptRegistry, book: CustomerRegistry, clock: SimulatedClock,
         onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
     ) {
-        self.mint = mint
+        self.issuer = issuer
         self.registry = registry
         self.book = book
         self.clock = clock
@@ -103,7 +103,7 @@ package struct SimulatedVerifyReceipt: Sendable {
     /// Signed once, at the first request for it, and then the same.
     func latest(_ plan: ReceiptPlan, of customer: SimulatedCustomer) throws(CryptographyError) -> IssuedReceipt {
         if let known = registry.receipt(id: plan.id) { return known }
-        let issued = try mint.issue(plan, for: customer)
+        let issued = try issuer.issue(plan, for: customer)
         registry.add(issued)
         onIssue(issued)
         return issued

@@ -25,7 +25,7 @@ private struct JSONReader {
         while let byte = next, byte == 0x20 || (0x09...0x0A).contains(byte) || byte == 0x0D { position += 1 }
     }
 
-    mutating func take(_ text: StaticString) -> Bool {
+    mutating func consume(_ text: StaticString) -> Bool {
         let wanted = UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
         guard bytes[position...].starts(with: wanted) else { return false }
         position += wanted.count
@@ -42,9 +42,9 @@ private struct JSONReader {
         case let byte? where "-0123456789".utf8.contains(byte): return number()
         default: break
         }
-        if take("true") { return .bool(true) }
-        if take("false") { return .bool(false) }
-        if take("null") { return .null }
+        if consume("true") { return .bool(true) }
+        if consume("false") { return .bool(false) }
+        if consume("null") { return .null }
         throw failure
     }
 
@@ -52,17 +52,17 @@ private struct JSONReader {
         position += 1
         skipSpaces()
         var members: [JSONValue.Member] = []
-        if take("}") { return .object(members) }
+        if consume("}") { return .object(members) }
         while true {
             skipSpaces()
             guard next == UInt8(ascii: "\"") else { throw failure }
             let key = try text()
             skipSpaces()
-            guard take(":") else { throw failure }
+            guard consume(":") else { throw failure }
             members.append(.init(key, try value(depth: depth + 1)))
             skipSpaces()
-            if take("}") { return .object(members) }
-            guard take(",") else { throw failure }
+            if consume("}") { return .object(members) }
+            guard consume(",") else { throw failure }
         }
     }
 
@@ -70,12 +70,12 @@ private struct JSONReader {
         position += 1
         skipSpaces()
         var elements: [JSONValue] = []
-        if take("]") { return .array(elements) }
+        if consume("]") { return .array(elements) }
         while true {
             elements.append(try value(depth: depth + 1))
             skipSpaces()
-            if take("]") { return .array(elements) }
-            guard take(",") else { throw failure }
+            if consume("]") { return .array(elements) }
+            guard consume(",") else { throw failure }
         }
     }
 
@@ -115,7 +115,7 @@ private struct JSONReader {
         default: throw failure
         }
         let unit = try fourDigits()
-        guard (0xD800..<0xDC00).contains(unit), take("\\u") else { return utf8(UInt32(unit)) }
+        guard (0xD800..<0xDC00).contains(unit), consume("\\u") else { return utf8(UInt32(unit)) }
         let low = try fourDigits()
         guard (0xDC00..<0xE000).contains(low) else { return utf8(0xFFFD) + utf8(UInt32(low)) }
         return utf8(0x10000 + (UInt32(unit) - 0xD800) << 10 + (UInt32(low) - 0xDC00))

@@ -20,7 +20,7 @@ package struct EventRequest: Sendable, Hashable {
     }
 
     /// Whether that is what is named; a transaction names its subscription too.
-    func admits(_ subject: EventSubject, of customer: SimulatedCustomer) -> Bool {
+    func matches(_ subject: EventSubject, of customer: SimulatedCustomer) -> Bool {
         let named = transactionId.flatMap(customer.transaction)
         switch subject {
         case .customer: return true

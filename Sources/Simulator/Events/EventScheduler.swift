@@ -116,7 +116,7 @@ package final class EventScheduler: Sendable {
     ) -> EventOutcome? {
         var random = random
         let current = book.current(customer)
-        let subjects = event.subjects(in: current).filter { wish.admits($0, of: current) }
+        let subjects = event.subjects(in: current).filter { wish.matches($0, of: current) }
         // Of one subscription's transactions the newest is meant.
         let isOfOne = wish.transactionId != nil || wish.originalTransactionId != nil
         let subject =
@@ -135,12 +135,12 @@ package final class EventScheduler: Sendable {
                 var story = EventSimulation(
                     customer, at: date, identifiers: state.identifiers, random: random, options: book.world.options)
                 tell(&story)
-                guard !story.told.isEmpty else { return nil }
+                guard !story.emitted.isEmpty else { return nil }
                 customer = story.customer
                 state.identifiers = story.identifiers
                 return EventOutcome(
                     event: event, before: before, after: customer,
-                    notifications: story.told.map { notification($0, of: before, &state) })
+                    notifications: story.emitted.map { notification($0, of: before, &state) })
             }
         }
     }

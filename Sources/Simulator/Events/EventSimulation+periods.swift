@@ -17,17 +17,17 @@ extension EventSimulation {
         _ product: SimulatedProduct, of place: Int, by beginning: Beginning, offer: SimulatedOffer? = nil
     ) -> Int? {
         guard let newest = newest(of: place) else { return nil }
-        let former = customer.transactions[newest]
+        let previous = customer.transactions[newest]
         let period = period(
-            of: product, after: former, wasInGrace: customer.renewals[place].status == .gracePeriod, beginning)
+            of: product, after: previous, wasInGrace: customer.renewals[place].status == .gracePeriod, beginning)
         var transaction = SimulatedTransaction(
             product: product, transactionId: identifiers.transaction(customer.environment),
-            originalTransactionId: former.originalTransactionId, purchaseDate: period.lowerBound,
-            originalPurchaseDate: former.originalPurchaseDate, expiresDate: period.upperBound,
+            originalTransactionId: previous.originalTransactionId, purchaseDate: period.lowerBound,
+            originalPurchaseDate: previous.originalPurchaseDate, expiresDate: period.upperBound,
             price: Self.price(of: product, offer), appTransactionId: customer.appTransactionId)
-        transaction.isFamilyShared = former.isFamilyShared
-        transaction.appAccountToken = former.appAccountToken
-        if !former.isFamilyShared { transaction.webOrderLineItemId = identifiers.lineItem(customer.environment) }
+        transaction.isFamilyShared = previous.isFamilyShared
+        transaction.appAccountToken = previous.appAccountToken
+        if !previous.isFamilyShared { transaction.webOrderLineItemId = identifiers.lineItem(customer.environment) }
         transaction.offer = offer
         transaction.isRenewal = beginning != .purchase
         transaction.changeDate = date
@@ -37,12 +37,12 @@ extension EventSimulation {
     }
 
     private func period(
-        of product: SimulatedProduct, after former: SimulatedTransaction, wasInGrace: Bool, _ beginning: Beginning
+        of product: SimulatedProduct, after previous: SimulatedTransaction, wasInGrace: Bool, _ beginning: Beginning
     ) -> Range<Timestamp> {
         let length = product.days * CustomerBuilder.day
         var start = purchaseDate
         var paidUntil = start
-        if let expires = former.expiresDate {
+        if let expires = previous.expiresDate {
             switch beginning {
             case .renewal: paidUntil = max(start, expires)
             case .recovery where wasInGrace:

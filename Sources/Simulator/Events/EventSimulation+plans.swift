@@ -10,11 +10,11 @@ extension EventSimulation {
 
     /// A year instead of the running month, at once; the month's own new state is told by the history only.
     mutating func upgrade(_ place: Int, offer: SimulatedOffer? = nil) {
-        guard let former = newest(of: place) else { return }
-        customer.transactions[former].isUpgraded = true
-        customer.transactions[former].upgradedDate = date
-        customer.transactions[former].changeDate = date
-        customer.transactions[former].tellsUpgradeAsCancellation = options.upgradesAreCancelled
+        guard let previous = newest(of: place) else { return }
+        customer.transactions[previous].isUpgraded = true
+        customer.transactions[previous].upgradedDate = date
+        customer.transactions[previous].changeDate = date
+        customer.transactions[previous].tellsUpgradeAsCancellation = options.upgradesAreCancelled
         guard let new = begin(.yearly, of: place, by: .purchase, offer: offer) else { return }
         tell(offer == nil ? "DID_CHANGE_RENEWAL_PREF" : "OFFER_REDEEMED", "UPGRADE", of: new)
     }

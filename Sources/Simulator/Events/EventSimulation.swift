@@ -21,7 +21,7 @@ struct EventSimulation {
     let options: WorldOptions
     /// Of the newest change.
     private(set) var date: Timestamp
-    private(set) var told: [EmittedNotification] = []
+    private(set) var emitted: [EmittedNotification] = []
 
     init(
         _ customer: SimulatedCustomer, at date: Timestamp, identifiers: EventIdentifiers, random: SplitMix64,
@@ -36,12 +36,12 @@ struct EventSimulation {
 
     /// Tells the app's server of a transaction as it is now, and of its subscription.
     mutating func tell(_ type: String, _ subtype: String? = nil, of place: Int, reason: String? = nil) {
-        if !told.isEmpty { date = customer.tick(date) }
+        if !emitted.isEmpty { date = customer.tick(date) }
         let transaction = customer.transactions[place]
         let renewal =
             transaction.isAutoRenewable
             ? customer.renewals.first { $0.originalTransactionId == transaction.originalTransactionId } : nil
-        told.append(
+        emitted.append(
             EmittedNotification(
                 type: type, subtype: subtype, reason: reason, date: date, transaction: transaction, renewal: renewal))
     }

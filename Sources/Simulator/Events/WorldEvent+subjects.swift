@@ -11,13 +11,13 @@ extension WorldEvent {
             return owns ? [] : [.customer]
         case .initialBuy: return customer.freeGroups.isEmpty ? [] : [.customer]
         case .consumptionRequest, .refund, .refundDeclined, .refundReversed, .revoke:
-            return customer.transactions.indices.filter { admits(customer.transactions[$0]) }
+            return customer.transactions.indices.filter { matches(customer.transactions[$0]) }
                 .map(EventSubject.transaction)
         default:
             return customer.renewals.indices.filter { place in
                 let renewal = customer.renewals[place]
                 guard let newest = customer.newestTransaction(of: renewal) else { return false }
-                return admits(renewal) && (!isOwnersOnly || !newest.isFamilyShared)
+                return matches(renewal) && (!isOwnersOnly || !newest.isFamilyShared)
                     && (self != .extend || newest.price > 0)
             }.map(EventSubject.subscription)
         }
@@ -33,7 +33,7 @@ extension WorldEvent {
         }
     }
 
-    private func admits(_ transaction: SimulatedTransaction) -> Bool {
+    private func matches(_ transaction: SimulatedTransaction) -> Bool {
         let isPaid = transaction.price > 0 && !transaction.isFamilyShared && !transaction.isUpgraded
         switch self {
         case .refund, .refundDeclined: return isPaid && transaction.revocation == nil
@@ -46,7 +46,7 @@ extension WorldEvent {
         }
     }
 
-    private func admits(_ renewal: SimulatedRenewal) -> Bool {
+    private func matches(_ renewal: SimulatedRenewal) -> Bool {
         let isActive = renewal.status == .active
         let isUnchanged = renewal.autoRenewProductId == renewal.productId
         switch self {

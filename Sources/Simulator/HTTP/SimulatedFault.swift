@@ -144,7 +144,7 @@ package final class FaultRegistry: Sendable {
     /// The first one that is meant for this request; one hit fewer is left of it.
     ///
     /// `group` is another name that the endpoint goes by.
-    package func take(endpoint: String, group: String? = nil, environment: AppStoreEnvironment) -> SimulatedFault? {
+    package func consume(endpoint: String, group: String? = nil, environment: AppStoreEnvironment) -> SimulatedFault? {
         faults.withLock { list in
             let place = list.firstIndex {
                 ($0.endpoint == endpoint || $0.endpoint == group)

@@ -41,29 +41,29 @@ package final class SimulatedStore: Sendable {
         world: World, pki: TestPKI, clock: SimulatedClock, credentials: SimulatedCredentials, keep: [String: [UInt8]],
         onIssue: @escaping @Sendable (IssuedReceipt) -> Void = { _ in }
     ) throws(CryptographyError) {
-        let mint = ReceiptIssuer(pki: pki)
+        let issuer = ReceiptIssuer(pki: pki)
         let registry = ReceiptRegistry()
         let book = CustomerRegistry(world, clock: clock)
         self.world = world
         self.pki = pki
         self.clock = clock
         self.credentials = credentials
-        minted = try ReceiptCatalog(world: world, mint: mint, registry: registry, keep: keep)
+        minted = try ReceiptCatalog(world: world, issuer: issuer, registry: registry, keep: keep)
         verifyReceipt = SimulatedVerifyReceipt(
-            mint: mint, registry: registry, book: book, clock: clock, onIssue: onIssue)
+            issuer: issuer, registry: registry, book: book, clock: clock, onIssue: onIssue)
         let mailing = NotificationBodies(
-            log: NotificationLog(), payloads: NotificationPayload(mint: JWSIssuer(pki.jwsSigner)),
+            log: NotificationLog(), payloads: NotificationPayload(issuer: JWSIssuer(pki.jwsSigner)),
             firstVersion: NotificationV1Body(book: book, verifyReceipt: verifyReceipt))
         let courier = DeliveryLoop(log: mailing.log, clock: clock) { mailing.body(of: $0) }
         payloads = mailing.payloads
         events = EventScheduler(book)
         outbox = NotificationOutbox(log: mailing.log, courier: courier)
         serverAPI = try SimulatedServerAPI(
-            book: book, events: events, outbox: outbox, mint: mailing.payloads.mint, credentials: credentials,
+            book: book, events: events, outbox: outbox, issuer: mailing.payloads.issuer, credentials: credentials,
             clock: clock)
     }
 
-    package var mint: ReceiptIssuer { verifyReceipt.mint }
+    package var issuer: ReceiptIssuer { verifyReceipt.issuer }
 
     /// Every receipt of the world, in the order of its customers; those that were not asked for yet are signed now.
     package var receipts: [IssuedReceipt] { minted.all }

@@ -20,7 +20,7 @@ extension SimulatorRoutes {
                 endpoint: "\(endpoint?.rawValue ?? "unknown").\(environment.rawValue.lowercased())",
                 contentType: request.headers[.contentType], contentLength: body.count, body: body))
         let fault = endpoint.flatMap {
-            faults.take(endpoint: $0.rawValue, group: "serverAPI", environment: environment)
+            faults.consume(endpoint: $0.rawValue, group: "serverAPI", environment: environment)
         }
         if let fault, fault.milliseconds > 0 { try await Task.sleep(for: .milliseconds(fault.milliseconds)) }
         switch fault?.kind {

@@ -71,7 +71,7 @@ struct SimulatorRoutes: Sendable {
                 method: request.method.rawValue, path: request.uri.path, endpoint: "verifyReceipt.\(endpoint)",
                 contentType: request.headers[.contentType],
                 contentLength: request.headers[.contentLength].flatMap { Int($0) }, body: bytes))
-        let fault = faults.take(
+        let fault = faults.consume(
             endpoint: "verifyReceipt", environment: endpoint == .sandbox ? .sandbox : .production)
         guard let fault else { return Self.json(try verifyReceipt.answer(body: bytes, at: endpoint)) }
         if fault.milliseconds > 0 { try await Task.sleep(for: .milliseconds(fault.milliseconds)) }

@@ -3,13 +3,13 @@ import StoreTypes
 
 /// Signs the payload of a version 2 notification, and the records in it.
 struct NotificationPayload: Sendable {
-    let mint: JWSIssuer
+    let issuer: JWSIssuer
 
     /// A compact JWS: a new signature each time, over the same bytes.
     func signed(
         _ notification: SimulatedNotification, _ tampering: JWSIssuer.Tampering? = nil
     ) throws(CryptographyError) -> String {
-        try mint.sign(document(notification, tampering), tampering)
+        try issuer.sign(document(notification, tampering), tampering)
     }
 
     private func document(
@@ -33,11 +33,11 @@ struct NotificationPayload: Sendable {
         if let transaction = notification.transaction {
             members.append(.init("bundleVersion", .string("42")))
             let row = transaction.row(environment, signedDate: date, bundleId: bundleId)
-            members.append(.init("signedTransactionInfo", .string(try mint.sign(row, tampering))))
+            members.append(.init("signedTransactionInfo", .string(try issuer.sign(row, tampering))))
         }
         if let renewal = notification.renewal {
             let row = renewal.row(environment, signedDate: date)
-            members.append(.init("signedRenewalInfo", .string(try mint.sign(row, tampering))))
+            members.append(.init("signedRenewalInfo", .string(try issuer.sign(row, tampering))))
             members.append(.init("status", .number(renewal.status.rawValue)))
         }
         if let reason = notification.consumptionRequestReason {

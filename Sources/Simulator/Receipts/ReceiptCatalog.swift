@@ -5,7 +5,7 @@ import Synchronization
 /// The receipts of a world's customers: each is signed when it is first wanted, and known to verifyReceipt from then on.
 final class ReceiptCatalog: Sendable {
     private let world: World
-    private let mint: ReceiptIssuer
+    private let issuer: ReceiptIssuer
     private let registry: ReceiptRegistry
     private let keep: [String: [UInt8]]
     private let complete = Mutex<[IssuedReceipt]?>(nil)
@@ -14,18 +14,18 @@ final class ReceiptCatalog: Sendable {
     ///
     /// Throws where the keys do not sign; later they do.
     init(
-        world: World, mint: ReceiptIssuer, registry: ReceiptRegistry, keep: [String: [UInt8]]
+        world: World, issuer: ReceiptIssuer, registry: ReceiptRegistry, keep: [String: [UInt8]]
     ) throws(CryptographyError) {
         self.world = world
-        self.mint = mint
+        self.issuer = issuer
         self.registry = registry
         self.keep = keep
         for customer in world.customers where !keep.isEmpty {
             for plan in customer.receipts {
-                if let bytes = keep[plan.id] { registry.add(mint.issue(plan, for: customer, bytes: bytes)) }
+                if let bytes = keep[plan.id] { registry.add(issuer.issue(plan, for: customer, bytes: bytes)) }
             }
         }
-        for signer in [mint.pki.receiptSigner, mint.pki.purchaseSigner] {
+        for signer in [issuer.pki.receiptSigner, issuer.pki.purchaseSigner] {
             _ = try signer.leaf.key.signature(over: [], digest: .sha256)
         }
     }
@@ -53,7 +53,7 @@ final class ReceiptCatalog: Sendable {
     func receipts(of customer: SimulatedCustomer) -> [IssuedReceipt] {
         customer.receipts.compactMap { plan in
             if let known = registry.receipt(id: plan.id) { return known }
-            guard let receipt = try? mint.issue(plan, for: customer) else { return nil }
+            guard let receipt = try? issuer.issue(plan, for: customer) else { return nil }
             return registry.addFirst(receipt)
         }
     }

@@ -4,7 +4,7 @@ struct ConsumptionRules: Sendable {
         let name: String
         let code: Int64
         var isRequired = true
-        let admits: @Sendable (JSONValue) -> Bool
+        let allows: @Sendable (JSONValue) -> Bool
     }
 
     let fields: [Field]
@@ -15,7 +15,7 @@ struct ConsumptionRules: Sendable {
     func check(_ document: JSONValue, _ kind: SimulatedProduct.Kind) throws(APIFailure) {
         for field in fields {
             if let value = document[field.name] {
-                guard field.admits(value) else { throw APIFailure(field.code) }
+                guard field.allows(value) else { throw APIFailure(field.code) }
             } else if field.isRequired {
                 throw APIFailure(field.code)
             }

@@ -69,7 +69,7 @@ struct HistoryQuery: Sendable {
 
     /// The rows of one page, and whether there are more.
     func page(of rows: [SimulatedTransaction]) -> (rows: [SimulatedTransaction], hasMore: Bool) {
-        let ascending = rows.filter(admits).map { (row: $0, place: Revision($0)) }
+        let ascending = rows.filter(matches).map { (row: $0, place: Revision($0)) }
             .sorted { $0.place.precedes($1.place) }
         let ordered = isDescending ? ascending.reversed() : ascending
         let rest = ordered.filter { entry in
@@ -78,7 +78,7 @@ struct HistoryQuery: Sendable {
         return (rest.prefix(Self.pageSize).map(\.row), rest.count > Self.pageSize)
     }
 
-    private func admits(_ row: SimulatedTransaction) -> Bool {
+    private func matches(_ row: SimulatedTransaction) -> Bool {
         let date = row.purchaseDate.milliseconds
         return date >= start ?? .min && (end.map { date < $0 } ?? true)
             && (products.isEmpty || products.contains(row.product.productId))

@@ -30,7 +30,7 @@ package final class RateLimiter: Sendable {
         var updated: ContinuousClock.Instant
 
         /// Takes one; else gives the milliseconds until there is one.
-        mutating func take(at now: ContinuousClock.Instant) -> Int64? {
+        mutating func consume(at now: ContinuousClock.Instant) -> Int64? {
             let perSecond = Double(budget.capacity) / Double(budget.seconds)
             level = min(Double(budget.capacity), level + perSecond * ((now - updated) / .seconds(1)))
             updated = now
@@ -52,13 +52,13 @@ package final class RateLimiter: Sendable {
     package init() {}
 
     /// Nil when the request may pass; else when there is room again.
-    package func take(_ endpoint: APIEndpoint, _ environment: AppStoreEnvironment) -> Timestamp? {
+    package func consume(_ endpoint: APIEndpoint, _ environment: AppStoreEnvironment) -> Timestamp? {
         let now = ContinuousClock.now
         let wait = buckets.withLock { buckets in
             let key = Key(endpoint: endpoint, environment: environment)
             let budget = Budget.published(endpoint, environment)
             return buckets[key, default: Bucket(budget: budget, level: Double(budget.capacity), updated: now)]
-                .take(at: now)
+                .consume(at: now)
         }
         if wait != nil { refusals.add(1, ordering: .relaxed) }
         return wait.map { Timestamp.now.advanced(byMilliseconds: $0) }

@@ -6,7 +6,7 @@ extension SimulatedServerAPI {
 
     func transactionInfo(_ call: ServerAPICall) throws -> APIAnswer {
         let (customer, transaction) = try transaction(call)
-        let signed = try mint.transaction(transaction, of: customer, at: call.instant, call.fault?.tampering)
+        let signed = try issuer.transaction(transaction, of: customer, at: call.instant, call.fault?.tampering)
         return APIAnswer(body: .object(["signedTransactionInfo": .string(signed)]))
     }
 
@@ -31,7 +31,7 @@ extension SimulatedServerAPI {
     func sign(
         _ rows: some Sequence<SimulatedTransaction>, of customer: SimulatedCustomer, for call: ServerAPICall
     ) throws -> [JSONValue] {
-        try rows.map { .string(try mint.transaction($0, of: customer, at: call.instant, call.fault?.tampering)) }
+        try rows.map { .string(try issuer.transaction($0, of: customer, at: call.instant, call.fault?.tampering)) }
     }
 
     /// What one answer shows of a history.
@@ -78,9 +78,9 @@ extension SimulatedServerAPI {
                 "originalTransactionId": .string(renewal.originalTransactionId),
                 "status": .number(renewal.status.rawValue),
                 "signedTransactionInfo": .string(
-                    try mint.transaction(newest, of: customer, at: call.instant, call.fault?.tampering)),
+                    try issuer.transaction(newest, of: customer, at: call.instant, call.fault?.tampering)),
                 "signedRenewalInfo": .string(
-                    try mint.renewal(renewal, of: customer, at: call.instant, call.fault?.tampering)),
+                    try issuer.renewal(renewal, of: customer, at: call.instant, call.fault?.tampering)),
             ])
             if let place = groups.firstIndex(where: { $0.group == group }) {
                 groups[place].items.append(item)
@@ -111,7 +111,7 @@ extension SimulatedServerAPI {
             "originalPlatform": .string("iOS"),
         ])
         return APIAnswer(
-            body: .object(["signedAppTransactionInfo": .string(try mint.sign(payload, call.fault?.tampering))]))
+            body: .object(["signedAppTransactionInfo": .string(try issuer.sign(payload, call.fault?.tampering))]))
     }
 
     /// An unknown order is no error; an order is known in production only.
@@ -123,7 +123,7 @@ extension SimulatedServerAPI {
         guard let id = book.transactionId(order: order),
             case .transaction(let customer, let transaction)? = book.find(id, in: .production)
         else { return APIAnswer(body: .object(["status": .number(1)])) }
-        let signed = try mint.transaction(transaction, of: customer, at: call.instant, call.fault?.tampering)
+        let signed = try issuer.transaction(transaction, of: customer, at: call.instant, call.fault?.tampering)
         return APIAnswer(
             body: .object(["status": .number(0), "signedTransactions": .array([.string(signed)])]))
     }

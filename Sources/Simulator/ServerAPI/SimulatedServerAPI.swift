@@ -6,7 +6,7 @@ package final class SimulatedServerAPI: Sendable {
     package let credentials: SimulatedCredentials
     package let limiter = RateLimiter()
     let book: CustomerRegistry
-    let mint: JWSIssuer
+    let issuer: JWSIssuer
     let clock: SimulatedClock
     let jobs = ServerAPIJobs()
     let events: EventScheduler
@@ -17,7 +17,7 @@ package final class SimulatedServerAPI: Sendable {
     private let check: ProviderTokenCheck
 
     init(
-        book: CustomerRegistry, events: EventScheduler, outbox: NotificationOutbox, mint: JWSIssuer,
+        book: CustomerRegistry, events: EventScheduler, outbox: NotificationOutbox, issuer: JWSIssuer,
         credentials: SimulatedCredentials, clock: SimulatedClock
     ) throws(CryptographyError) {
         self.book = book
@@ -25,10 +25,10 @@ package final class SimulatedServerAPI: Sendable {
         self.outbox = outbox
         self.credentials = credentials
         self.clock = clock
-        self.mint = mint
+        self.issuer = issuer
         log = outbox.log
         archive = NotificationArchive(book.world, outbox.log)
-        payloads = NotificationPayload(mint: mint)
+        payloads = NotificationPayload(issuer: issuer)
         check = try ProviderTokenCheck(credentials, clock: clock)
     }
 
@@ -38,7 +38,7 @@ package final class SimulatedServerAPI: Sendable {
         guard let (endpoint, values) = APIEndpoint.matching(method: request.method, path: request.path) else {
             return APIAnswer(404)
         }
-        if let later = limiter.take(endpoint, request.environment) {
+        if let later = limiter.consume(endpoint, request.environment) {
             return APIFailure(4_290_000, retryAfter: String(later.milliseconds)).answer
         }
         let call = ServerAPICall(request: request, values: values, fault: fault, instant: clock.now)

@@ -44,14 +44,15 @@ extension SimulatedStore {
     func transactionReceiptForgeries(of receipt: IssuedReceipt) throws -> [HostileReceipt] {
         let entries = PurchaseInfo.entries(receipt.plan, of: receipt.customer)
         let purchaseInfo = TransactionReceiptEncoder.list(entries)
-        var edited = mint.transactionEncoder(3, receipt.environment)
+        var edited = issuer.transactionEncoder(3, receipt.environment)
         edited.options.swappedPurchaseInfo = TransactionReceiptEncoder.list(
             entries.map { $0.key == "product-id" ? .init($0.key, SimulatedProduct.yearly.productId) : $0 })
-        var oneLine = mint.transactionEncoder(3, receipt.environment)
+        var oneLine = issuer.transactionEncoder(3, receipt.environment)
         oneLine.options.oneLine = true
         return [
             HostileReceipt(
-                "transactionReceiptLines", ReceiptEncodingVariant.lines(receipt.base64, width: 64, separator: "\r\n"), of: receipt,
+                "transactionReceiptLines", ReceiptEncodingVariant.lines(receipt.base64, width: 64, separator: "\r\n"),
+                of: receipt,
                 .decoded, 0),
             HostileReceipt(
                 "transactionReceiptOneLine", Base64.encode(try oneLine.encode(purchaseInfo: entries)), of: receipt,
@@ -68,7 +69,7 @@ extension SimulatedStore {
     func editedEnvironment(
         _ mangling: String, of receipt: IssuedReceipt, line: String?
     ) throws -> HostileReceipt {
-        var encoder = mint.transactionEncoder(receipt.plan.version ?? 3, receipt.environment)
+        var encoder = issuer.transactionEncoder(receipt.plan.version ?? 3, receipt.environment)
         encoder.options.environmentLine = line
         let bytes = try encoder.encode(purchaseInfo: PurchaseInfo.entries(receipt.plan, of: receipt.customer))
         return HostileReceipt(mangling, Base64.encode(bytes), of: receipt, .decoded, 0)

@@ -27,7 +27,7 @@ final class IssuedReceiptLog: Sendable {
     }
 
     /// What was signed for customers of that world.
-    func receipts(of world: World, mint: ReceiptIssuer) -> [IssuedReceipt] {
+    func receipts(of world: World, issuer: ReceiptIssuer) -> [IssuedReceipt] {
         let customers = Dictionary(world.customers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
         return files.withLock { $0.lines(Self.name) }.compactMap { line in
             guard let id = line["id"]?.text, let customer = line["customer"]?.text.flatMap({ customers[$0] }),
@@ -39,7 +39,7 @@ final class IssuedReceiptLog: Sendable {
                 creationDate: Timestamp(milliseconds: date),
                 transactionIds: line["transactionIds"]?.elements?.compactMap(\.text) ?? [],
                 seed: UInt64(bitPattern: seed))
-            return mint.issue(plan, for: customer, bytes: bytes)
+            return issuer.issue(plan, for: customer, bytes: bytes)
         }
     }
 }

@@ -57,7 +57,10 @@ extension SimulatedStore {
             ("prefixedHexadecimal", "0x" + ReceiptEncodingVariant.hexadecimal(receipt.bytes)),
             ("postgresqlBytea", "\\x" + ReceiptEncodingVariant.hexadecimal(receipt.bytes)),
             ("dataDescription", ReceiptEncodingVariant.dataDescription(receipt.bytes)),
-            ("unityWrapper", ReceiptEncodingVariant.unityWrapper(text, transactionId: receipt.plan.transactionIds.last ?? "")),
+            (
+                "unityWrapper",
+                ReceiptEncodingVariant.unityWrapper(text, transactionId: receipt.plan.transactionIds.last ?? "")
+            ),
             ("trailingBytes", Base64.encode(receipt.bytes + [0, 1, 2, 3])),
         ]
         return recoded.map { HostileReceipt($0.0, $0.1, of: receipt, .decoded, 21002) }
@@ -73,7 +76,8 @@ extension SimulatedStore {
                 "truncated", Base64.encode(Array(receipt.bytes.dropLast(receipt.bytes.count / 3))), of: receipt,
                 .refused, 21002),
             HostileReceipt(
-                "shortDataDescription", ReceiptEncodingVariant.shortDataDescription(receipt.bytes), of: receipt, .refused, 21002),
+                "shortDataDescription", ReceiptEncodingVariant.shortDataDescription(receipt.bytes), of: receipt,
+                .refused, 21002),
             HostileReceipt("notBase64", "not a receipt", of: receipt, .refused, 21002),
         ]
     }

@@ -23,12 +23,12 @@ package struct StateDirectory: Sendable {
         let kept = keptKeys()
         let pki: TestPKI
         if kept.entries.isEmpty, let newKeys { pki = newKeys } else { pki = try TestPKI(.init(), keep: kept) }
-        let former = files.read("keys/world.json").flatMap { try? JSONValue(reading: $0) }
+        let previous = files.read("keys/world.json").flatMap { try? JSONValue(reading: $0) }
         var isSame =
-            former?["seed"]?.integer == Int64(bitPattern: seed) && former?["customers"]?.integer == Int64(customers)
-            && former?["options"] == options.document
+            previous?["seed"]?.integer == Int64(bitPattern: seed) && previous?["customers"]?.integer == Int64(customers)
+            && previous?["options"] == options.document
         var epoch = clock.now
-        if let instant = former?["epoch"]?.integer.map(Timestamp.init(milliseconds:)), isSame {
+        if let instant = previous?["epoch"]?.integer.map(Timestamp.init(milliseconds:)), isSame {
             if case .fixed(let fixed) = clock { isSame = fixed.seconds == instant.seconds } else { epoch = instant }
         }
         let world = World(seed: seed, customers: customers, epoch: epoch, options: options)
@@ -37,7 +37,9 @@ package struct StateDirectory: Sendable {
             world: world, pki: pki, clock: clock, credentials: SimulatedCredentials(key: keptServerKey()),
             keep: isSame ? keptReceipts() : [:], onIssue: journal.add)
         if isSame {
-            for receipt in journal.receipts(of: world, mint: store.mint) { store.verifyReceipt.registry.add(receipt) }
+            for receipt in journal.receipts(of: world, issuer: store.issuer) {
+                store.verifyReceipt.registry.add(receipt)
+            }
         } else {
             journal.removeAll()
             files.remove("receipts")

@@ -70,14 +70,14 @@ package final class CustomerRegistry: Sendable {
         _ customer: SimulatedCustomer, _ edit: (inout SimulatedCustomer, Timestamp) -> Result?
     ) -> Result? {
         contents.withLock { contents in
-            let former = contents.changed[customer.id] ?? customer
-            var current = former
+            let previous = contents.changed[customer.id] ?? customer
+            var current = previous
             let now = current.tick(clock.now)
             guard let result = edit(&current, now) else { return nil }
             contents.changed[customer.id] = current
             var places = contents.places.take() ?? Self.places(world)
             if let place = places[customer.appTransactionId] {
-                for new in current.transactions[former.transactions.count...] { places[new.transactionId] = place }
+                for new in current.transactions[previous.transactions.count...] { places[new.transactionId] = place }
             }
             contents.places = places
             return result

@@ -57,7 +57,7 @@ struct CSVScanner: Sendable {
     }
 
     /// Goes on without the bytes looked at so far, to find the end of the record and nothing else.
-    mutating func forgetFields() {
+    mutating func discardFields() {
         fields = []
         (isSkipping, position, start) = (true, 0, 0)
     }

@@ -52,7 +52,7 @@ struct CSVSource: RowSource {
                 isFinished = rows.isEmpty
                 return rows.isEmpty ? nil : SourceBatch(rows: rows, end: position)
             case .whole:
-                guard let row = take() else { continue }
+                guard let row = nextRow() else { continue }
                 bytes += row.value.size
                 rows.append(row)
             case .unfinished:
@@ -60,7 +60,7 @@ struct CSVSource: RowSource {
                 isFinished = true
                 let end = longRecord?.start ?? position
                 finishRecord()
-                return take().map { SourceBatch(rows: [$0], end: end, isUnfinishedTail: true) }
+                return nextRow().map { SourceBatch(rows: [$0], end: end, isUnfinishedTail: true) }
             }
         }
         return rows.isEmpty ? nil : SourceBatch(rows: rows, end: position)
@@ -99,7 +99,7 @@ struct CSVSource: RowSource {
             if window.count > limits.row {
                 rememberLongRecord()
                 window.drop(scanner.position)
-                scanner.forgetFields()
+                scanner.discardFields()
             }
             try window.extend()
         }
@@ -123,7 +123,7 @@ struct CSVSource: RowSource {
     }
 
     /// The row in the record that was scanned, which leaves the window; nil for a blank line.
-    private mutating func take() -> SourceRow? {
+    private mutating func nextRow() -> SourceRow? {
         let length = scanner.position
         let taken = window.read { row(of: $0.extracting(0..<length)) }
         window.drop(length)

@@ -50,7 +50,7 @@ struct DirectorySource: RowSource {
             throw SourceError(.changed, at: path, "the position is of a source of another kind")
         }
         lastPath = last
-        try goOn()
+        try resume()
     }
 
     /// Of those that are in the folder.
@@ -164,7 +164,7 @@ struct DirectorySource: RowSource {
     }
 
     /// Opens every folder on the way to the last row, each behind the name that was taken in it.
-    private mutating func goOn() throws(SourceError) {
+    private mutating func resume() throws(SourceError) {
         let names = lastPath.split(separator: UInt8(ascii: "/")).map(Array.init)
         try openOutermost(after: names.first)
         for depth in names.indices.dropFirst() {

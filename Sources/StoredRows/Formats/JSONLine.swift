@@ -30,13 +30,13 @@ struct JSONLine: Sendable {
         var scanner = JSONScanner()
         do throws(JSONStructureError) {
             try scanner.takeDocument(line) { member in
-                if let place = receiptKeys.firstIndex(where: { member.name.says($0, in: line) }) {
+                if let place = receiptKeys.firstIndex(where: { member.name.matches($0, in: line) }) {
                     receipts[place] = member.value
-                } else if member.name.says(idKey, in: line) {
+                } else if member.name.matches(idKey, in: line) {
                     id = member.value
-                } else if let accountTokenKey, member.name.says(accountTokenKey, in: line) {
+                } else if let accountTokenKey, member.name.matches(accountTokenKey, in: line) {
                     accountToken = member.value
-                } else if wholeLineKeys.contains(where: { member.name.says($0, in: line) }) {
+                } else if wholeLineKeys.contains(where: { member.name.matches($0, in: line) }) {
                     isWhole = true
                 }
             }
@@ -76,7 +76,7 @@ struct JSONLine: Sendable {
 
 extension JSONString {
     /// Whether this is what it says, however it is spelled.
-    fileprivate func says(_ text: [UInt8], in bytes: Span<UInt8>) -> Bool {
+    fileprivate func matches(_ text: [UInt8], in bytes: Span<UInt8>) -> Bool {
         guard !isEscaped else { return range.count <= 6 * text.count && unescaped(in: bytes) == text }
         guard range.count == text.count else { return false }
         for offset in 0..<text.count where bytes[range.lowerBound + offset] != text[offset] { return false }

@@ -29,7 +29,7 @@ struct JSONLinesSource: RowSource {
         identity = try window.identity(as: .jsonLines)
         digest = keepsDigest ? StreamDigest() : nil
         nextRowNumber = position?.nextRowNumber ?? 1
-        if let position { try goOn(at: position) }
+        if let position { try resume(at: position) }
     }
 
     func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
@@ -48,14 +48,14 @@ struct JSONLinesSource: RowSource {
                 guard !rows.isEmpty else { return nil }
                 return SourceBatch(rows: rows, end: position)
             case .whole(let count):
-                guard let row = take(count) else { continue }
+                guard let row = nextRow(count) else { continue }
                 bytes += row.value.size
                 rows.append(row)
             case .unfinished:
                 guard rows.isEmpty else { return SourceBatch(rows: rows, end: position) }
                 isFinished = true
                 let end = longLine ?? position
-                return take(window.count).map { SourceBatch(rows: [$0], end: end, isUnfinishedTail: true) }
+                return nextRow(window.count).map { SourceBatch(rows: [$0], end: end, isUnfinishedTail: true) }
             }
         }
         return rows.isEmpty ? nil : SourceBatch(rows: rows, end: position)
@@ -99,7 +99,7 @@ struct JSONLinesSource: RowSource {
     }
 
     /// The row in the first bytes of the window, which leave it; nil for a blank line.
-    private mutating func take(_ count: Int) -> SourceRow? {
+    private mutating func nextRow(_ count: Int) -> SourceRow? {
         defer {
             drop(count)
             longLine = nil
@@ -134,7 +134,7 @@ struct JSONLinesSource: RowSource {
         return SourcePosition(place: place, nextRowNumber: nextRowNumber)
     }
 
-    private mutating func goOn(at position: SourcePosition) throws(SourceError) {
+    private mutating func resume(at position: SourcePosition) throws(SourceError) {
         let parts = position.place.split(separator: " ")
         guard let offset = parts.first.flatMap({ Int64($0) }), offset >= 0, parts.count == (digest == nil ? 1 : 2)
         else {

@@ -34,7 +34,8 @@ struct TableSource: RowSource {
         }
     }
 
-    private static func landmarks(of table: SQLiteTableReader) throws(SourceError) -> SQLiteTableReader.TableFingerprint {
+    private static func landmarks(of table: SQLiteTableReader) throws(SourceError) -> SQLiteTableReader.TableFingerprint
+    {
         try asSourceError { () throws(StorageError) in try table.landmarks() }
     }
 

@@ -41,7 +41,7 @@ struct ForwardSettingsTests {
         #expect(app.forward.map(\.secret) == [Redacted("s"), nil, nil])
         #expect(app.forward[2].password == SharedSecret("p") && app.forward[2].profile == .year2020)
         #expect(app.forward[0].profile == .current && app.forward[0].url.text == "https://a.example/x?y=1")
-        #expect(app.addressees.map(\.form) == ["raw", "camel", "v1"])
+        #expect(app.targetKeys.map(\.form) == ["raw", "camel", "v1"])
         #expect(try settings("[]").apps.first?.forward.isEmpty == true)
     }
 

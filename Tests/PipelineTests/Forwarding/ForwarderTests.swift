@@ -27,7 +27,7 @@ struct ForwarderTests {
             JSONValue(reading: bridge.bridge.appStore.notification("REFUND", of: Self.period))["signedPayload"]?.text)
         let unusual = Array("{ \"new\": 1,\n\"signedPayload\": \"\(text)\" }".utf8)
         try await bridge.forwarding {
-            for body in [plain, unusual, plain, unusual] { try await bridge.bridge.take(body) }
+            for body in [plain, unusual, plain, unusual] { try await bridge.bridge.receive(body) }
             #expect(await bridge.settled())
         }
         let raw = bridge.targets.to(ForwardingTestProxy.url("raw"))
@@ -62,7 +62,9 @@ struct ForwarderTests {
 
     @Test("What nobody has a word for yet, and what is about no customer, goes on too; nothing of version 1 does")
     func others() async throws {
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel), ForwardingTestProxy.target(.v1, "v1")])
+        let bridge = try ForwardingTestProxy([
+            ForwardingTestProxy.target(.camel), ForwardingTestProxy.target(.v1, "v1"),
+        ])
         let hint = JSONValue.object([
             "notification_type": .string("CANCEL"), "bid": .string(ScriptedAppStore.bundleId),
             "password": .string(SimulatedApp.first.sharedSecret),
@@ -79,10 +81,10 @@ struct ForwarderTests {
             ]),
         ])
         try await bridge.forwarding {
-            try await bridge.bridge.take(hint.bytes)
-            try await bridge.bridge.take(foreign)
-            try await bridge.bridge.take(try bridge.bridge.appStore.notification("TEST"))
-            try await bridge.bridge.take(
+            try await bridge.bridge.receive(hint.bytes)
+            try await bridge.bridge.receive(foreign)
+            try await bridge.bridge.receive(try bridge.bridge.appStore.notification("TEST"))
+            try await bridge.bridge.receive(
                 ScriptedAppStore.body(try MintedReceipts.pki.jwsSigner.jws(payload: summary)))
             #expect(await bridge.settled())
         }
@@ -95,7 +97,7 @@ struct ForwarderTests {
         #expect(extended["summary"]?["succeededCount"]?.integer == 5 && extended["summary"]?["new"]?.integer == 1)
         let post = bridge.targets.all.first { $0.json?["subtype"] != nil }
         #expect(post?.headers["Receipt-Bridge-Delivery"]?.hasPrefix("sha256:") == true)
-        #expect(try await bridge.states() == [.delivered: 3, .nothing: 3])
+        #expect(try await bridge.states() == [.delivered: 3, .skipped: 3])
     }
 
     @Test("survives a process that ends between storing and sending")
@@ -103,7 +105,7 @@ struct ForwarderTests {
         let targets = [try ForwardingTestProxy.target(.raw)]
         let first = try ForwardingTestProxy(targets)
         let body = try first.bridge.appStore.notification("DID_RENEW", of: Self.period)
-        try await first.bridge.take(body)
+        try await first.bridge.receive(body)
         // Nothing was sent, and nothing was closed properly.
         let second = try ForwardingTestProxy(targets, appStore: first.bridge.appStore, folder: first.bridge.folder)
         try await second.forwarding { #expect(await second.settled()) }
@@ -115,7 +117,7 @@ struct ForwarderTests {
         }
         let other = try first.bridge.appStore.notification("REFUND", of: Self.period)
         try await second.forwarding {
-            try await second.bridge.take(other)
+            try await second.bridge.receive(other)
             #expect(await eventually { second.targets.all.count == 2 })
         }
         #expect(try await second.states() == [.delivered: 1, .waiting: 1])
@@ -138,7 +140,7 @@ struct ForwarderTests {
             return 200
         }
         try await bridge.forwarding {
-            for _ in 0..<12 { try await bridge.bridge.take(try bridge.bridge.appStore.notification("TEST")) }
+            for _ in 0..<12 { try await bridge.bridge.receive(try bridge.bridge.appStore.notification("TEST")) }
             #expect(await eventually { bridge.targets.to(ForwardingTestProxy.url("quick")).count == 12 })
             #expect(bridge.targets.to(ForwardingTestProxy.url("slow")).count <= 4)
             open.withLock { $0 = true }
@@ -152,7 +154,7 @@ struct ForwarderTests {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel)])
         for _ in 0..<6 {
             for id in [Self.period, "700000000000500"] {
-                try await bridge.bridge.take(try bridge.bridge.appStore.notification("REFUND", of: id))
+                try await bridge.bridge.receive(try bridge.bridge.appStore.notification("REFUND", of: id))
             }
         }
         bridge.targets.answer { post in
@@ -171,19 +173,21 @@ struct ForwarderTests {
         "that fails is tried again later and later, given up after three days, and sent when people want it",
         arguments: [(500, "http.500"), (302, "http.302"), (404, "http.404"), (0, "transport.timedOut")])
     func failing(status: Int, code: String) async throws {
-        let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.raw), ForwardingTestProxy.target(.camel, "b")])
+        let bridge = try ForwardingTestProxy([
+            ForwardingTestProxy.target(.raw), ForwardingTestProxy.target(.camel, "b"),
+        ])
         bridge.targets.answer { $0.url == ForwardingTestProxy.url() ? status : 200 }
         let store = bridge.bridge.store
-        try await bridge.bridge.take(try bridge.bridge.appStore.notification("TEST", nil, of: nil, .init(uuid: "u")))
+        try await bridge.bridge.receive(try bridge.bridge.appStore.notification("TEST", nil, of: nil, .init(uuid: "u")))
         var pauses: [Int64] = []
         try await bridge.forwarding {
             for attempt in 1...12 {
                 #expect(await eventually { bridge.targets.to(ForwardingTestProxy.url()).count == attempt })
                 #expect(
                     await eventually {
-                        (try? await store.deliveries().first { $0.addressee.form == "raw" }?.attempts) == attempt
+                        (try? await store.deliveries().first { $0.targetKey.form == "raw" }?.attempts) == attempt
                     })
-                let delivery = try #require(try await store.deliveries().first { $0.addressee.form == "raw" })
+                let delivery = try #require(try await store.deliveries().first { $0.targetKey.form == "raw" })
                 #expect(delivery.lastFailure == code)
                 guard let next = delivery.nextAttempt else { break }
                 pauses.append((next.milliseconds - bridge.bridge.now.milliseconds) / 1_000)
@@ -194,8 +198,8 @@ struct ForwarderTests {
                 bridge.bridge.now = next
             }
             #expect(pauses == [10, 60, 300, 1_800, 7_200, 21_600] + [Int64](repeating: 43_200, count: 5))
-            #expect(try await bridge.states() == [.dead: 1, .delivered: 1])
-            #expect(try await store.deliveries(in: .dead).map(\.uuid) == ["u"])
+            #expect(try await bridge.states() == [.abandoned: 1, .delivered: 1])
+            #expect(try await store.deliveries(in: .abandoned).map(\.uuid) == ["u"])
             bridge.bridge.now = bridge.bridge.now.advanced(byMilliseconds: 90 * 86_400_000)
             try await Task.sleep(for: .milliseconds(60))
             #expect(bridge.targets.to(ForwardingTestProxy.url()).count == 12)
@@ -208,7 +212,7 @@ struct ForwarderTests {
             // What was delivered is sent again when it is asked for by name.
             let again = try await store.replay(
                 .notification(uuid: "u"), to: ForwardingTestProxy.url("b"), at: bridge.bridge.now)
-            #expect(again.map(\.addressee.url) == [ForwardingTestProxy.url("b")])
+            #expect(again.map(\.targetKey.url) == [ForwardingTestProxy.url("b")])
             #expect(await eventually { bridge.targets.to(ForwardingTestProxy.url("b")).count == 2 })
             #expect(try await store.replay(.notification(uuid: "nobody"), at: bridge.bridge.now).isEmpty)
             #expect(await bridge.settled())
@@ -221,7 +225,7 @@ struct ForwarderTests {
     func damaged() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.raw)])
         for uuid in ["damaged", "whole"] {
-            try await bridge.bridge.take(
+            try await bridge.bridge.receive(
                 try bridge.bridge.appStore.notification("TEST", nil, of: nil, .init(uuid: uuid)))
         }
         try await DatabaseQueue(path: bridge.bridge.store.path).write {
@@ -230,8 +234,8 @@ struct ForwarderTests {
         try await bridge.forwarding(schedule: DeliverySchedule(maximumAttempts: 1)) {
             #expect(await bridge.settled())
         }
-        #expect(try await bridge.states() == [.dead: 1, .delivered: 1])
-        let dead = try await bridge.bridge.store.deliveries(in: .dead)
+        #expect(try await bridge.states() == [.abandoned: 1, .delivered: 1])
+        let dead = try await bridge.bridge.store.deliveries(in: .abandoned)
         #expect(dead.map(\.uuid) == ["damaged"] && dead.map(\.lastFailure) == ["store.damaged"])
     }
 

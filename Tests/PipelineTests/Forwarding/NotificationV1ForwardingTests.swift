@@ -149,17 +149,17 @@ struct NotificationV1ForwardingTests {
         try await bridge.forwarding {
             for (type, subtype, renews) in one.before {
                 appStore.tell { world in world.change { $0.renews = renews } }
-                try await bridge.bridge.take(try appStore.notification(type, subtype, of: one.id))
+                try await bridge.bridge.receive(try appStore.notification(type, subtype, of: one.id))
                 #expect(await bridge.settled())
             }
             appStore.tell { world in world.change { $0.renews = one.renews } }
-            try await bridge.bridge.take(try appStore.notification(one.type, one.subtype, of: one.id))
+            try await bridge.bridge.receive(try appStore.notification(one.type, one.subtype, of: one.id))
             #expect(await bridge.settled())
         }
         let bodies = bridge.targets.all.compactMap(\.json)
         #expect(bodies.compactMap { $0["notification_type"]?.text } == one.told + one.sends)
         for body in bodies { try Self.check(body, about: one) }
-        #expect(try await bridge.states()[.dead] == nil)
+        #expect(try await bridge.states()[.abandoned] == nil)
         let parts = bridge.targets.all.suffix(one.sends.count).map { $0.headers["Receipt-Bridge-Part"] }
         if one.sends.count > 1 {
             #expect(parts == (1...one.sends.count).map { "\($0)/\(one.sends.count)" })
@@ -202,12 +202,12 @@ struct NotificationV1ForwardingTests {
         for refundFirst in [true, false] {
             let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
             let appStore = bridge.bridge.appStore
-            try await bridge.bridge.take(try appStore.notification("DID_RENEW", of: "700000000000101"))
+            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
             appStore.tell { world in world.change { $0.renews = 0 } }
             // Signed in this order, and brought in either.
             let off = try appStore.notification(Self.status, "AUTO_RENEW_DISABLED", of: "700000000000101")
             let refund = try appStore.notification("REFUND", of: "700000000000101")
-            for body in refundFirst ? [refund, off] : [off, refund] { try await bridge.bridge.take(body) }
+            for body in refundFirst ? [refund, off] : [off, refund] { try await bridge.bridge.receive(body) }
             try await bridge.forwarding { #expect(await bridge.settled()) }
             #expect(
                 bridge.targets.all.compactMap { $0.json?["notification_type"]?.text }
@@ -221,7 +221,7 @@ struct NotificationV1ForwardingTests {
         let appStore = bridge.bridge.appStore
         appStore.tell { world in world.change { ($0.renews, $0.intent) = (0, 1) } }
         try await bridge.forwarding {
-            try await bridge.bridge.take(try appStore.notification("DID_RENEW", of: "700000000000101"))
+            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
             #expect(await bridge.settled())
         }
         let post = try #require(bridge.targets.all.first)
@@ -263,7 +263,7 @@ struct NotificationV1ForwardingTests {
             world.change("700000000000900") { $0.revoked = SharedSimulator.noon }
         }
         try await bridge.forwarding {
-            try await bridge.bridge.take(try appStore.notification("REFUND", of: "700000000000900"))
+            try await bridge.bridge.receive(try appStore.notification("REFUND", of: "700000000000900"))
             #expect(await bridge.settled())
         }
         let body = try #require(bridge.targets.all.first?.json)
@@ -281,16 +281,16 @@ struct NotificationV1ForwardingTests {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.v1)])
         let appStore = bridge.bridge.appStore
         try await bridge.forwarding {
-            try await bridge.bridge.take(try appStore.notification("EXPIRED", "VOLUNTARY", of: "700000000000101"))
+            try await bridge.bridge.receive(try appStore.notification("EXPIRED", "VOLUNTARY", of: "700000000000101"))
             #expect(await bridge.settled())
             #expect(appStore.questions.isEmpty)
-            try await bridge.bridge.take(try appStore.notification("DID_RENEW", of: "700000000000101"))
+            try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
             #expect(await bridge.settled())
             #expect(Set(appStore.questions) == ["history", "statuses"] && appStore.questions.count == 2)
             let receipt = try appStore.receipt()
             #expect(await eventually { await bridge.bridge.ask(receipt).source == .stored })
             let asked = appStore.questions.count
-            try await bridge.bridge.take(
+            try await bridge.bridge.receive(
                 try appStore.notification("DID_FAIL_TO_RENEW", "GRACE_PERIOD", of: "700000000000101"))
             #expect(await bridge.settled())
             #expect(appStore.questions.count == asked)
@@ -306,7 +306,7 @@ struct NotificationV1ForwardingTests {
         appStore.tell { $0.isDown = true }
         let store = bridge.bridge.store
         try await bridge.forwarding {
-            try await bridge.bridge.take(body)
+            try await bridge.bridge.receive(body)
             #expect(await eventually { (try? await bridge.states()) == [.waiting: 1, .delivered: 1] })
             #expect(
                 await eventually(within: .seconds(30)) {
@@ -328,7 +328,7 @@ struct NotificationV1ForwardingTests {
         bridge.targets.answer { $0.headers["Receipt-Bridge-Part"] == "2/2" ? 503 : 200 }
         let store = bridge.bridge.store
         try await bridge.forwarding {
-            try await bridge.bridge.take(try appStore.notification("REFUND", of: "700000000000101"))
+            try await bridge.bridge.receive(try appStore.notification("REFUND", of: "700000000000101"))
             #expect(await eventually { (try? await store.deliveries().first?.attempts) == 1 })
             bridge.targets.answer { _ in 200 }
             bridge.bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 10_000)

@@ -96,7 +96,7 @@ final class DeliveryLoop: Sendable {
 extension DeliveryLoop {
     private func work() async {
         var postman = NotificationSender()
-        while let letter = take() {
+        while let letter = dequeue() {
             if let body = body(letter) {
                 finish(letter, await postman.deliver(body, to: letter.target))
             } else {
@@ -107,9 +107,10 @@ extension DeliveryLoop {
     }
 
     /// Nil when there is nothing left to do: the worker goes.
-    private func take() -> QueuedNotification? {
+    private func dequeue() -> QueuedNotification? {
         state.withLock { state in
-            guard !Task.isCancelled, state.workers <= state.concurrency, let letter = state.queue.take(at: .now) else {
+            guard !Task.isCancelled, state.workers <= state.concurrency, let letter = state.queue.dequeue(at: .now)
+            else {
                 state.workers -= 1
                 return nil
             }

@@ -45,7 +45,7 @@ struct DeliveryQueue {
         later.insert((due, letter), at: low)
     }
 
-    mutating func take(at now: ContinuousClock.Instant) -> QueuedNotification? {
+    mutating func dequeue(at now: ContinuousClock.Instant) -> QueuedNotification? {
         if let last = later.last, last.due <= now {
             later.removeLast()
             return last.letter

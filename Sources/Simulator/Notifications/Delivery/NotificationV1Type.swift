@@ -48,16 +48,16 @@ enum NotificationV1Type: String, Sendable, Hashable {
     }
 
     private static func isSameProduct(_ notification: SimulatedNotification, _ outcome: EventOutcome) -> Bool {
-        let former = outcome.before?.transactions.last {
+        let previous = outcome.before?.transactions.last {
             $0.originalTransactionId == notification.transaction?.originalTransactionId
         }
-        return former?.product == notification.transaction?.product
+        return previous?.product == notification.transaction?.product
     }
 
     private static func turnsOff(_ notification: SimulatedNotification, _ outcome: EventOutcome) -> Bool {
-        let former = outcome.before?.renewals.first {
+        let previous = outcome.before?.renewals.first {
             $0.originalTransactionId == notification.renewal?.originalTransactionId
         }
-        return former?.willRenew == true && notification.renewal?.willRenew == false
+        return previous?.willRenew == true && notification.renewal?.willRenew == false
     }
 }
