@@ -1,25 +1,28 @@
-/// Base64 in the two forms that a JWS holds (RFC 4648): strict, so that one value has one text.
+/// Decodes and encodes base64 in the two forms used in a JWS (RFC 4648).
+///
+/// Decoding is strict: exactly one text is accepted for each value. For example, `QQ==` is accepted for the byte
+/// 0x41, but `QR==` is not, because its unused bits are set.
 package enum Base64Text {
-    /// Which characters, and whether with padding.
+    /// The alphabet and the padding rule.
     package enum Form: Sendable {
-        /// `+` and `/`, padded: certificates in `x5c` (RFC 7515, 4.1.6).
+        /// Characters 62 and 63 are `+` and `/`, with padding: certificates in `x5c` (RFC 7515, 4.1.6).
         case standard
-        /// `-` and `_`, never padded: the three segments (RFC 7515, 2).
+        /// Characters 62 and 63 are `-` and `_`, without padding: the three segments of a JWS (RFC 7515, 2).
         case urlSafe
     }
 
     private static let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-    /// In the value of a character that does not belong here; no sum of values has it.
+    /// Table value of a character outside the alphabet. No combination of valid table values sets this bit.
     private static let refused: UInt32 = 0x8000_0000
     private static let standardValues = values(of: letters + "+/")
     private static let urlSafeValues = values(of: letters + "-_")
-    /// Two characters for each twelve bits.
+    /// The two characters for each 12-bit value, indexed by that value.
     private static let urlSafePairs: [(UInt8, UInt8)] = {
         let characters = Array((letters + "-_").utf8)
         return characters.flatMap { first in characters.map { (first, $0) } }
     }()
 
-    /// The values of the characters as the first, second, third and fourth of their four: 256 of each.
+    /// Builds the lookup table: for each of the four positions in a group, the bits of each of the 256 byte values.
     private static func values(of characters: String) -> [UInt32] {
         var values = [UInt32](repeating: refused, count: 4 * 256)
         for (value, character) in characters.utf8.enumerated() {
@@ -28,7 +31,8 @@ package enum Base64Text {
         return values
     }
 
-    /// Nil for any other character, wrong padding, a length that no bytes have, and unused bits that are set.
+    /// Returns the decoded bytes, or `nil` if the text has another character, wrong padding, an impossible length, or
+    /// unused bits that are set.
     package static func decode(_ text: borrowing Span<UInt8>, _ form: Form) -> [UInt8]? {
         var count = text.count
         if form == .standard {
@@ -47,11 +51,12 @@ package enum Base64Text {
                 }
             }
         }
-        // Bits that no byte takes are set where the text is longer than its value.
+        // Unused bits that are set would give the same bytes more than one text.
         return seen & refused == 0 ? bytes : nil
     }
 
-    /// All values together, with the mark of a refused character or of bits that no byte takes.
+    /// Writes the decoded bytes and returns the union of all table values. ``refused`` is set in the result if a
+    /// character is outside the alphabet or an unused bit is set.
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>, _ values: UnsafeBufferPointer<UInt32>,
         to output: UnsafeMutableBufferPointer<UInt8>
@@ -78,10 +83,10 @@ package enum Base64Text {
         return seen | bits | (bits & unused == 0 ? 0 : refused)
     }
 
-    /// How many characters the URL-safe form of so many bytes has.
+    /// The number of characters in the URL-safe form of the given number of bytes.
     package static func urlSafeCount(of bytes: Int) -> Int { (bytes * 4 + 2) / 3 }
 
-    /// The URL-safe form.
+    /// Returns the URL-safe form, without padding.
     package static func encodeURLSafe(_ bytes: [UInt8]) -> [UInt8] {
         let count = urlSafeCount(of: bytes.count)
         return [UInt8](unsafeUninitializedCapacity: count) { output, written in
@@ -90,7 +95,7 @@ package enum Base64Text {
         }
     }
 
-    /// The same into memory that is there; it must have ``urlSafeCount(of:)`` bytes.
+    /// Writes the URL-safe form into existing memory, which must have at least ``urlSafeCount(of:)`` bytes.
     package static func encodeURLSafe(_ bytes: UnsafeBufferPointer<UInt8>, to output: UnsafeMutableBufferPointer<UInt8>)
     {
         precondition(output.count >= urlSafeCount(of: bytes.count))

@@ -1,6 +1,6 @@
-/// How long things took, in classes from half a millisecond to ten seconds.
+/// A histogram of durations, with buckets from half a millisecond to ten seconds.
 package final class Histogram: Sendable {
-    /// The upper ends of the classes but the last, in nanoseconds.
+    /// The inclusive upper bounds of all buckets except the last, in nanoseconds.
     static let bounds: [Int64] = [
         500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000, 100_000_000, 250_000_000,
         500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000,
@@ -11,9 +11,10 @@ package final class Histogram: Sendable {
 
     package init() {}
 
+    /// Records one duration. Negative durations count as zero.
     package func observe(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
-        // What is longer than this is in the last class anyway, and cannot overflow.
+        // Anything longer falls into the last bucket anyway. The limit of 1,000,000 s prevents an overflow.
         let time = min(max(seconds, 0), 1_000_000) * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000
         var place = 0
         while place < Self.bounds.count, time > Self.bounds[place] { place += 1 }
@@ -21,14 +22,16 @@ package final class Histogram: Sendable {
         nanoseconds.add(time)
     }
 
-    /// How many were observed.
+    /// The number of recorded durations.
     package var count: Int64 { cells.reduce(0) { $0 + $1.count } }
 
-    /// Of all together.
+    /// The sum of all recorded durations, in seconds.
     package var seconds: Double { Double(nanoseconds.count) / 1e9 }
 
-    /// The upper end of the class in which the given part of all observations ends; nil where there are none, and
-    /// infinite in the last class.
+    /// Returns the upper bound, in seconds, of the bucket that contains the given quantile.
+    ///
+    /// For example, `seconds(at: 0.95)` is a bound below which at least 95 % of the durations lie. Returns `nil` if
+    /// nothing was recorded, and infinity if the quantile is in the last bucket.
     package func seconds(at part: Double) -> Double? {
         let counts = cells.map(\.count)
         let whole = counts.reduce(0, +)
@@ -43,7 +46,7 @@ package final class Histogram: Sendable {
         return .infinity
     }
 
-    /// For each class, how many took as long as its end at most; the last is all of them.
+    /// For each bucket, the number of durations up to its upper bound. The last element counts all of them.
     var cumulative: [(bound: Double, count: Int64)] {
         var sum: Int64 = 0
         return cells.enumerated().map { place, cell in
