@@ -50,7 +50,8 @@ package struct ProcessFigures: Sendable {
             text.sample(name, value)
         }
         seconds("process_cpu_seconds_total", .counter, "Total user and system CPU time spent in seconds.", cpuSeconds)
-        seconds("process_start_time_seconds", .gauge, "Start time of the process since unix epoch in seconds.", startTime)
+        seconds(
+            "process_start_time_seconds", .gauge, "Start time of the process since unix epoch in seconds.", startTime)
         text.single("process_resident_memory_bytes", .gauge, "Resident memory size in bytes.", residentBytes)
         text.single("process_virtual_memory_bytes", .gauge, "Virtual memory size in bytes.", virtualBytes)
         text.single("process_threads", .gauge, "Threads.", threads)

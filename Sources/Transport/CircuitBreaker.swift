@@ -1,23 +1,25 @@
-/// Whether a host is asked: a value, which is told the time and the dice.
+/// A circuit breaker for one host. A value type without a clock or a random source: the caller passes both.
 ///
-/// Closed, every exchange may go. Too many failures open it, and none may; after a pause one may, the probe. When that
-/// fails the next pause is twice as long, when it succeeds the breaker is closed again.
+/// In the closed state every exchange is allowed. Too many failures open the breaker, and no exchange is allowed.
+/// After a pause it is half-open and allows a single exchange, the probe. If the probe fails, the breaker opens again
+/// and the next pause is twice as long. If it succeeds, the breaker closes.
 package struct CircuitBreaker: Sendable {
-    /// When it opens, and for how long.
+    /// The thresholds that open the breaker and the length of its pauses.
     package struct Policy: Sendable, Hashable {
-        /// Failures without a success between them.
+        /// The number of consecutive failures that opens the breaker.
         package var failuresInRow: Int
-        /// Of the exchanges that ended within the window: so many have to have failed, of at least so many.
+        /// The share of failed exchanges that opens the breaker, counted over the current and the previous window.
+        /// Only applies if at least ``leastExchanges`` ended in that time.
         package var failureShare: Double
         package var leastExchanges: Int
         package var window: Duration
-        /// The pause after the first opening, and the longest; half of each is by chance.
+        /// The pause after the breaker first opens, and the maximum. Half of each pause is random.
         package var firstPause: Duration
         package var longestPause: Duration
-        /// A time-out says something of the host only where it had at least so long.
+        /// A timeout counts as a failure of the host only if the request had at least this much time.
         package var fairTime: Duration
 
-        /// Apple's hosts fail for seconds, seldom for hours.
+        /// The defaults are short because Apple's hosts usually fail for seconds and seldom for hours.
         package init(
             failuresInRow: Int = 5, failureShare: Double = 0.5, leastExchanges: Int = 20,
             window: Duration = .seconds(10), firstPause: Duration = .seconds(1), longestPause: Duration = .seconds(30),
@@ -33,28 +35,29 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// As metrics name it.
+    /// The state; the raw value is used in metrics.
     package enum State: String, Sendable, Hashable, CaseIterable {
         case closed, open, halfOpen
     }
 
-    /// What an exchange told of the host.
+    /// The result of an exchange with regard to the health of the host.
     package enum Outcome: Sendable, Hashable {
         case success, failure
-        /// Nothing: it was given up here, or never sent.
+        /// Says nothing about the host, because this process gave up or never sent the request.
         case nothing
     }
 
-    /// An exchange that may go; handed back with its outcome.
+    /// Permission for one exchange. It is returned with the outcome of that exchange.
     package struct Ticket: Sendable, Hashable {
         fileprivate let generation: UInt64
-        /// The one that is let through to see whether the host is back.
+        /// True for the single exchange that tests whether the host has recovered.
         package let isProbe: Bool
     }
 
+    /// The decision about one exchange.
     package enum Verdict: Sendable, Hashable {
         case go(Ticket)
-        /// Not before so long.
+        /// The breaker is open; the next attempt is possible after this duration.
         case wait(Duration)
     }
 
@@ -64,23 +67,24 @@ package struct CircuitBreaker: Sendable {
     }
 
     package private(set) var state = State.closed
-    /// How often it opened, or stayed open after a probe.
+    /// The number of times the breaker opened, including after failed probes.
     package private(set) var opened: Int64 = 0
     private let policy: Policy
-    /// What began before the state changed says nothing of the time after.
+    /// Incremented with every change of state, so that outcomes of exchanges from before the change are ignored.
     private var generation: UInt64 = 0
     private var failuresInRow = 0
     private var pauses = 0
     private var opensUntil: ContinuousClock.Instant?
-    /// Of this window, and of the one before.
+    /// The counts of the current and of the previous window.
     private var counts = (now: Count(), before: Count())
     private var windowEnds: ContinuousClock.Instant?
 
+    /// Creates a closed breaker.
     package init(_ policy: Policy) {
         self.policy = policy
     }
 
-    /// Asks for one exchange.
+    /// Requests permission for one exchange.
     package mutating func allow(at now: ContinuousClock.Instant) -> Verdict {
         switch state {
         case .closed: return .go(Ticket(generation: generation, isProbe: false))
@@ -92,7 +96,9 @@ package struct CircuitBreaker: Sendable {
         }
     }
 
-    /// - Parameter random: 0..<1.
+    /// Records the outcome of an allowed exchange.
+    ///
+    /// - Parameter random: A number in 0..<1, for the jitter of the pause.
     package mutating func ended(
         _ ticket: Ticket, _ outcome: Outcome, at now: ContinuousClock.Instant, random: Double
     ) {
@@ -102,7 +108,7 @@ package struct CircuitBreaker: Sendable {
         case (.closed, .success), (.closed, .failure):
             count(isFailure: outcome == .failure, at: now)
             if isTooMuch { open(at: now, random: random) }
-        // Nobody knows yet: the next one is the probe.
+        // The probe gave no result, so the next exchange becomes the probe.
         case (.halfOpen, .nothing): change(to: .open)
         case (.halfOpen, .success):
             pauses = 0

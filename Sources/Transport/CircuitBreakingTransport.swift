@@ -1,23 +1,23 @@
 import Synchronization
 
-/// Another transport, with each of its hosts looked after by itself: one that fails is left alone for a while, repeated
-/// questions are few, and what would only wait in a long line fails at once. Whoever asks then goes on to the next source
-/// without losing time.
+/// A transport with a circuit breaker, a retry budget and a queue limit for each host.
 ///
-/// A host is a scheme, name and port. All clients of a process share one of these.
+/// If a host keeps failing, requests to it fail at once, so that callers can use their next source without losing
+/// time. Retries are limited, and so is the number of requests that wait for a connection. A host is a scheme, name
+/// and port. All clients of a process share one instance.
 package final class CircuitBreakingTransport: HTTPTransport {
-    /// How a host is doing.
+    /// The state of one host, for metrics and the status page.
     package struct HostState: Sendable, Hashable {
-        /// `https://buy.itunes.apple.com:443`
+        /// Example: `https://buy.itunes.apple.com:443`.
         package let host: String
         package let state: CircuitBreaker.State
-        /// How often its breaker opened since the start.
+        /// The number of times the breaker opened since the process started.
         package let opened: Int64
-        /// Exchanges that were not made because it was open.
+        /// The number of requests rejected because the breaker was open.
         package let refused: Int64
-        /// Repeated questions that were not asked because they would have been too many.
+        /// The number of retries rejected because the retry budget was used up.
         package let refusedRepetitions: Int64
-        /// Exchanges under way, and waiting for a connection.
+        /// Requests in flight, including those that wait for a connection.
         package let inFlight: Int
     }
 
@@ -44,14 +44,16 @@ package final class CircuitBreakingTransport: HTTPTransport {
     private let maximumPerHost: Int
     private let now: @Sendable () -> ContinuousClock.Instant
     private let whenChanged: @Sendable (HostState) -> Void
-    /// As many as the configuration names.
+    /// Bounded by the number of hosts in the configuration.
     private let hosts = Mutex<[Origin: Host]>([:])
 
     /// - Parameters:
-    ///   - maximumPerHost: exchanges under way and waiting; with the usual 64 connections those that wait get one within
-    ///     three times the length of an exchange.
-    ///   - whenChanged: told of each change of a host's breaker.
-    ///   - now: by which pauses are measured.
+    ///   - transport: The transport that sends the requests.
+    ///   - policy: The thresholds of the circuit breakers.
+    ///   - maximumPerHost: Maximum number of requests in flight or waiting. With the usual 64 connections, a waiting
+    ///     request gets a connection within three times the length of an exchange.
+    ///   - whenChanged: Called after each change of state of a host's circuit breaker.
+    ///   - now: The clock that measures the pauses.
     package init(
         _ transport: any HTTPTransport, policy: CircuitBreaker.Policy = .init(), maximumPerHost: Int = 256,
         whenChanged: @escaping @Sendable (HostState) -> Void = { _ in },
@@ -64,7 +66,11 @@ package final class CircuitBreakingTransport: HTTPTransport {
         self.whenChanged = whenChanged
     }
 
-    /// Throws `circuitOpen`, `tooManyRepetitions` or `queueFull` at once where the host is not to be asked.
+    /// Sends the request. Throws `circuitOpen`, `tooManyRepetitions` or `queueFull` at once if the host's limits
+    /// reject it.
+    ///
+    /// A status of 500 or above, or a response for which ``HTTPRequest/isUsable`` is false, is returned and counts as
+    /// a failure.
     package func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let origin = Origin(request.url)
         let ticket = try allow(request, to: origin)
@@ -81,7 +87,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
 
     package func shutDown(grace: Duration) async { await transport.shutDown(grace: grace) }
 
-    /// Every host that was asked, by name.
+    /// The state of every host contacted so far, sorted by name.
     package var states: [HostState] {
         hosts.withLock { hosts in hosts.map { Self.state(of: $0.value, at: $0.key) } }.sorted { $0.host < $1.host }
     }
@@ -93,7 +99,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
     ) throws(TransportError) -> CircuitBreaker.Ticket {
         let now = now()
         let (admission, change) = hosts.withLock { hosts in
-            // In place: the line of hosts is short, and this is on the way of every answer.
+            // Modified in place because every request passes here; the dictionary has few entries.
             let before = hosts[origin]?.breaker.state ?? .closed
             let admission = Self.allow(
                 request, to: &hosts[origin, default: Host(breaker: CircuitBreaker(policy))], maximumPerHost, now)
@@ -141,7 +147,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
         if let change { whenChanged(change) }
     }
 
-    /// What a failed exchange says of the host.
+    /// Classifies a failed exchange. Errors caused by this process, such as `cancelled`, say nothing about the host.
     private func outcome(of error: TransportError, _ request: HTTPRequest) -> CircuitBreaker.Outcome {
         switch error.code {
         case .nameNotResolved, .connectFailed, .tlsFailed, .connectionReset, .emptyReply, .truncated, .protocolError:

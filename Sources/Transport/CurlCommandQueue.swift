@@ -1,10 +1,10 @@
 import Synchronization
 
-/// What callers hand to the driver's thread: the only state that two threads share.
+/// The queue of commands from callers to the event loop's thread. It is the only state that threads share.
 final class CurlCommandQueue: Sendable {
     typealias Outcome = Result<HTTPResponse, TransportError>
 
-    /// A request and the task that waits for its outcome.
+    /// A request and the continuation of the task that waits for its outcome.
     struct Submission: Sendable {
         let id: ExchangeSchedule.ID
         let request: HTTPRequest
@@ -21,13 +21,13 @@ final class CurlCommandQueue: Sendable {
     private struct State: Sendable {
         var messages: [Message] = []
         var waker: CurlWaker?
-        /// Submitted and not yet resumed.
+        /// Exchanges submitted but not yet resumed.
         var outstanding = 0
         var isClosed = false
         var hasEnded = false
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
-        /// One wake-up for each batch: the driver takes all messages at once.
+        /// Wakes the event loop once per batch, because it takes all messages at once.
         mutating func post(_ message: Message) {
             messages.append(message)
             if messages.count == 1 { waker?.wake() }
@@ -43,7 +43,7 @@ final class CurlCommandQueue: Sendable {
 
     // MARK: Callers
 
-    /// Takes the submission, or says why not; then the caller has to resume it.
+    /// Enqueues the submission. If it is rejected, returns the error, and the caller must resume the continuation.
     func submit(_ submission: Submission) -> TransportError? {
         let host = submission.request.url.host
         return state.withLock { state in
@@ -57,13 +57,14 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
+    /// Requests the end of an exchange. Has no effect if it is unknown or has ended.
     func cancel(_ id: ExchangeSchedule.ID) {
         state.withLock { state in
             if !state.hasEnded { state.post(.cancel(id)) }
         }
     }
 
-    /// Refuses new submissions, and lets those taken end until the instant.
+    /// Rejects new submissions. Accepted ones may run until the given instant.
     func stop(at instant: ContinuousClock.Instant) {
         state.withLock { state in
             state.isClosed = true
@@ -71,7 +72,7 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// Returns when the driver has ended everything.
+    /// Returns when the event loop has ended every exchange.
     func waitForEnd() async {
         await withCheckedContinuation { continuation in
             let hasEnded = state.withLock { state in
@@ -84,12 +85,12 @@ final class CurlCommandQueue: Sendable {
 
     // MARK: The driver
 
-    /// From now on the driver is woken for each batch.
+    /// Sets the waker. From now on the event loop is woken for each batch.
     func open(_ waker: CurlWaker) {
         state.withLock { $0.waker = waker }
     }
 
-    /// All messages since the last call, in the order they came.
+    /// Removes and returns all messages in the order they were posted.
     func drain() -> [Message] {
         state.withLock { state in
             defer { state.messages = [] }
@@ -97,12 +98,13 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// One submission has its outcome.
+    /// Counts a submission as finished.
     func resumed() {
         state.withLock { $0.outstanding -= 1 }
     }
 
-    /// After this nobody wakes the driver, so that its multi handle can go; returns what it never took.
+    /// Rejects new submissions and drops the waker, so that the multi handle can be freed. Returns the messages that
+    /// were never processed.
     func close() -> [Message] {
         state.withLock { state in
             state.isClosed = true
@@ -112,7 +114,7 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    /// The driver's last act.
+    /// Resumes the callers of `waitForEnd`. The last call of the event loop.
     func ended() {
         let waiting = state.withLock { state in
             state.hasEnded = true

@@ -1,25 +1,26 @@
 import CCurl
 
-/// The loop that does what the schedule says, on a thread of its own.
+/// The event loop that performs the actions of the schedule on its own thread.
 ///
-/// Owns everything of libcurl's; nothing here is reached from another thread but the mailbox.
+/// It owns all libcurl objects. The command queue is the only part that other threads access.
 struct CurlEventLoop: ~Copyable {
     private let commandQueue: CurlCommandQueue
     private let configuration: CurlConfiguration
     private let multi: CurlMulti
     private let clock = ContinuousClock()
     private var schedule: ExchangeSchedule
-    /// Submitted, not yet handed to libcurl.
+    /// Submitted exchanges that have not been passed to libcurl yet.
     private var waiting: [ExchangeSchedule.ID: CurlCommandQueue.Submission] = [:]
-    /// Handed to libcurl; keeps each callback context alive.
+    /// Exchanges passed to libcurl. Keeps the context of each callback alive.
     private var transfers: [ExchangeSchedule.ID: CurlTransfer] = [:]
     private var identifiers: [UnsafeMutableRawPointer: ExchangeSchedule.ID] = [:]
+    /// Reset handles for reuse, at most ``maximumSpare``.
     private var spare: [CurlHandle] = []
 
     private static let maximumSpare = 64
     private static let longestPause = Duration.seconds(60)
 
-    /// Runs until the mailbox says stop and everything has ended. Blocks its thread.
+    /// Runs until the command queue is stopped and every exchange has ended. Blocks its thread.
     static func run(_ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration) {
         let left: [CurlCommandQueue.Message]
         if let multi = CurlMulti(configuration) {
@@ -45,7 +46,7 @@ struct CurlEventLoop: ~Copyable {
             maximumRunning: configuration.maximumConnections, maximumPerOrigin: configuration.maximumConnectionsPerHost)
     }
 
-    /// Closes the mailbox itself, while the multi handle that the mailbox wakes is certain to live.
+    /// Closes the command queue itself, while the multi handle that the queue wakes is guaranteed to exist.
     private mutating func loop() -> [CurlCommandQueue.Message] {
         while true {
             for message in commandQueue.drain() { receive(message) }
@@ -54,7 +55,7 @@ struct CurlEventLoop: ~Copyable {
             if collect() { act() }
             if schedule.isDone { return commandQueue.close() }
             isWell = multi.poll(milliseconds: pause()) && isWell
-            // Never seen; but a loop that fails must not spin, and the deadlines still end every exchange.
+            // Never observed. If libcurl keeps failing, the loop must not spin; deadlines still end every exchange.
             if !isWell { _ = multi.poll(milliseconds: 10) }
         }
     }
@@ -70,7 +71,7 @@ struct CurlEventLoop: ~Copyable {
         }
     }
 
-    /// Does what is due; what cannot even start makes room for the next.
+    /// Performs the actions that are due. An exchange that cannot start frees capacity for the next.
     private mutating func act() {
         var actions = schedule.actions(now: clock.now)
         while !actions.isEmpty {
@@ -115,7 +116,7 @@ struct CurlEventLoop: ~Copyable {
         resume(submission, with: .failure(error))
     }
 
-    /// True when a transfer has ended.
+    /// Ends all transfers that libcurl has completed. Returns true if there was at least one.
     private mutating func collect() -> Bool {
         var hasEnded = false
         while let (easy, result) = multi.nextDone() {
@@ -144,7 +145,7 @@ struct CurlEventLoop: ~Copyable {
             HTTPResponse(status: transfer.handle.status, headers: transfer.headers, body: transfer.body))
     }
 
-    /// The one place where an exchange that reached the schedule gets its outcome; the handle goes back to the pool.
+    /// Ends an exchange that reached the schedule, and returns its handle to the pool. No other method does this.
     private mutating func end(_ id: ExchangeSchedule.ID, with outcome: CurlCommandQueue.Outcome) {
         if let transfer = transfers.removeValue(forKey: id) {
             let handle = transfer.handle
@@ -152,7 +153,7 @@ struct CurlEventLoop: ~Copyable {
             identifiers[handle.pointer] = nil
             handle.reset()
             if spare.count < Self.maximumSpare { spare.append(handle) }
-            // libcurl reads the body out of the submission, which may go now and not before.
+            // libcurl reads the body from the submission's memory, so the submission must live until here.
             resume(transfer.submission, with: outcome)
         } else if let submission = waiting.removeValue(forKey: id) {
             resume(submission, with: outcome)
@@ -178,7 +179,7 @@ struct CurlEventLoop: ~Copyable {
         return error
     }
 
-    /// Rounded up, so that the loop does not wake just before a deadline.
+    /// The poll timeout in ms, rounded up so that the loop does not wake just before a deadline.
     private func pause() -> Int32 {
         let pause = min(schedule.pause(from: clock.now) ?? Self.longestPause, Self.longestPause)
         return Int32((pause / .milliseconds(1)).rounded(.up))
