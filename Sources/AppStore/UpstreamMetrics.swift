@@ -1,9 +1,9 @@
 package import StoreTypes
 package import Telemetry
 
-/// Exchanges with Apple since the start: how many, what came of them, how long they took.
+/// The metrics of exchanges with Apple: their number by outcome, and their durations.
 package final class UpstreamMetrics: Sendable {
-    /// Nil is verifyReceipt.
+    /// The row keys. `nil` stands for verifyReceipt.
     private static let endpoints: [ServerAPIEndpoint?] = [nil] + ServerAPIEndpoint.all
     private static let environments = AppStoreEnvironment.allCases
 
@@ -16,7 +16,13 @@ package final class UpstreamMetrics: Sendable {
         durations = (0..<places).map { _ in Histogram() }
     }
 
-    /// - Parameter endpoint: of the Server API; nil for verifyReceipt.
+    /// Counts one exchange. Its duration is not recorded if it was canceled or not sent.
+    ///
+    /// - Parameters:
+    ///   - endpoint: The Server API endpoint, or `nil` for verifyReceipt.
+    ///   - environment: The App Store environment.
+    ///   - outcome: The outcome of the exchange.
+    ///   - duration: The time from sending the request to the end of the response.
     package func exchanged(
         with endpoint: ServerAPIEndpoint?, _ environment: AppStoreEnvironment, _ outcome: UpstreamOutcome,
         after duration: Duration
@@ -29,24 +35,24 @@ package final class UpstreamMetrics: Sendable {
         if outcome != .cancelled, outcome != .notSent { durations[place].observe(duration) }
     }
 
-    /// One endpoint in one environment, where it was ever asked.
+    /// The metrics of one endpoint in one environment.
     package struct Row: Sendable {
-        /// `verifyReceipt`, or the endpoint's name.
+        /// `verifyReceipt`, or the name of the Server API endpoint.
         package let endpoint: String
         package let environment: AppStoreEnvironment
         package let outcomes: CounterTable
         package let duration: Histogram
 
-        /// All but those that nobody waited for.
+        /// The number of exchanges, without those that were canceled.
         package var asked: Int64 { outcomes.total - outcomes.count(UpstreamOutcome.cancelled.rawValue) }
 
-        /// Answers, be it that nothing is known.
+        /// The number of usable responses, including those that report an unknown identifier.
         package var answered: Int64 {
             outcomes.count(UpstreamOutcome.answered.rawValue) + outcomes.count(UpstreamOutcome.notFound.rawValue)
         }
     }
 
-    /// Those that were ever asked.
+    /// The endpoints and environments with at least one exchange.
     package var rows: [Row] {
         Self.endpoints.enumerated().flatMap { row, endpoint in
             Self.environments.enumerated().compactMap { column, environment in
@@ -59,6 +65,7 @@ package final class UpstreamMetrics: Sendable {
         }
     }
 
+    /// Writes all rows as metric families.
     package func write(into text: inout MetricsText) {
         let rows = rows
         let exchanges = "receipt_bridge_upstream_requests_total"

@@ -2,18 +2,19 @@ import JSONReading
 import Cryptography
 import StoreTypes
 
-/// The header of a text that the App Store signed. `kid`, `jku`, `x5u` and `jwk` are not looked at: they name keys of
-/// the sender's own choice.
+/// The header of a JWS signed by the App Store. `kid`, `jku`, `x5u` and `jwk` are ignored, because with them the
+/// sender could choose the key.
 ///
 ///     { "alg": "ES256", "x5c": [ leaf, intermediate, root ] }
 ///
-/// RFC 7515, 4.1; three certificates: Apple's own libraries (ChainVerifier).
+/// See RFC 7515, 4.1. Exactly three certificates are required, as in Apple's own libraries (ChainVerifier).
 struct SignedHeader {
-    /// The three certificates, one behind the other, DER.
+    /// The three certificates in DER, concatenated.
     let certificates: [UInt8]
-    /// Where each stands.
+    /// The byte range of each certificate.
     let chain: PresentedChain
 
+    /// Decodes and checks a header segment. The certificates are not verified here.
     init(segment: borrowing Span<UInt8>) throws(SignedPayloadError) {
         guard let bytes = Base64Text.decode(segment, .urlSafe) else {
             throw SignedPayloadError(.malformed, at: "header", "not base64url")
