@@ -2,24 +2,25 @@ import Cryptography
 import Foundation
 package import StoreTypes
 
-/// Where the private key of a Server API account is: the `.p8` file of App Store Connect, or its text.
+/// The location of a Server API account's private key: the `.p8` file from App Store Connect, or its text.
 package enum PrivateKeySource: Sendable, Hashable {
-    /// A file; read again when it changes.
+    /// A file. It is reloaded when it changes.
     case file(path: String)
-    /// The text itself, as from an environment variable.
+    /// The text itself, for example from an environment variable.
     case text(Redacted<String>)
 }
 
-/// The key of a source, and when to read it again.
+/// Loads the private key and reloads it when its file changes.
 struct PrivateKeyLoader {
-    /// What tells that a file is another one: exchanging a file atomically changes its number even within a second.
+    /// The attributes by which a changed file is detected. The inode number detects an atomic replacement within a
+    /// second.
     private struct Stamp: Equatable {
         let modified: Date?
         let size: Int?
         let number: Int?
     }
 
-    /// A `.p8` has 260 bytes.
+    /// Maximum size of the file. A `.p8` has about 260 bytes.
     private static let maximumBytes = 65_536
 
     private let source: PrivateKeySource
@@ -30,10 +31,10 @@ struct PrivateKeyLoader {
         self.source = source
     }
 
-    /// Reads the key when there is none yet or the file changed; true when it is another one than before.
+    /// Loads the key if there is none yet or the file has changed. Returns true if a key was loaded.
     ///
-    /// A file that cannot be read, as in the middle of being exchanged or written in place, leaves the key as it was;
-    /// throws only when there is none.
+    /// If the file cannot be read, for example because it is being replaced, the previous key stays in use. Throws
+    /// only if there is no previous key.
     mutating func refresh() throws(ServerAPIError) -> Bool {
         switch source {
         case .text(let text):
@@ -48,7 +49,8 @@ struct PrivateKeyLoader {
                 stamp = current
                 return true
             } catch {
-                // Read again until it is whole: the other half may come within the same instant of the file system.
+                // Reloads until the file is complete. The rest may be written within the resolution of the
+                // modification date, so the attributes cannot be relied on here.
                 stamp = nil
                 guard key == nil else { return false }
                 throw error

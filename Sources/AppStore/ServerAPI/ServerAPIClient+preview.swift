@@ -5,12 +5,12 @@ package import Transport
 package struct RequestPreview: Sendable, Hashable {
     package let method: HTTPMethod
     package let url: String
-    /// JSON; empty for none.
+    /// The JSON body; empty for none.
     package let body: [UInt8]
 }
 
 extension ServerAPIClient {
-    /// What a call would send; nothing is sent.
+    /// Returns the request for a call without sending it.
     package func preview(
         _ call: ServerAPICall, in environment: AppStoreEnvironment
     ) throws(ServerAPIError) -> RequestPreview {
@@ -20,7 +20,7 @@ extension ServerAPIClient {
         return RequestPreview(method: call.method, url: base.text + call.target, body: call.body)
     }
 
-    /// A notification as Apple keeps it, verified throughout, and of this app and environment.
+    /// Verifies a notification from Apple's notification history. It must belong to this app and environment.
     package func verified(
         notification text: String, in environment: AppStoreEnvironment
     ) throws(SignedPayloadError) -> VerifiedNotification {

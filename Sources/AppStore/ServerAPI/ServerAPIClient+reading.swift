@@ -1,7 +1,7 @@
 import JSONReading
 import StoreTypes
 
-/// From answers to verified payloads.
+/// Conversion of responses into verified payloads.
 extension ServerAPIClient {
     func transaction(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ allowance: CallBudget
@@ -28,7 +28,7 @@ extension ServerAPIClient {
         return page
     }
 
-    /// An answer about another app or environment is not looked at any further.
+    /// Throws if a response is about another app or environment.
     func check(
         bundleId: String?, environment: String?, of asked: AppStoreEnvironment, at place: String
     ) throws(ServerAPIError) {
@@ -58,8 +58,8 @@ extension ServerAPIClient {
         return text
     }
 
-    /// A signed text of an answer to our own question: it must be genuine, and of our app and that environment as far as
-    /// it names them.
+    /// Verifies a signed text in a response to our own request. Its app and environment must match as far as it
+    /// contains them.
     func verified<Payload: SignedClaims>(
         _ text: String, _ environment: AppStoreEnvironment
     ) throws(ServerAPIError) -> Signed<Payload> {

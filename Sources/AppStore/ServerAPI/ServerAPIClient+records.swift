@@ -1,19 +1,20 @@
 package import StoreTypes
 
 extension ServerAPIClient {
-    /// All that the App Store knows of the customer that the keys belong to: history and subscriptions, verified.
+    /// Returns the verified history and subscriptions of the customer to whom the identifiers belong.
     ///
-    /// Those who ask for the same keys at the same time share one answer: calls and time are those of the first, but nobody
-    /// waits longer than its own time.
+    /// Concurrent lookups with the same identifiers share one response. The first one's limits for calls and time
+    /// apply to the lookup, but no caller waits longer than its own time limit.
     ///
     /// - Parameters:
-    ///   - keys: of an authenticated receipt, asked about in their order.
-    ///   - bundleId: the receipt's; must be the account's.
-    ///   - environment: where the receipt says it belongs; nil asks production, then the sandbox.
-    ///   - known: what was told before: only what changed since is asked for, and added to it.
-    /// - Throws: `notFound` when the App Store knows none of them, `noKeys` when there is none, `wrongBundleId`,
-    ///   `wrongEnvironment`, `emptyHistory`, `notAuthentic` for answers that must not be believed, `statusesMissing` for
-    ///   half an answer; else an outage.
+    ///   - keys: The identifiers from an authenticated receipt, in the order of lookup.
+    ///   - bundleId: The bundle identifier of the receipt. It must be that of the account.
+    ///   - environment: The environment of the receipt; `nil` tries production, then the sandbox.
+    ///   - known: The history from an earlier lookup. Only changes since then are requested and merged into it.
+    ///   - options: The priority and the limits of the lookup.
+    /// - Throws: `notFound` if the App Store knows none of the identifiers; `noKeys` if there is none; `wrongBundleId`,
+    ///   `wrongEnvironment`, `emptyHistory` or `notAuthentic` if the response cannot be trusted; `statusesMissing` if it is
+    ///   incomplete; otherwise an outage.
     package func records(
         for keys: CustomerIdentifiers, bundleId: String, environment: AppStoreEnvironment?,
         since known: KnownHistory? = nil,
@@ -40,7 +41,7 @@ extension ServerAPIClient {
         return records
     }
 
-    /// A history that was kept as its signed texts; nil where one of them is not authentic any more.
+    /// Verifies a stored history again. Returns `nil` if a signed text is not authentic.
     package func knownHistory(
         signedTransactions: [String], revision: String, in environment: AppStoreEnvironment
     ) -> KnownHistory? {

@@ -2,27 +2,27 @@ import JSONReading
 import StoreTypes
 package import Transport
 
-/// Asks the App Store Server API for one app. Knows tokens, budgets, retries and deadlines; the endpoints are in the
-/// extensions.
+/// A client of the App Store Server API for one app. It handles tokens, rate limits, retries and deadlines; the
+/// endpoints are in extensions.
 ///
-/// A call ends within its time limit, whatever the other side does, and costs no more exchanges than it may.
+/// A call ends within its time limit and within its maximum number of exchanges, whatever the server does.
 package struct ServerAPIClient: Sendable {
-    /// What all clients of a process share, or should.
+    /// The dependencies that the clients of a process share.
     package struct Dependencies: Sendable {
-        /// Sends.
+        /// The transport that sends the requests.
         package var transport: any HTTPTransport
-        /// Whom to ask.
+        /// The base URLs.
         package var hosts: ServerAPIHosts
-        /// Whom to believe.
+        /// The verifier of signed texts.
         package var verifier: SignedPayloadVerifier
-        /// How often to try.
+        /// The retry policy.
         package var retry: RetryPolicy
-        /// What time it is.
+        /// The clock.
         package var clock: AppStoreClock
-        /// Told of each exchange; nil counts nothing.
+        /// The metrics of exchanges; `nil` records nothing.
         package var counts: UpstreamMetrics?
 
-        /// Parts; the clock and the policy have sensible defaults.
+        /// Creates dependencies. The clock and the retry policy have defaults.
         package init(
             transport: any HTTPTransport, hosts: ServerAPIHosts, verifier: SignedPayloadVerifier,
             retry: RetryPolicy = RetryPolicy(), clock: AppStoreClock = .system, counts: UpstreamMetrics? = nil
@@ -40,16 +40,18 @@ package struct ServerAPIClient: Sendable {
     let tokens: ProviderTokens
     let budget: ServerAPIBudget
     let lookups = SingleFlight<CustomerKey, CustomerRecords, ServerAPIError>()
-    /// No single exchange takes longer.
+    /// Timeout of a single exchange.
     private let exchangeLimit = Duration.seconds(6)
     private let maximumResponseBytes = 8 << 20
 
-    /// A client for the account's app.
+    /// Creates a client for the account's app.
     ///
     /// - Parameters:
-    ///   - budget: the app's; whoever else calls for the app has the same.
-    ///   - previous: of the same app, before the configuration was read again: a key that was read goes on where the account is
-    ///     the same, whatever is in the file at the moment.
+    ///   - account: The credentials.
+    ///   - parts: The shared dependencies.
+    ///   - budget: The rate limits of the app, shared by all its clients.
+    ///   - previous: The client of the same app before a configuration reload. If the account is unchanged, its loaded key
+    ///     and token stay in use, whatever the key file contains at the moment.
     package init(
         account: ServerAPIAccount, parts: Dependencies, budget: ServerAPIBudget, previous: ServerAPIClient? = nil
     ) {
@@ -59,14 +61,14 @@ package struct ServerAPIClient: Sendable {
         self.budget = budget
     }
 
-    /// The app.
+    /// The bundle identifier of the app.
     package var bundleId: String { tokens.bundleId }
 
     func allowance(_ options: CallOptions) -> CallBudget {
         CallBudget(options, uptime: parts.clock.uptime())
     }
 
-    /// The answer to a call: a JSON object, or nil where the call has none.
+    /// Sends a call with retries. Returns the JSON object, or `nil` if the call has no response body.
     func send(
         _ call: ServerAPICall, to environment: AppStoreEnvironment, _ allowance: CallBudget
     ) async throws(ServerAPIError) -> JSONObject? {
@@ -78,7 +80,7 @@ package struct ServerAPIClient: Sendable {
             do throws(ServerAPIError) {
                 return try await exchange(call, environment, token, allowance, isRepetition: first != nil)
             } catch {
-                // That it was not asked again says less than what it failed of.
+                // If the transport rejected a retry, the error of the first attempt says more.
                 failure = error.isRefusal ? first ?? error : error
                 if error.isRefusal { throw failure }
                 first = failure
@@ -159,7 +161,7 @@ package struct ServerAPIClient: Sendable {
         }
     }
 
-    /// The same as ``wait(_:)``, shown by ``ServerAPIBudget/wait(at:)`` meanwhile.
+    /// Waits, and reports the wait in ``ServerAPIBudget/wait(at:)``.
     private func waitForRateLimit(_ pause: Duration) async throws(ServerAPIError) {
         let end = parts.clock.uptime() + pause
         budget.beginWait(until: end)

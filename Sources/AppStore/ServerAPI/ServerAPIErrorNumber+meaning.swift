@@ -1,5 +1,5 @@
 extension ServerAPIErrorNumber {
-    /// What a refusal means to whoever typed the request; nil for numbers that need no more words than Apple's.
+    /// A short explanation of an error for the user who entered the request; `nil` if Apple's own message is enough.
     package var meaning: String? { Self.meanings[rawValue] }
 
     private static let meanings: [Int64: String] = [

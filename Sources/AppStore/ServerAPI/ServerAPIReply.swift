@@ -3,13 +3,17 @@ import JSONReading
 import StoreTypes
 import Transport
 
-/// What a response of the App Store Server API means.
+/// Interprets responses of the App Store Server API.
 ///
 ///     { "errorCode": 4040010, "errorMessage": "Transaction id not found." }
 enum ServerAPIReply {
-    /// The answer, or nil where the call has none.
+    /// Returns the JSON object of a response, or `nil` if the call has no response body.
     ///
-    /// - Parameter now: this machine's time, to be compared with the answer's `Date` where a token was refused.
+    /// - Parameters:
+    ///   - response: The response.
+    ///   - call: The call it belongs to.
+    ///   - host: The host, for errors.
+    ///   - now: The local time. If a token was rejected, it is compared with the response's `Date` header.
     static func read(
         _ response: HTTPResponse, for call: ServerAPICall, from host: String, now: Timestamp
     ) throws(ServerAPIError) -> JSONObject? {
@@ -25,7 +29,7 @@ enum ServerAPIReply {
         }
     }
 
-    /// 401 comes without JSON; the number counts whatever the status is.
+    /// A 401 has no JSON body. If there is an error number, it counts whatever the HTTP status is.
     private static func failure(_ response: HTTPResponse, from host: String, now: Timestamp) -> ServerAPIError {
         let body = try? JSONObject(response.body)
         let number = (try? body?.integer("errorCode")).flatMap { $0 }.map(ServerAPIErrorNumber.init)
@@ -46,7 +50,8 @@ enum ServerAPIReply {
             retryAfter: retryAfter)
     }
 
-    /// A token from a clock that is wrong is refused without a reason: the answer's `Date` tells.
+    /// Describes a wrong local clock. Apple rejects a token from such a clock without a reason, but the `Date` header
+    /// of the response shows the difference.
     private static func clockTrouble(_ response: HTTPResponse, now: Timestamp) -> String? {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")

@@ -1,9 +1,10 @@
 import Synchronization
 
-/// Lets those who ask the same at the same time share one answer.
+/// Lets concurrent callers with the same key share one result (single flight).
 ///
-/// When nobody waits any more, the work is cancelled; one who is cancelled while others wait gets the answer with them. Whose
-/// time is over waits no longer, though the work may go on for the others.
+/// If no caller is waiting any more, the work is canceled. A caller that is canceled while others wait gets the
+/// result together with them. A caller whose time limit expires stops waiting, although the work continues for the
+/// others.
 final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Error>: Sendable {
     typealias Answer = Result<Value, Failure>
 
@@ -20,14 +21,18 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
 
     private let state = Mutex(State())
 
-    /// The answer to `key`, from `work` unless somebody's is under way; nil where that takes longer than the limit.
+    /// Returns the result for `key`, from a running task or by starting `work`. Returns `nil` if joining a running
+    /// task takes longer than the limit.
     ///
-    /// - Parameter limit: `work` keeps it by itself; it is for those who join another's.
+    /// - Parameters:
+    ///   - key: The key under which callers are merged.
+    ///   - limit: The maximum time to wait for another caller's task. `work` itself must keep to its own limit.
+    ///   - work: Computes the result. Called only if no task is running for this key.
     func answer(
         to key: Key, within limit: Duration, _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value? {
         let (number, task, isFirst) = join(key, work)
-        // Who is cancelled and then runs out of time is still only one who waited.
+        // A caller that is canceled and then also times out must be subtracted only once.
         let hasLeft = Atomic(false)
         @Sendable func leaveOnce() {
             if !hasLeft.exchange(true, ordering: .relaxed) { cancelWait(key, number) }
