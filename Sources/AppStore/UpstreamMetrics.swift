@@ -69,10 +69,10 @@ package final class UpstreamMetrics: Sendable {
     package func write(into text: inout MetricsText) {
         let rows = rows
         let exchanges = "receipt_bridge_upstream_requests_total"
-        text.family(exchanges, .counter, "Exchanges with Apple, by endpoint, environment and what came of them.")
+        text.family(exchanges, .counter, "Exchanges with Apple by endpoint, environment and outcome.")
         for row in rows { text.samples(exchanges, row.labels, of: row.outcomes) }
         let duration = "receipt_bridge_upstream_request_duration_seconds"
-        text.family(duration, .histogram, "How long exchanges with Apple took.")
+        text.family(duration, .histogram, "Duration of exchanges with Apple in seconds.")
         for row in rows { text.samples(duration, row.labels, of: row.duration) }
     }
 }

@@ -34,7 +34,7 @@ package struct VerifyReceiptClient: Sendable {
         body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRepetition: Bool = false
     ) async -> VerifyReceiptReply {
         guard let url = endpoints[environment] else {
-            return .outage(UpstreamFailure(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)"))
+            return .outage(UpstreamFailure(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)"))
         }
         let begin = ContinuousClock.now
         let reply = await ask(url, body, timeout, isRepetition: isRepetition)
@@ -85,7 +85,7 @@ package struct VerifyReceiptClient: Sendable {
                     .httpStatus, at: host, "HTTP status \(response.status)", httpStatus: response.status,
                     retryAfter: pause))
         }
-        guard !response.body.isEmpty else { return outage(.emptyBody, "200 without a body") }
+        guard !response.body.isEmpty else { return outage(.emptyBody, "empty response with HTTP status 200") }
         do throws(JSONStructureError) {
             let scan = try VerifyReceiptStatusReader.scan(response.body)
             guard let status = scan.status else { return outage(.noStatus, "JSON without a number as status") }

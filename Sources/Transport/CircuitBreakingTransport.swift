@@ -116,13 +116,13 @@ package final class CircuitBreakingTransport: HTTPTransport {
             .failure(TransportError(code, at: request.url.host, reason))
         }
         guard host.inFlight < maximumPerHost else {
-            return refusal(.queueFull, "\(maximumPerHost) requests are under way to this host already")
+            return refusal(.queueFull, "\(maximumPerHost) requests to this host are already in flight")
         }
         if !request.isRepetition {
             host.repetitions.asked()
         } else if host.breaker.state == .closed, !host.repetitions.consume(at: now) {
             host.refusedRepetitions += 1
-            return refusal(.tooManyRepetitions, "as much was asked again of this host as may be")
+            return refusal(.tooManyRepetitions, "the retry budget for this host is used up")
         }
         switch host.breaker.allow(at: now) {
         case .go(let ticket):
@@ -131,7 +131,8 @@ package final class CircuitBreakingTransport: HTTPTransport {
         case .wait(let pause):
             host.refused += 1
             let seconds = (pause / .seconds(1)).rounded(.up)
-            return refusal(.circuitOpen, "it fails; it is asked again in \(Int(seconds)) s")
+            return refusal(
+                .circuitOpen, "circuit breaker open after repeated failures; next attempt in \(Int(seconds)) s")
         }
     }
 

@@ -49,7 +49,8 @@ final class CurlCommandQueue: Sendable {
         return state.withLock { state in
             if state.isClosed { return TransportError(.shutDown, at: host, "the transport is shut down") }
             if state.outstanding >= maximumOutstanding {
-                return TransportError(.queueFull, at: host, "\(maximumOutstanding) requests are waiting already")
+                return TransportError(
+                    .queueFull, at: host, "\(maximumOutstanding) requests are already in flight or queued")
             }
             state.outstanding += 1
             state.post(.start(submission))

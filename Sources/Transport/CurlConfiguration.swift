@@ -50,15 +50,16 @@ package struct CurlConfiguration: Sendable {
     /// Throws `invalidConfiguration` if a setting cannot work.
     func validate() throws(TransportError) {
         guard maximumConnectionsPerHost > 0, maximumConnections > 0, maximumOutstanding > 0 else {
-            throw TransportError(.invalidConfiguration, at: "-", "a connection or queue limit is not positive")
+            throw TransportError(.invalidConfiguration, at: "-", "connection and queue limits must be positive")
         }
         guard userAgent.utf8.allSatisfy({ (0x20...0x7E).contains($0) }) else {
-            throw TransportError(.invalidConfiguration, at: "-", "the version has a character that no header takes")
+            throw TransportError(
+                .invalidConfiguration, at: "-", "the version has a character that is not allowed in a header")
         }
         if case .url(let url) = proxy {
             let isPlain = url.utf8.allSatisfy { (0x21...0x7E).contains($0) }
             guard isPlain, url.hasPrefix("http://") || url.hasPrefix("https://") else {
-                throw TransportError(.invalidConfiguration, at: "-", "the proxy is not an http or https URL")
+                throw TransportError(.invalidConfiguration, at: "-", "the proxy must be an http or https URL")
             }
         }
     }

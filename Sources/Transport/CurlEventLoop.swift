@@ -90,7 +90,7 @@ struct CurlEventLoop: ~Copyable {
         guard let submission = waiting.removeValue(forKey: id) else { return true }
         let host = submission.request.url.host
         guard let handle = spare.popLast() ?? CurlHandle() else {
-            fail(id, submission, TransportError(.internalFault, at: host, "libcurl has no memory"))
+            fail(id, submission, TransportError(.internalFault, at: host, "libcurl is out of memory"))
             return false
         }
         let transfer = CurlTransfer(submission, handle)
@@ -101,7 +101,7 @@ struct CurlEventLoop: ~Copyable {
             return false
         }
         guard multi.add(handle) else {
-            fail(id, submission, TransportError(.internalFault, at: host, "libcurl does not take the request"))
+            fail(id, submission, TransportError(.internalFault, at: host, "libcurl rejected the request"))
             return false
         }
         transfers[id] = transfer
@@ -132,7 +132,7 @@ struct CurlEventLoop: ~Copyable {
         let host = transfer.request.url.host
         if transfer.isTooLarge || result == CURLE_FILESIZE_EXCEEDED {
             let limit = transfer.request.maximumResponseBytes
-            return .failure(TransportError(.responseTooLarge, at: host, "the response is over \(limit) bytes"))
+            return .failure(TransportError(.responseTooLarge, at: host, "the response is larger than \(limit) bytes"))
         }
         guard result == CURLE_OK else {
             if transfer.handle.proxyStatus >= 300 {
@@ -170,8 +170,8 @@ struct CurlEventLoop: ~Copyable {
         let request = transfers[id]?.request ?? waiting[id]?.request
         let reason =
             switch code {
-            case .timedOut: "no complete response within \(request.map { "\($0.timeout)" } ?? "the time given")"
-            case .cancelled: "the request was cancelled"
+            case .timedOut: "no complete response within \(request.map { "\($0.timeout)" } ?? "the timeout")"
+            case .cancelled: "the request was canceled"
             default: "the transport is shut down"
             }
         var error = TransportError(code, at: request?.url.host ?? "-", reason)

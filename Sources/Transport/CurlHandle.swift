@@ -75,7 +75,7 @@ final class CurlHandle {
         headerList = Self.list(transfer.request)
         setter.results.append(bridge_curl_set_headers(pointer, headerList))
         guard headerList != nil, setter.results.allSatisfy({ $0 == CURLE_OK }) else {
-            throw TransportError(.internalFault, at: transfer.request.url.host, "libcurl refuses an option")
+            throw TransportError(.internalFault, at: transfer.request.url.host, "libcurl rejected an option")
         }
     }
 

@@ -21,7 +21,7 @@ package final class CurlTransport: HTTPTransport {
         let commandQueue = CurlCommandQueue(maximumOutstanding: configuration.maximumOutstanding)
         self.commandQueue = commandQueue
         guard let thread = CurlThread({ CurlEventLoop.run(commandQueue, configuration) }) else {
-            throw TransportError(.internalFault, at: "-", "no thread could be started")
+            throw TransportError(.internalFault, at: "-", "cannot start a thread")
         }
         self.thread = thread
     }

@@ -53,13 +53,13 @@ extension HTTPHeaders {
     func firstRefused() -> (name: String, reason: String)? {
         for field in fields {
             guard !field.name.isEmpty, field.name.utf8.allSatisfy(Self.isTokenByte) else {
-                return ("-", "a header name is not a token")
+                return ("-", "a header name is not a valid token")
             }
             guard field.value.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7E).contains($0) }) else {
                 return (field.name, "the value of \(field.name) has a line break or another control character")
             }
             guard !Self.reserved.contains(field.name.lowercased()) else {
-                return (field.name, "\(field.name) is the transport's to set")
+                return (field.name, "\(field.name) is set by the transport and cannot be overridden")
             }
         }
         return nil

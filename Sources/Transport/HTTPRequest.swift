@@ -43,7 +43,7 @@ package struct HTTPRequest: Sendable {
             throw TransportError(.invalidRequest, at: url.host, refused.reason)
         }
         guard method != .get || body.isEmpty else {
-            throw TransportError(.invalidRequest, at: url.host, "a GET has no body")
+            throw TransportError(.invalidRequest, at: url.host, "a GET request cannot have a body")
         }
         let day = Duration.seconds(86_400)
         guard timeout > .zero, connectTimeout > .zero, maximumResponseBytes > 0, max(timeout, connectTimeout) <= day

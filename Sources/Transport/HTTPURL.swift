@@ -29,16 +29,17 @@ package struct HTTPURL: Sendable, Hashable {
             isSecure = false
             rest = text.dropFirst(7)
         } else {
-            throw TransportError(.invalidURL, at: "-", "the URL begins with neither https:// nor http://")
+            throw TransportError(.invalidURL, at: "-", "the URL must begin with https:// or http://")
         }
         guard text.utf8.count <= 8192, text.utf8.allSatisfy(Self.isAllowed) else {
-            throw TransportError(.invalidURL, at: "-", "the URL is too long or has a character that must be escaped")
+            throw TransportError(
+                .invalidURL, at: "-", "the URL is longer than 8192 bytes or has a character that must be escaped")
         }
         let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
         rest = rest[..<end]
         let (name, digits) = Self.split(rest)
         guard let name, let port = Self.port(digits, default: isSecure ? 443 : 80) else {
-            throw TransportError(.invalidURL, at: "-", "the URL's host or port cannot be read")
+            throw TransportError(.invalidURL, at: "-", "the URL has an invalid host or port")
         }
         self.text = text
         host = name.lowercased()
@@ -46,7 +47,8 @@ package struct HTTPURL: Sendable, Hashable {
         isLoopback = Self.isLoopback(host)
         origin = "\(host):\(port)"
         guard isSecure || isLoopback else {
-            throw TransportError(.refusedPlainHTTP, at: host, "plain http is for this machine only; use https")
+            throw TransportError(
+                .refusedPlainHTTP, at: host, "plain http is allowed only to loopback addresses; use https")
         }
     }
 

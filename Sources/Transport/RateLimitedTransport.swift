@@ -23,7 +23,7 @@ package final class RateLimitedTransport: HTTPTransport {
         do {
             try await Task.sleep(until: turn, clock: .continuous)
         } catch {
-            throw TransportError(.cancelled, at: request.url.host, "the waiting task was cancelled")
+            throw TransportError(.cancelled, at: request.url.host, "the waiting task was canceled")
         }
         return try await transport.send(request)
     }

@@ -19,7 +19,7 @@ struct CompactJWS {
         }
         guard let first = Self.dot(in: text, from: 0), let second = Self.dot(in: text, from: first + 1),
             first > 0, second > first + 1, second + 1 < text.count
-        else { throw SignedPayloadError(.malformed, at: "text", "not three segments between dots") }
+        else { throw SignedPayloadError(.malformed, at: "text", "expected three segments separated by dots") }
         guard first <= Self.maximumHeaderBytes else {
             throw SignedPayloadError(.malformed, at: "header", "longer than \(Self.maximumHeaderBytes) bytes")
         }

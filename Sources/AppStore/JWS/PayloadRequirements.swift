@@ -35,7 +35,7 @@ package struct PayloadRequirements: Sendable, Hashable {
         switch payload.claimedEnvironment {
         case nil:
             guard !requiresClaims || environment == nil else {
-                throw SignedPayloadError(.wrongEnvironment, at: "environment", "names no environment")
+                throw SignedPayloadError(.wrongEnvironment, at: "environment", "contains no environment")
             }
         case "Xcode", "LocalTesting":
             throw SignedPayloadError(.xcode, at: "environment", "signed on a developer's own machine")
@@ -50,7 +50,9 @@ package struct PayloadRequirements: Sendable, Hashable {
         guard let bundleId, Claims.namesApp else { return }
         switch payload.claimedBundleId {
         case nil:
-            guard !requiresClaims else { throw SignedPayloadError(.wrongBundleId, at: "bundleId", "names no app") }
+            guard !requiresClaims else {
+                throw SignedPayloadError(.wrongBundleId, at: "bundleId", "contains no bundle identifier")
+            }
         case let claimed:
             guard claimed == bundleId else {
                 throw SignedPayloadError(.wrongBundleId, at: "bundleId", "belongs to another app")

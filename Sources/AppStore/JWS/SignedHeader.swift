@@ -26,7 +26,8 @@ struct SignedHeader {
                 throw SignedPayloadError(.unsupportedAlgorithm, at: "header", "alg is not ES256")
             }
             guard !header.has("crit") else {
-                throw SignedPayloadError(.malformed, at: "header", "extensions that must be understood")
+                throw SignedPayloadError(
+                    .malformed, at: "header", "contains critical extensions (crit), which are not supported")
             }
             encodings = try header.texts("x5c") ?? []
         } catch let error as SignedPayloadError {
@@ -45,10 +46,10 @@ struct SignedHeader {
         }
         if encodings.count == 1, Self.isSelfIssued(certificates) {
             throw SignedPayloadError(
-                .xcode, at: "x5c", "one certificate that vouches for itself, as StoreKit Testing in Xcode signs")
+                .xcode, at: "x5c", "a single self-issued certificate, as used by StoreKit Testing in Xcode")
         }
         guard encodings.count == 3 else {
-            throw SignedPayloadError(.x5c, at: "x5c", "\(encodings.count) certificates in place of three")
+            throw SignedPayloadError(.x5c, at: "x5c", "expected three certificates, found \(encodings.count)")
         }
         self.certificates = certificates
         chain = PresentedChain(leaf: places[0], authority: places[1], root: places[2])

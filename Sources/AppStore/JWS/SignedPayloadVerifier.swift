@@ -68,7 +68,7 @@ package struct SignedPayloadVerifier: Sendable {
             throw SignedPayloadError(.malformed, at: "signature", "not base64url")
         }
         guard let signature = ES256Signature.der(raw: raw.span) else {
-            throw SignedPayloadError(.badSignature, at: "signature", "\(raw.count) bytes in place of 64")
+            throw SignedPayloadError(.badSignature, at: "signature", "expected 64 bytes, found \(raw.count)")
         }
         do throws(CryptographyError) {
             try signer.key.verify(signature.span, over: text.extracting(parts.signed), digest: .sha256)
@@ -90,7 +90,7 @@ package struct SignedPayloadVerifier: Sendable {
             throw SignedPayloadError(error)
         }
         guard signer.key.isP256 else {
-            throw SignedPayloadError(.unsupportedAlgorithm, at: "x5c[0]", "not a key of ES256")
+            throw SignedPayloadError(.unsupportedAlgorithm, at: "x5c[0]", "not a P-256 key, which ES256 requires")
         }
         return signer
     }

@@ -50,7 +50,7 @@ struct CustomerLookup {
     }
 
     private var notFound: ServerAPIError {
-        ServerAPIError(.notFound, at: "history", "the App Store does not know these transactions")
+        ServerAPIError(.notFound, at: "history", "none of the transactions is known to the App Store")
     }
 
     /// Returns the records, or `nil` if this environment knows none of the identifiers.
@@ -76,7 +76,7 @@ struct CustomerLookup {
         }
         guard !known.isEmpty else { return nil }
         guard !found.transactions.isEmpty else {
-            throw ServerAPIError(.emptyHistory, at: "history", "a history without the transaction that was asked for")
+            throw ServerAPIError(.emptyHistory, at: "history", "the history does not contain the requested transaction")
         }
         let subscriptions = try await subscriptions(
             of: histories.isEmpty ? Array(known.prefix(1)) : histories, &found, environment)
@@ -148,7 +148,8 @@ struct CustomerLookup {
         for (number, identifier) in identifiers.enumerated() where !missing.isEmpty {
             guard let told = try await subscriptions(of: identifier, environment) else {
                 guard number > 0 else {
-                    throw ServerAPIError(.statusesMissing, at: "statuses", "unknown there, though the history knows it")
+                    throw ServerAPIError(
+                        .statusesMissing, at: "statuses", "the statuses do not contain a transaction of the history")
                 }
                 continue
             }
@@ -159,7 +160,7 @@ struct CustomerLookup {
             }
         }
         guard !records.isEmpty else {
-            throw ServerAPIError(.statusesMissing, at: "statuses", "none, though the history has subscriptions")
+            throw ServerAPIError(.statusesMissing, at: "statuses", "no statuses although the history has subscriptions")
         }
         for identifier in missing.sorted() { found.anomalies.append(.subscriptionWithoutStatus(identifier)) }
         return records
@@ -182,7 +183,10 @@ struct CustomerLookup {
         var records: [SubscriptionRecord] = []
         for item in statuses.items {
             guard let identifier = item.originalTransactionId, let status = item.status.flatMap(Int.init(exactly:))
-            else { throw ServerAPIError(.malformedAnswer, at: "statuses", "a subscription without id or status") }
+            else {
+                throw ServerAPIError(
+                    .malformedAnswer, at: "statuses", "a subscription without original transaction id or status")
+            }
             var transaction: Signed<TransactionPayload>?
             var renewal: Signed<RenewalPayload>?
             if let text = item.signedTransaction { transaction = try client.verified(text, environment) }

@@ -60,7 +60,7 @@ package struct HistoryPages: Sendable {
             return
         }
         guard let next, revisions.insert(next).inserted else {
-            throw ServerAPIError(.endlessPages, at: "history", "more is announced, but not where")
+            throw ServerAPIError(.endlessPages, at: "history", "another page is announced without a new revision")
         }
         guard pages < limits.pages, received < limits.rows else {
             throw ServerAPIError(.endlessPages, at: "history", "no end after \(pages) pages and \(received) rows")

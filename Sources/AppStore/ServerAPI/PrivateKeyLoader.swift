@@ -68,7 +68,7 @@ struct PrivateKeyLoader {
     private static func read(_ path: String) throws(ServerAPIError) -> SigningKey {
         guard let file = FileHandle(forReadingAtPath: path),
             let data = try? file.read(upToCount: maximumBytes), let text = String(data: data, encoding: .utf8)
-        else { throw ServerAPIError(.privateKey, at: path, "the private key file cannot be read") }
+        else { throw ServerAPIError(.privateKey, at: path, "cannot read the private key file") }
         return try parse(text, at: path)
     }
 
@@ -76,7 +76,8 @@ struct PrivateKeyLoader {
         do throws(CryptographyError) {
             let key = try SigningKey(privateKeyPEM: text)
             guard !key.isRSA, key.bits == 256 else {
-                throw CryptographyError(.keyRefused, "not a P-256 key, as App Store Connect's In-App Purchase keys are")
+                throw CryptographyError(
+                    .keyRefused, "expected a P-256 key, such as an In-App Purchase key from App Store Connect")
             }
             return key
         } catch {

@@ -52,7 +52,7 @@ package final class ProviderTokens: Sendable {
     }
 
     private func sign(with key: SigningKey?, now: Timestamp) throws(ServerAPIError) -> ProviderToken {
-        guard let key else { throw ServerAPIError(.privateKey, at: "private key", "there is none") }
+        guard let key else { throw ServerAPIError(.privateKey, at: "private key", "no private key is loaded") }
         do throws(CryptographyError) {
             return try ProviderToken(account: account, key: key, now: now)
         } catch {

@@ -98,7 +98,7 @@ extension ServerAPICall {
 
     private static func segment(_ text: String, _ name: String) throws(ServerAPIError) -> String {
         guard let segment = PathSegment.segment(text) else {
-            throw ServerAPIError(.invalidIdentifier, at: name, "empty, longer than 255 bytes, or a folder's name")
+            throw ServerAPIError(.invalidIdentifier, at: name, "must be 1 to 255 bytes and neither . nor ..")
         }
         return segment
     }

@@ -15,7 +15,7 @@ extension ServerAPIClient {
         _ call: ServerAPICall, in environment: AppStoreEnvironment
     ) throws(ServerAPIError) -> RequestPreview {
         guard let base = parts.hosts[environment] else {
-            throw ServerAPIError(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)")
+            throw ServerAPIError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
         }
         return RequestPreview(method: call.method, url: base.text + call.target, body: call.body)
     }

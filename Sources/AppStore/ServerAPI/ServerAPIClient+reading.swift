@@ -14,7 +14,7 @@ extension ServerAPIClient {
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ allowance: CallBudget
     ) async throws(ServerAPIError) -> JSONObject {
         guard let answer = try await send(call, to: environment, allowance) else {
-            throw ServerAPIError(.emptyBody, at: call.endpoint.name, "an answer with nothing in it")
+            throw ServerAPIError(.emptyBody, at: call.endpoint.name, "the response has no body")
         }
         return answer
     }
@@ -33,10 +33,10 @@ extension ServerAPIClient {
         bundleId: String?, environment: String?, of asked: AppStoreEnvironment, at place: String
     ) throws(ServerAPIError) {
         guard bundleId == nil || bundleId == self.bundleId else {
-            throw ServerAPIError(.wrongBundleId, at: place, "the answer is about another app")
+            throw ServerAPIError(.wrongBundleId, at: place, "the response is about another app")
         }
         guard environment == nil || environment == asked.rawValue else {
-            throw ServerAPIError(.wrongEnvironment, at: place, "the answer is about another environment")
+            throw ServerAPIError(.wrongEnvironment, at: place, "the response is about another environment")
         }
     }
 
@@ -53,7 +53,7 @@ extension ServerAPIClient {
     func required(_ object: JSONObject, _ name: StaticString) throws(ServerAPIError) -> String {
         let text = try read("answer") { () throws(JSONFieldError) in try object.text(name) }
         guard let text else {
-            throw ServerAPIError(.malformedAnswer, at: "answer", "\(name): expected a text")
+            throw ServerAPIError(.malformedAnswer, at: "answer", "\(name): expected a string")
         }
         return text
     }

@@ -21,11 +21,11 @@ extension ServerAPIClient {
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> CustomerRecords {
         guard bundleId == self.bundleId else {
-            throw ServerAPIError(.wrongBundleId, at: "account", "the account is another app's")
+            throw ServerAPIError(.wrongBundleId, at: "account", "the credentials belong to another app")
         }
         let identifiers = Array(keys.inOrder.prefix(CustomerLookup.maximumIdentifiers))
         guard !identifiers.isEmpty else {
-            throw ServerAPIError(.noKeys, at: "receipt", "there is no transaction to look up")
+            throw ServerAPIError(.noKeys, at: "receipt", "the receipt has no transaction to look up")
         }
         let client = self
         let key = CustomerKey(
@@ -36,7 +36,8 @@ extension ServerAPIClient {
             return try await lookup.records(of: identifiers, in: environment)
         }
         guard let records else {
-            throw ServerAPIError(.deadline, at: "history", "somebody else's look-up takes longer than there is time")
+            throw ServerAPIError(
+                .deadline, at: "history", "timed out waiting for a concurrent lookup of the same customer")
         }
         return records
     }

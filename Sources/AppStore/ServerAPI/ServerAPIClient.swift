@@ -102,14 +102,16 @@ package struct ServerAPIClient: Sendable {
         isRepetition: Bool
     ) async throws(ServerAPIError) -> JSONObject? {
         guard let base = parts.hosts[environment] else {
-            throw ServerAPIError(.noEndpoint, at: "-", "nobody answers for \(environment.rawValue)")
+            throw ServerAPIError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
         }
         try await takeBudget(call.endpoint, environment, allowance, at: base.host)
         guard allowance.consumeCall() else {
-            throw ServerAPIError(.tooManyCalls, at: base.host, "as many calls were made for this as may be")
+            throw ServerAPIError(.tooManyCalls, at: base.host, "the operation has used its maximum number of calls")
         }
         let remaining = allowance.remaining(at: parts.clock.uptime())
-        guard remaining > .zero else { throw ServerAPIError(.deadline, at: base.host, "the time for this is over") }
+        guard remaining > .zero else {
+            throw ServerAPIError(.deadline, at: base.host, "the time limit of the operation has expired")
+        }
         let begin = ContinuousClock.now
         do throws(ServerAPIError) {
             let answer = try await answer(to: call, from: base, token, remaining, isRepetition: isRepetition)
@@ -154,7 +156,7 @@ package struct ServerAPIClient: Sendable {
         {
             guard pause < allowance.remaining(at: parts.clock.uptime()) else {
                 throw ServerAPIError(
-                    .budgetSpent, at: host, "no calls to \(endpoint.name) are left for now",
+                    .budgetSpent, at: host, "hourly rate limit budget for \(endpoint.name) is used up",
                     retryAfter: .delay(pause))
             }
             try await waitForRateLimit(pause)
@@ -173,7 +175,7 @@ package struct ServerAPIClient: Sendable {
         do {
             try await parts.clock.sleep(pause)
         } catch {
-            throw ServerAPIError(TransportError(.cancelled, at: "-", "the waiting task was cancelled"))
+            throw ServerAPIError(TransportError(.cancelled, at: "-", "the waiting task was canceled"))
         }
     }
 }

@@ -24,7 +24,7 @@ package struct ServerAPIHosts: Sendable, Hashable {
     private static func base(_ text: String) throws(TransportError) -> HTTPURL {
         let url = try HTTPURL(text.hasSuffix("/") ? String(text.dropLast()) : text)
         guard !url.text.utf8.contains(UInt8(ascii: "?")) else {
-            throw TransportError(.invalidURL, at: url.host, "a base URL has no query")
+            throw TransportError(.invalidURL, at: url.host, "a base URL cannot have a query")
         }
         return url
     }

@@ -20,7 +20,7 @@ enum ServerAPIReply {
         guard response.status == call.success else { throw failure(response, from: host, now: now) }
         guard call.hasAnswer else { return nil }
         guard !response.body.isEmpty else {
-            throw ServerAPIError(.emptyBody, at: host, "an answer with nothing in it", httpStatus: response.status)
+            throw ServerAPIError(.emptyBody, at: host, "the response has no body", httpStatus: response.status)
         }
         do throws(JSONStructureError) {
             return try JSONObject(response.body)
@@ -39,7 +39,7 @@ enum ServerAPIReply {
             return ServerAPIError(
                 .unauthorized, at: host,
                 clockTrouble(response, now: now).map { "\(status): \($0)" }
-                    ?? "\(status): a wrong key or identifier, or an app not yet released",
+                    ?? "\(status): wrong key or identifier, or the app has not been released yet",
                 errorNumber: number, httpStatus: response.status)
         }
         guard let number else {
@@ -60,6 +60,7 @@ enum ServerAPIReply {
         guard let date = response.headers["Date"].flatMap(format.date) else { return nil }
         let difference = now.seconds - Int64(date.timeIntervalSince1970.rounded())
         guard abs(difference) > 30 else { return nil }
-        return "this machine's clock is \(abs(difference)) s \(difference > 0 ? "ahead of" : "behind") the App Store's"
+        return
+            "the clock of this machine is \(abs(difference)) s \(difference > 0 ? "ahead of" : "behind") the App Store's"
     }
 }
