@@ -2,9 +2,9 @@ import AppStore
 import StoreTypes
 import Testing
 
-@Suite("An hourly budget")
+@Suite("Hourly budget")
 struct HourlyBudgetTests {
-    @Test("starts full, fills up evenly, and says exactly how long to wait")
+    @Test("The budget starts full, refills evenly and returns the exact time to wait")
     func arithmetic() {
         var budget = HourlyBudget(callsPerHour: 36, reserve: 0, now: .seconds(1000))
         for _ in 0..<36 { #expect(budget.consume(.live, at: .seconds(1000)) == .granted) }
@@ -20,7 +20,7 @@ struct HourlyBudgetTests {
         #expect(left == 35)
     }
 
-    @Test("keeps its reserve for those who wait")
+    @Test("The reserve is available only to live calls")
     func reserve() {
         var budget = HourlyBudget(callsPerHour: 100, reserve: 0.3, now: .zero)
         for _ in 0..<70 { #expect(budget.consume(.batch, at: .zero) == .granted) }
@@ -32,7 +32,7 @@ struct HourlyBudgetTests {
         #expect(budget.consume(.batch, at: .seconds(36)) == .wait(.seconds(36 * 30)))
     }
 
-    @Test("pauses when it is told to")
+    @Test("No call is allowed before the end of a pause")
     func pause() {
         var budget = HourlyBudget(callsPerHour: 100, reserve: 0, now: .zero)
         budget.pause(until: .seconds(10))
@@ -43,7 +43,7 @@ struct HourlyBudgetTests {
         #expect(left == 99)
     }
 
-    @Test("lets shadows have a fifth of it, nothing of the reserve, and no more for asking again and again")
+    @Test("Background calls get a fifth of the budget and nothing of the reserve")
     func shadow() {
         let budget = ServerAPIBudget(share: 0.01, reserve: 0.5)
         #expect(budget.left(.history, .production, .live, at: .zero) == 1_800)
@@ -59,7 +59,7 @@ struct HourlyBudgetTests {
         #expect(budget.consume(.statuses, .production, .background, at: .seconds(2)) == .granted)
     }
 
-    @Test("is an hour of Apple's limit, a tenth of it in the sandbox, and one for each endpoint")
+    @Test("Each endpoint has a budget of one hour of Apple's limit, in the sandbox a tenth")
     func limits() {
         let clock = ManualClock()
         let budget = ServerAPIBudget(share: 0.5, reserve: 0.2)

@@ -4,7 +4,7 @@ import Foundation
 import StoreTypes
 import Testing
 
-@Suite("The token of a Server API account")
+@Suite("Server API token")
 struct ProviderTokenTests {
     private func account(_ source: PrivateKeySource, keyId: String = "2X9R4HXF34") -> ServerAPIAccount {
         ServerAPIAccount(issuerId: "57246542-96fe", keyId: keyId, bundleId: "com.example.\"app\"", privateKey: source)
@@ -32,7 +32,7 @@ struct ProviderTokenTests {
         return (try? verifier.verify(signature.span, over: message.span, digest: .sha256)) != nil
     }
 
-    @Test("says what Apple wants, for a quarter of an hour, and is signed by the key")
+    @Test("A token has Apple's required claims, a lifetime of 15 minutes, and the key's signature")
     func fields() throws {
         let key = try SigningKey.p256()
         let token = try ProviderTokens(account: account(.text(Redacted(key.privateKeyPEM)))).token(now: Shared.noon)
@@ -48,7 +48,8 @@ struct ProviderTokenTests {
         #expect("\(token)".contains("***") && !"\(token)".contains(text[2]))
     }
 
-    @Test("is kept until two minutes before its end, and made anew after a refusal or when the clock was set back")
+    @Test(
+        "A token is cached until two minutes before it expires, and replaced after a 401 or if the clock was set back")
     func renewal() throws {
         let tokens = ProviderTokens(account: account(.text(Redacted(try SigningKey.p256().privateKeyPEM))))
         func token(_ seconds: Int64) throws -> ProviderToken {
@@ -68,7 +69,7 @@ struct ProviderTokenTests {
     }
 
     // T25
-    @Test("follows the key file, and survives its being away")
+    @Test("A replaced key file is reloaded, and a missing one keeps the previous key")
     func rotation() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).p8")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -89,7 +90,7 @@ struct ProviderTokenTests {
     }
 
     // T25
-    @Test("is signed by the former key while the file is rewritten in place, and by the new one once that is whole")
+    @Test("The previous key is used while its file is rewritten in place, and the new key once the file is complete")
     func rewrittenInPlace() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).p8")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -125,7 +126,7 @@ struct ProviderTokenTests {
         #expect(try tokens.token(now: Shared.noon) == token)
     }
 
-    @Test("is not made with another kind of key")
+    @Test("A key other than P-256 is rejected")
     func kinds() throws {
         for key in [try SigningKey.p384(), try SigningKey.rsa(bits: 2048)] {
             let tokens = ProviderTokens(account: account(.text(Redacted(key.privateKeyPEM))))

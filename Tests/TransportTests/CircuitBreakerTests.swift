@@ -1,7 +1,7 @@
 import Testing
 import Transport
 
-@Suite("The breaker of a host")
+@Suite("Circuit breaker")
 struct CircuitBreakerTests {
     /// Exchanges one after the other, a tenth of a second each: `s`uccess, `f`ailure, `n`othing; a digit lets so many
     /// seconds pass. What comes out is the state after each of them, `c`losed, `o`pen, `h`alf open; `-` for one that was
@@ -28,7 +28,7 @@ struct CircuitBreakerTests {
     }
 
     @Test(
-        "opens after failures in a row, or of half of many; lets one through after a pause, and closes when it succeeds",
+        "The breaker opens after 5 consecutive failures or 50 % of 20 exchanges, and closes after a successful probe",
         arguments: [
             ("ssss", "cccc"),
             ("fffff", "cccco"),
@@ -48,7 +48,7 @@ struct CircuitBreakerTests {
         ])
     func states(script: String, expected: String) { #expect(run(script) == expected) }
 
-    @Test("pauses twice as long after each probe that fails, half of it by chance, and never over 30 s")
+    @Test("The pause doubles after each failed probe, half of it random, up to 30 s")
     func pauses() {
         for (random, expected) in [(0.0, [0.5, 1, 2, 4, 8, 15, 15, 15]), (1, [1, 2, 4, 8, 16, 30, 30, 30])] {
             var breaker = CircuitBreaker(.init(failuresInRow: 1))
@@ -66,7 +66,7 @@ struct CircuitBreakerTests {
         }
     }
 
-    @Test("lets nobody through beside the probe, and does not listen to what began before it opened")
+    @Test("Only one probe is allowed, and outcomes of exchanges from before the breaker opened are ignored")
     func oneProbe() {
         var breaker = CircuitBreaker(.init(failuresInRow: 2))
         let start = ContinuousClock.now
@@ -92,7 +92,7 @@ struct CircuitBreakerTests {
         if case .go(let ticket) = breaker.allow(at: now) { ticket } else { nil }
     }
 
-    @Test("Repetitions are a fifth of the first questions, and ten where there are few")
+    @Test("The retry budget is a fifth of the first attempts, and ten if there are few")
     func repetitions() {
         let now = ContinuousClock.now
         func granted(_ allowance: inout RetryBudget, of count: Int, at now: ContinuousClock.Instant) -> Int {

@@ -62,7 +62,7 @@ struct CircuitBreakingTransportTests {
     }
 
     @Test(
-        "A host that fails is asked no more, until it is well again; its neighbour does not notice",
+        "A failing host is not contacted until it has recovered; other hosts are unaffected",
         arguments: [
             (Reply.json("{}", status: 503), "503"), (.json("<html>"), "200"), (.hangUp, "emptyReply"),
             (.reset, "connectionReset"), (.truncated(announced: 100, body: [0x7B]), "truncated"), (.never, "timedOut"),
@@ -99,7 +99,7 @@ struct CircuitBreakingTransportTests {
         }
     }
 
-    @Test("What the host says of the request, and what we gave up ourselves, is no failure of the host")
+    @Test("Client errors, redirects, short timeouts and cancellation do not count as failures of the host")
     func notItsFault() async throws {
         for status in [400, 401, 404, 429, 302] {
             let server = try TestServer(reply: .json("{}", status: status))
@@ -120,7 +120,7 @@ struct CircuitBreakingTransportTests {
         silent.stop()
     }
 
-    @Test("Where nobody listens, and where the name has no address, the breaker opens too")
+    @Test("The breaker opens if the connection is refused or the name cannot be resolved")
     func unreachable() async throws {
         let server = try TestServer(reply: .never)
         server.stop()
@@ -135,7 +135,7 @@ struct CircuitBreakingTransportTests {
         }
     }
 
-    @Test("More than may wait fails at once, and so does what is asked again too often")
+    @Test("Requests over the queue limit and retries over the retry budget fail at once")
     func bounds() async throws {
         let server = try TestServer(reply: .after(seconds: 2, .json("{}")))
         defer { server.stop() }

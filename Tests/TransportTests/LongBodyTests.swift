@@ -12,7 +12,7 @@ struct LongBodyTests {
     }
 
     // T22
-    @Test("that do not go out in time say nothing of the host; a short one without an answer does")
+    @Test("A timeout while sending a long body is not a failure of the host; a short request without a response is")
     func slowUpload() async throws {
         let server = try DeafServer()
         let curl = try CurlTransport(CurlConfiguration(version: "test", proxy: .direct))
@@ -44,7 +44,7 @@ struct LongBodyTests {
         await transport.shutDown(grace: .zero)
     }
 
-    @Test("arrive as they were given, also beside others that are cancelled half way and whose memory is used again")
+    @Test("Long bodies arrive unchanged while others are canceled half-way and their memory is reused")
     func cancelledBeside() async throws {
         try await withServer({ .respond(body: $0.body) }) { server, transport in
             let url = server.url()
