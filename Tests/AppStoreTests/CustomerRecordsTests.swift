@@ -257,7 +257,7 @@ struct CustomerRecordsTests {
         #expect(standIn.requests.count == 20)
     }
 
-    // T19
+    // Covers threat T19 (docs/threat-model.md).
     @Test(
         "A text that is not a transaction id is never put into a request",
         arguments: ["0", "000", "../", "%2f", "1/2", "-1", "", "１"])
@@ -299,7 +299,7 @@ struct CustomerRecordsTests {
                     return try await standIn.records().transactions.count
                 }
             }
-            // An exchange may take 6 seconds.
+            // Below the 6-second timeout of a single exchange.
             _ = await eventually(within: .seconds(4)) { started.value == 20 }
             gate.open()
             return try await group.reduce(into: []) { $0.append($1) }

@@ -12,9 +12,9 @@ struct HourlyBudgetTests {
         #expect(budget.consume(.live, at: .seconds(1099)) == .wait(.seconds(1)))
         #expect(budget.consume(.live, at: .seconds(1100)) == .granted)
         #expect(budget.consume(.live, at: .seconds(1100)) == .wait(.seconds(100)))
-        // A clock that goes back gives nothing.
+        // A clock that goes back adds no calls.
         #expect(budget.consume(.live, at: .seconds(5)) == .wait(.seconds(100)))
-        // Never more than full, after however long.
+        // The bucket never holds more than one hour's calls, however long the time.
         #expect(budget.consume(.live, at: .seconds(10_000_000)) == .granted)
         let left = budget.left(for: .live, at: .zero)
         #expect(left == 35)
@@ -50,7 +50,7 @@ struct HourlyBudgetTests {
         for _ in 0..<360 { #expect(budget.consume(.history, .production, .background, at: .zero) == .granted) }
         #expect(budget.consume(.history, .production, .background, at: .zero) == .wait(.seconds(10)))
         #expect(budget.left(.history, .production, .live, at: .zero) == 1_440)
-        // What live traffic left is the reserve: the shadow waits, and keeps what is its own.
+        // Only the reserve is left: background calls wait, and their own share is not charged for the rejected ones.
         for _ in 0..<600 { #expect(budget.consume(.statuses, .production, .live, at: .zero) == .granted) }
         for _ in 0..<300 { #expect(budget.consume(.statuses, .production, .background, at: .zero) == .granted) }
         for _ in 0..<100 {

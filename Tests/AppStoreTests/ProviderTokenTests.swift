@@ -68,7 +68,7 @@ struct ProviderTokenTests {
         #expect(try token(-600).issuedAt == Shared.noon.seconds - 660)
     }
 
-    // T25
+    // Covers threat T25 (docs/threat-model.md).
     @Test("A replaced key file is reloaded, and a missing one keeps the previous key")
     func rotation() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).p8")
@@ -89,7 +89,7 @@ struct ProviderTokenTests {
         #expect(try tokens.token(now: Shared.noon) == second)
     }
 
-    // T25
+    // Covers threat T25 (docs/threat-model.md).
     @Test("The previous key is used while its file is rewritten in place, and the new key once the file is complete")
     func rewrittenInPlace() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "\(UUID().uuidString).p8")
@@ -97,7 +97,7 @@ struct ProviderTokenTests {
         let (previous, new) = (try SigningKey.p256(), try SigningKey.p256())
         try previous.privateKeyPEM.write(to: file, atomically: false, encoding: .utf8)
         let tokens = ProviderTokens(account: account(.file(path: file.path)))
-        // Whether a token is made anew each time, or is the one from before.
+        // Expects a token signed by the previous key, with and without a cached token.
         func expectFormer(discarding: Bool, _ what: String) throws {
             let token = try tokens.token(now: Shared.noon)
             #expect(try isSigned(token, by: previous), "\(what)")
@@ -115,7 +115,7 @@ struct ProviderTokenTests {
                 try expectFormer(discarding: round == 1, "half written")
             }
             guard round == 2 else {
-                // Somebody gives up, and puts the former one back, in place as well.
+                // The rewrite is abandoned, and the previous key is restored in place.
                 try previous.privateKeyPEM.write(to: file, atomically: false, encoding: .utf8)
                 continue
             }

@@ -157,7 +157,8 @@ struct ServerAPICallTests {
         "Refunds are read again from the beginning once if a revision is rejected, without duplicates",
         arguments: [1, 2, nil])
     func refusedRevision(refusals: Int?) async throws {
-        // Nil: the revision that an earlier sweep kept is refused; else that of the second page, so often.
+        // `nil` rejects the revision from an earlier sweep; a number rejects the second page's revision that many
+        // times.
         let standIn = try ScriptedServerAPI { path, count in
             if path.hasSuffix("revision=old") { return Answer.error(4_000_005, status: 400) }
             guard path.hasSuffix("revision=r1") else {
@@ -228,7 +229,7 @@ struct ServerAPICallTests {
     }
 }
 
-/// Signed once.
+/// The signed app transaction, created once.
 private enum JSONValueText {
     static let appTransaction = Result {
         try Shared.pki.jwsSigner.jws(

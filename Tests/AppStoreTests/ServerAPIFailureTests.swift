@@ -11,7 +11,7 @@ struct ServerAPIFailureTests {
     private static let html = Reply.respond(
         headers: ["Content-Type: text/html"], body: Array("<html>Maintenance</html>".utf8))
 
-    // T22
+    // Covers threat T22 (docs/threat-model.md).
     @Test(
         "An unusable response becomes an error after a bounded number of retries, never a result",
         arguments: [
@@ -63,7 +63,7 @@ struct ServerAPIFailureTests {
         #expect(refusing.requests.count == 2)
     }
 
-    // T22
+    // Covers threat T22 (docs/threat-model.md).
     @Test(
         "The error for a 401 names a wrong local clock",
         arguments: [
@@ -82,7 +82,7 @@ struct ServerAPIFailureTests {
         #expect(failure.reason.contains(difference ?? "wrong key"), "\(failure)")
     }
 
-    // T22
+    // Covers threat T22 (docs/threat-model.md).
     @Test(
         "After a 429 the call waits for a short Retry-After and gives up on a long one",
         arguments: [

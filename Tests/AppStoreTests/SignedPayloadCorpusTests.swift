@@ -8,7 +8,7 @@ import TestSupport
 @Suite("Signed payloads from the App Store")
 struct SignedPayloadCorpusTests {
     private static let verifier = Result { SignedPayloadVerifier(trust: try TrustStore(anchors: .apple())) }
-    /// A time at which no genuine text of the corpus was signed: only their own dates can save them.
+    /// A time at which no chain of the corpus is valid, so that only a payload's own date can make it valid.
     private static let now = Timestamp(seconds: 4_102_444_800)
 
     private static func files(_ isGenuine: Bool) -> [String] {

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Signed payload verification")
 struct SignedPayloadTests {
-    /// Header, claims and key at will.
+    /// Signs a text with any header, claims and key.
     private func sign(
         _ claims: JSONValue = transaction("1"), alg: String? = "ES256", x5c: [JSONValue]? = nil, key: SigningKey? = nil,
         extra: [JSONValue.Member] = [], signature: [UInt8]? = nil
@@ -37,7 +37,7 @@ struct SignedPayloadTests {
         }
     }
 
-    // T17
+    // Covers threat T17 (docs/threat-model.md).
     @Test("A valid text is accepted, and accepted again from the header cache")
     func good() throws {
         let verifier = try Shared.verifier()
@@ -49,7 +49,7 @@ struct SignedPayloadTests {
         }
     }
 
-    // T13
+    // Covers threat T13 (docs/threat-model.md).
     @Test("A genuine chain with bad signatures is verified once, not with every text")
     func falseSignatures() throws {
         let root = try Certificate(der: Shared.pki.jwsRoot.certificate.span)
@@ -65,14 +65,14 @@ struct SignedPayloadTests {
         }
         let stranger = try SigningKey.p256()
         for number in 0..<20 {
-            // Each header is another one.
+            // Each text has a different header, so the header cache cannot help.
             let text = try sign(key: stranger, extra: [.init("kid", .string("\(number)"))])
             #expect(code(text) == .badSignature)
         }
         #expect(trust.chainVerifications == 1 && trust.rememberedChains == 1)
         #expect(try code(sign()) == nil)
         #expect(trust.chainVerifications == 1)
-        // A chain that does not hold is judged again each time, and not remembered.
+        // A chain that fails verification is verified again each time and not cached.
         let foreign = try TestPKI.foreign()
         let chain = try chain()
         let mixed = try self.chain(foreign.jwsSigner).prefix(2) + chain.suffix(1)
@@ -80,14 +80,14 @@ struct SignedPayloadTests {
             #expect(try code(sign(x5c: Array(mixed), key: foreign.jwsLeaf.key)) == .untrustedChain)
         }
         #expect(trust.rememberedChains == 1)
-        // Nor does a known leaf vouch for another authority or root.
+        // A cached leaf does not make another intermediate or root valid.
         let leaf = try self.chain()[0]
         #expect(try code(sign(x5c: [leaf, mixed[1], chain[2]])) == .untrustedChain)
         #expect(try code(sign(x5c: [leaf, chain[1], mixed[0]])) == .untrustedChain)
         #expect(trust.rememberedChains == 1)
     }
 
-    // T13
+    // Covers threat T13 (docs/threat-model.md).
     @Test("The cache of verified chains is bounded")
     func rememberedChains() throws {
         let pki = try Shared.pki
@@ -105,13 +105,13 @@ struct SignedPayloadTests {
         #expect(trust.rememberedChains == 0)
     }
 
-    // T17
+    // Covers threat T17 (docs/threat-model.md).
     @Test("An algorithm other than ES256 is rejected", arguments: [nil, "none", "HS256", "ES384", "RS256", "es256"])
     func algorithms(alg: String?) throws {
         #expect(try code(try sign(alg: alg)) == .unsupportedAlgorithm)
     }
 
-    // T17
+    // Covers threat T17 (docs/threat-model.md).
     @Test("A number of certificates other than three is rejected")
     func counts() throws {
         let chain = try chain()
@@ -123,7 +123,7 @@ struct SignedPayloadTests {
         #expect(try code(try sign(x5c: [chain[2]])) == .xcode)
     }
 
-    // T17
+    // Covers threat T17 (docs/threat-model.md).
     @Test("Certificates that are not the App Store's are rejected")
     func chains() throws {
         let pki = try Shared.pki
@@ -134,19 +134,19 @@ struct SignedPayloadTests {
         #expect(try code(try sign(x5c: [chain[0], chain[1], .string("AAAA")])) == .untrustedChain)
         #expect(try code(try sign(x5c: [chain[0], .string("AAAA"), chain[2]])) == .x5c)
         #expect(try code(try sign(x5c: try self.chain(foreign.jwsSigner), key: foreign.jwsLeaf.key)) == .untrustedChain)
-        // A root of one's own behind genuine certificates, and a genuine root behind one's own.
+        // Genuine certificates with a foreign root, and foreign certificates with the genuine root.
         let own = JSONValue.string(Base64.encode(foreign.jwsRoot.certificate))
         #expect(try code(try sign(x5c: [chain[0], chain[1], own])) == .untrustedChain)
         let ownChain = try self.chain(foreign.jwsSigner)
         #expect(
             try code(try sign(x5c: [ownChain[0], ownChain[1], chain[2]], key: foreign.jwsLeaf.key)) == .untrustedChain)
-        // Any developer's certificate, under the right authority.
+        // A developer's certificate, issued by the right intermediate but without the App Store's marker.
         var template = pki.jwsLeaf.template
         template.markers = ["1.2.840.113635.100.6.1.2"]
         let developer = try pki.jwsAuthority.issue(template, key: try .p256())
         let signer = ReceiptSigner(leaf: developer, issuers: [pki.jwsAuthority, pki.jwsRoot])
         #expect(try code(try sign(x5c: try self.chain(signer), key: developer.key)) == .notAReceiptSigner)
-        // Right markers and root, a key of another kind.
+        // The right markers and root, but a key that is not P-256.
         let other = try pki.jwsAuthority.issue(pki.jwsLeaf.template, key: try .p384())
         let otherSigner = ReceiptSigner(leaf: other, issuers: [pki.jwsAuthority, pki.jwsRoot])
         #expect(try code(try sign(x5c: try self.chain(otherSigner))) == .unsupportedAlgorithm)
@@ -222,7 +222,7 @@ struct SignedPayloadTests {
         #expect(try code(try sign(signature: der)) == .badSignature)
     }
 
-    // T17
+    // Covers threat T17 (docs/threat-model.md).
     @Test("A payload of another app or environment has its own error code")
     func expectations() throws {
         let text = try sign(transaction("1"))

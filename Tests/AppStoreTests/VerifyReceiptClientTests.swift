@@ -66,7 +66,7 @@ struct VerifyReceiptClientTests {
         #expect(failure.httpStatus == 429 && failure.retryAfter == pause)
     }
 
-    // T19, T22
+    // Covers threats T19 and T22 (docs/threat-model.md).
     @Test(
         "A response that is not a 200 with a status is an outage, never a status",
         arguments: [

@@ -3,9 +3,9 @@ import Transport
 
 @Suite("Circuit breaker")
 struct CircuitBreakerTests {
-    /// Exchanges one after the other, a tenth of a second each: `s`uccess, `f`ailure, `n`othing; a digit lets so many
-    /// seconds pass. What comes out is the state after each of them, `c`losed, `o`pen, `h`alf open; `-` for one that was
-    /// not let through.
+    /// Runs a script of exchanges, a tenth of a second each: `s`uccess, `f`ailure, `n`othing. A digit lets that many
+    /// seconds pass. Returns the state after each exchange, `c`losed, `o`pen or `h`alf-open, or `-` if it was not
+    /// allowed.
     private func run(_ script: String, random: Double = 0) -> String {
         var breaker = CircuitBreaker(.init())
         var now = ContinuousClock.now
@@ -34,16 +34,16 @@ struct CircuitBreakerTests {
             ("fffff", "cccco"),
             ("ffffsffff", "ccccccccc"),
             ("ffffnf", "ccccco"),
-            // Half of twenty; not of nineteen, nor of what happened longer ago.
+            // Half of twenty opens the breaker; half of nineteen does not, nor do failures outside the window.
             ("fs fs fs fs fs fs fs fs fs ss", String(repeating: "c", count: 20)),
             ("fs fs fs fs fs fs fs fs fs ff", String(repeating: "c", count: 19) + "o"),
             ("fs fs fs fs fs fs fs fs fs 9 9 9 ff", String(repeating: "c", count: 20)),
-            // The first pause is half a second at least.
+            // The first pause is at least half a second.
             ("fffff s", "cccco-"),
             ("fffff 1 s", "ccccoc"),
             ("fffff 1 f s 1 s", "ccccoo-c"),
             ("fffff 1 s fffff 1 s", "cccco" + "c" + "cccco" + "c"),
-            // A probe that was given up says nothing: the next one is asked at once.
+            // A probe without a result says nothing, so the next exchange is the probe.
             ("fffff 1 n s", "ccccooc"),
         ])
     func states(script: String, expected: String) { #expect(run(script) == expected) }

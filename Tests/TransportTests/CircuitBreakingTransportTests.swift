@@ -9,7 +9,7 @@ struct CircuitBreakingTransportTests {
         failuresInRow: 3, firstPause: .milliseconds(200), longestPause: .milliseconds(400),
         fairTime: .milliseconds(100))
 
-    /// A guarded transport, a clock that stands unless it is told, and what became of the hosts.
+    /// Runs a test with a circuit-breaking transport, a manual clock and the recorded changes of state.
     private func guarded(
         maximumPerHost: Int = 256, _ work: (CircuitBreakingTransport, Clock, Changes) async throws -> Void
     ) async throws {
@@ -40,7 +40,7 @@ struct CircuitBreakingTransportTests {
         func note(_ state: CircuitBreaker.State) { states.withLock { $0.append(state.rawValue) } }
     }
 
-    /// Whether the host is well.
+    /// A switch that makes the server healthy.
     private final class Health: Sendable {
         private let value = Mutex(false)
         var isWell: Bool { value.withLock { $0 } }
@@ -81,13 +81,13 @@ struct CircuitBreakingTransportTests {
                     await ask(transport, ill.url(), timeout: seen == "timedOut" ? .milliseconds(150) : .seconds(30))
                         == seen)
             }
-            // libcurl itself asks once more on a kept connection that turns out to be closed.
+            // libcurl itself repeats a request once if a reused connection turns out to be closed.
             let asked = ill.counts.requests
             for _ in 0..<20 { #expect(await ask(transport, ill.url()) == "circuitOpen") }
             #expect(ill.counts.requests == asked)
             #expect(await ask(transport, neighbour.url()) == "200")
             health.recover()
-            // Half of the pause is by chance.
+            // Half of the pause is random, so it lasts 100 to 200 ms.
             clock.advance(by: .milliseconds(99))
             #expect(await ask(transport, ill.url()) == "circuitOpen")
             clock.advance(by: .milliseconds(101))
@@ -126,7 +126,7 @@ struct CircuitBreakingTransportTests {
         server.stop()
         try await guarded { transport, _, _ in
             #expect(await eventually { server.counts.open == 0 })
-            // No name server can be asked for a label of more than 63 letters.
+            // A DNS label cannot have more than 63 characters, so this name fails without a DNS query.
             for url in [server.url(), "https://\(String(repeating: "a", count: 64)).invalid/"] {
                 var said: Set<String> = []
                 for _ in 0..<5 { said.insert(await ask(transport, url)) }
@@ -152,7 +152,7 @@ struct CircuitBreakingTransportTests {
             for _ in 0..<20 { #expect(await ask(transport, quick.url()) == "200") }
             var answers: [String] = []
             for _ in 0..<40 { answers.append(await ask(transport, quick.url(), isRepetition: true)) }
-            // Ten, and a fifth of twenty, in binary fractions.
+            // Ten, and a fifth of twenty. Binary fractions may lose one.
             #expect((13...14).contains(answers.count { $0 == "200" }))
             #expect(transport.states.first?.refusedRepetitions == Int64(answers.count { $0 == "tooManyRepetitions" }))
         }

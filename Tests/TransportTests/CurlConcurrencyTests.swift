@@ -4,7 +4,7 @@ import Transport
 
 @Suite("Concurrent exchanges over libcurl")
 struct CurlConcurrencyTests {
-    /// Sends so many requests at once and gives the outcomes in order.
+    /// Sends requests concurrently and returns their outcomes in the order of the requests.
     private func sendAll(
         _ count: Int, through transport: CurlTransport, _ request: @escaping @Sendable (Int) throws -> HTTPRequest
     ) async throws -> [Outcome] {
@@ -74,7 +74,7 @@ struct CurlConcurrencyTests {
             let request = try HTTPRequest(method: .get, url: server.url("/never"))
             let first = Task { await transport.failure(of: request) }
             #expect(await eventually { server.counts.requests == 1 })
-            // Comes again while it is refused: its place may be taken by the third, which does not stay.
+            // Retries while it is rejected, because the third request may take its place for a short time.
             let second = Task {
                 var failure = await transport.failure(of: request)
                 while failure?.code == .queueFull, !Task.isCancelled {
@@ -98,7 +98,7 @@ struct CurlConcurrencyTests {
         }
     }
 
-    // T21
+    // Covers threat T21 (docs/threat-model.md).
     @Test("Canceling returns at once and closes the connection")
     func cancellation() async throws {
         try await withServer({ _ in .never }) { server, transport in
@@ -126,7 +126,7 @@ struct CurlConcurrencyTests {
         }
     }
 
-    // T21
+    // Covers threat T21 (docs/threat-model.md).
     @Test("Canceling every second request does not affect the others")
     func cancellingSome() async throws {
         let configuration = CurlConfiguration(version: "0-test", maximumConnectionsPerHost: 8)

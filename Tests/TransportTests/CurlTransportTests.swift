@@ -66,13 +66,13 @@ struct CurlTransportTests {
         }
     }
 
-    /// `{"status":0}`
+    /// `{"status":0}`, compressed with gzip.
     private static let gzip: [UInt8] = [
         0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xAB, 0x56, 0x2A, 0x2E, 0x49, 0x2C,
         0x29, 0x2D, 0x56, 0xB2, 0x32, 0xA8, 0x05, 0x00, 0x30, 0x17, 0x02, 0x73, 0x0C, 0x00, 0x00, 0x00,
     ]
 
-    /// A gigabyte of zeros in a few bytes is not at hand; 64 KiB in 87 are.
+    /// 64 KiB of zeros, compressed to 96 bytes. A much larger bomb would not test more.
     private static let bomb: [UInt8] = [
         0x1F, 0x8B, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xED, 0xC1, 0x01, 0x01, 0x00, 0x00,
         0x00, 0x80, 0x90, 0xFE, 0xAF, 0xEE, 0x08, 0x0A, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
@@ -102,7 +102,7 @@ struct CurlTransportTests {
         }
     }
 
-    // T19
+    // Covers threat T19 (docs/threat-model.md).
     @Test("A redirect is returned as it is and not followed", arguments: [301, 302, 307, 308])
     func redirect(status: Int) async throws {
         try await withServer(
@@ -169,7 +169,7 @@ struct CurlTransportTests {
         server.stop()
         let transport = try CurlTransport(CurlConfiguration(version: "0-test", proxy: .direct))
         let closed = try HTTPRequest(method: .get, url: server.url(), timeout: .seconds(20))
-        // No name server can be asked for a label of more than 63 letters.
+        // A DNS label cannot have more than 63 characters, so this name fails without a DNS query.
         let name = "\(String(repeating: "a", count: 64)).invalid"
         let unknown = try HTTPRequest(method: .get, url: "https://\(name)/", timeout: .seconds(20))
         let codes = [

@@ -51,7 +51,7 @@ struct HTTPURLTests {
     }
 }
 
-/// The code of the error that the body throws; nil when it throws none.
+/// Returns the code of the error that the body throws, or `nil` if it throws none.
 func code(_ body: () throws(TransportError) -> Void) -> TransportError.Code? {
     do throws(TransportError) {
         try body()

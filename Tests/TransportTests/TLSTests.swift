@@ -3,7 +3,7 @@ import HTTPTestServer
 import Testing
 import Transport
 
-/// `openssl s_server` with a certificate of its own for 127.0.0.1.
+/// An `openssl s_server` with a self-signed certificate for 127.0.0.1.
 private final class TLSServer {
     static let tool = "/usr/bin/openssl"
     let port: Int
@@ -43,7 +43,7 @@ private final class TLSServer {
     }
 
     deinit {
-        // Not `terminate`: a child of a dispatch thread inherits its blocked SIGTERM.
+        // SIGKILL instead of `terminate()`, because the child of a dispatch thread inherits its blocked SIGTERM.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
         try? FileManager.default.removeItem(at: folder)
