@@ -7,7 +7,7 @@ package enum TaskTimeout {
     package static func value<Value: Sendable>(of work: Task<Value, Never>, within limit: Duration) async -> Value? {
         guard limit > .zero else { return nil }
         return await withCheckedContinuation { continuation in
-            let first = First(continuation)
+            let first = SingleResume(continuation)
             let timer = Task {
                 try? await Task.sleep(for: limit)
                 first.resume(nil)
@@ -20,7 +20,7 @@ package enum TaskTimeout {
     }
 
     /// Resumes a continuation once: with the value or the timeout, whichever comes first.
-    private final class First<Value: Sendable>: Sendable {
+    private final class SingleResume<Value: Sendable>: Sendable {
         private let continuation: Mutex<CheckedContinuation<Value?, Never>?>
 
         init(_ continuation: CheckedContinuation<Value?, Never>) {

@@ -11,9 +11,9 @@ package final class UpstreamMetrics: Sendable {
     private let durations: [Histogram]
 
     package init() {
-        let places = Self.endpoints.count * Self.environments.count
-        outcomes = (0..<places).map { _ in CounterTable("outcome", UpstreamOutcome.self) }
-        durations = (0..<places).map { _ in Histogram() }
+        let count = Self.endpoints.count * Self.environments.count
+        outcomes = (0..<count).map { _ in CounterTable("outcome", UpstreamOutcome.self) }
+        durations = (0..<count).map { _ in Histogram() }
     }
 
     /// Counts one exchange. Its duration is not recorded if it was canceled or not sent.
@@ -23,16 +23,16 @@ package final class UpstreamMetrics: Sendable {
     ///   - environment: The App Store environment.
     ///   - outcome: The outcome of the exchange.
     ///   - duration: The time from sending the request to the end of the response.
-    package func exchanged(
+    package func recordExchange(
         with endpoint: ServerAPIEndpoint?, _ environment: AppStoreEnvironment, _ outcome: UpstreamOutcome,
         after duration: Duration
     ) {
         guard let row = Self.endpoints.firstIndex(of: endpoint),
             let column = Self.environments.firstIndex(of: environment)
         else { return }
-        let place = row * Self.environments.count + column
-        outcomes[place].add(outcome.rawValue)
-        if outcome != .cancelled, outcome != .notSent { durations[place].observe(duration) }
+        let index = row * Self.environments.count + column
+        outcomes[index].add(outcome.rawValue)
+        if outcome != .cancelled, outcome != .notSent { durations[index].observe(duration) }
     }
 
     /// The metrics of one endpoint in one environment.
@@ -56,11 +56,11 @@ package final class UpstreamMetrics: Sendable {
     package var rows: [Row] {
         Self.endpoints.enumerated().flatMap { row, endpoint in
             Self.environments.enumerated().compactMap { column, environment in
-                let place = row * Self.environments.count + column
-                guard outcomes[place].total > 0 else { return nil }
+                let index = row * Self.environments.count + column
+                guard outcomes[index].total > 0 else { return nil }
                 return Row(
-                    endpoint: endpoint?.name ?? "verifyReceipt", environment: environment, outcomes: outcomes[place],
-                    duration: durations[place])
+                    endpoint: endpoint?.name ?? "verifyReceipt", environment: environment, outcomes: outcomes[index],
+                    duration: durations[index])
             }
         }
     }

@@ -29,27 +29,27 @@ package struct VerifyReceiptClient: Sendable {
     ///   - body: The JSON request body.
     ///   - environment: The endpoint to use.
     ///   - timeout: The maximum time for the whole exchange.
-    ///   - isRepetition: True if the same request was sent before for the same client, which makes it a retry.
+    ///   - isRetry: True if the same request was sent before for the same client, which makes it a retry.
     package func send(
-        body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRepetition: Bool = false
+        body: [UInt8], to environment: AppStoreEnvironment, timeout: Duration, isRetry: Bool = false
     ) async -> VerifyReceiptReply {
         guard let url = endpoints[environment] else {
             return .outage(UpstreamFailure(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)"))
         }
-        let begin = ContinuousClock.now
-        let reply = await ask(url, body, timeout, isRepetition: isRepetition)
-        counts?.exchanged(with: nil, environment, UpstreamOutcome(reply), after: .now - begin)
+        let start = ContinuousClock.now
+        let reply = await post(url, body, timeout, isRetry: isRetry)
+        counts?.recordExchange(with: nil, environment, UpstreamOutcome(reply), after: .now - start)
         return reply
     }
 
-    private func ask(
-        _ url: HTTPURL, _ body: [UInt8], _ timeout: Duration, isRepetition: Bool
+    private func post(
+        _ url: HTTPURL, _ body: [UInt8], _ timeout: Duration, isRetry: Bool
     ) async -> VerifyReceiptReply {
         do throws(TransportError) {
             var request = try HTTPRequest(
                 method: .post, url: url, headers: ["Content-Type": "application/json"], body: body, timeout: timeout,
                 connectTimeout: min(connectTimeout, timeout), maximumResponseBytes: maximumResponseBytes)
-            request.isRepetition = isRepetition
+            request.isRetry = isRetry
             request.isUsable = Self.isUsable
             return Self.reply(to: try await transport.send(request), from: url.host)
         } catch {
@@ -59,7 +59,7 @@ package struct VerifyReceiptClient: Sendable {
 
     /// Maximum size in bytes of a response that is scanned here. Longer ones are scanned only once, in
     /// `reply(to:from:)`.
-    private static let longestFailure = 1_024
+    private static let maximumScannedBytes = 1_024
 
     /// Returns whether a 200 response looks like verifyReceipt's, and not like the page of a gateway in front of it.
     ///
@@ -68,7 +68,7 @@ package struct VerifyReceiptClient: Sendable {
     private static func isUsable(_ response: HTTPResponse) -> Bool {
         guard response.status == 200 else { return true }
         guard let first = response.body.first(where: { $0 > 0x20 }), first == UInt8(ascii: "{") else { return false }
-        guard response.body.count <= longestFailure else { return true }
+        guard response.body.count <= maximumScannedBytes else { return true }
         return (try? VerifyReceiptStatusReader.scan(response.body))?.status != nil
     }
 

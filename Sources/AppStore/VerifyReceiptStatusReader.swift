@@ -21,7 +21,7 @@ package struct VerifyReceiptStatusReader: Sendable {
         var scanner = JSONScanner()
         try scanner.takeDocument(bytes) { member in
             if member.name.matches("status", in: bytes) {
-                result.status = number(member.value, bytes)
+                result.status = integer(member.value, bytes)
             } else if member.name.matches("is_retryable", in: bytes) || member.name.matches("is-retryable", in: bytes) {
                 result.isRetryable = flag(member.value, bytes)
             }
@@ -29,7 +29,7 @@ package struct VerifyReceiptStatusReader: Sendable {
         return result
     }
 
-    private static func number(_ value: JSONScanner.Value, _ bytes: Span<UInt8>) -> Int? {
+    private static func integer(_ value: JSONScanner.Value, _ bytes: Span<UInt8>) -> Int? {
         guard case .scalar = value, let text = shortText(value, bytes), (1...9).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) })
         else { return nil }

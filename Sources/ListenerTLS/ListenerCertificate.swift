@@ -20,7 +20,7 @@ package struct ListenerCertificate: Sendable {
     package let lacksIssuer: Bool
 
     /// Maximum time in seconds to wait for the peer's part of the TLS shutdown.
-    private static let closingSeconds: Int64 = 2
+    private static let shutdownTimeoutSeconds: Int64 = 2
 
     /// Loads the certificates and the key, and throws if they cannot be read or do not belong together.
     ///
@@ -29,34 +29,34 @@ package struct ListenerCertificate: Sendable {
     ///   - privateKey: An unencrypted private key in PEM form.
     package init(certificates: [UInt8], privateKey: [UInt8]) throws(ListenerCertificateError) {
         let loaded = try Self.load(certificates)
-        let own: Certificate
+        let leaf: Certificate
         do throws(CryptographyError) {
-            own = try Certificate(der: loaded.own.span)
+            leaf = try Certificate(der: loaded.leaf.span)
         } catch {
             throw .certificate("expected a certificate with an RSA or P-256 key: \(error.reason)")
         }
         context = try Self.context(loaded.chain, try Self.key(privateKey))
         chain = loaded.encodings
         names = loaded.chain.first.map(Self.names) ?? []
-        validity = own.validity
-        lacksIssuer = loaded.chain.count == 1 && !own.isSelfIssued
+        validity = leaf.validity
+        lacksIssuer = loaded.chain.count == 1 && !leaf.isSelfIssued
     }
 
     /// Whole days from the given time, in seconds since 1970, to the end of the certificate. Negative if it has
     /// expired.
     package func daysLeft(at seconds: Int64) -> Int64 {
-        let (days, rest) = (validity.upperBound - seconds).quotientAndRemainder(dividingBy: 86_400)
-        return rest < 0 ? days - 1 : days
+        let (days, remainder) = (validity.upperBound - seconds).quotientAndRemainder(dividingBy: 86_400)
+        return remainder < 0 ? days - 1 : days
     }
 
-    private typealias Loaded = (chain: [NIOSSLCertificate], encodings: [[UInt8]], own: [UInt8])
+    private typealias Loaded = (chain: [NIOSSLCertificate], encodings: [[UInt8]], leaf: [UInt8])
 
     private static func load(_ pem: [UInt8]) throws(ListenerCertificateError) -> Loaded {
         // NIOSSL does not accept empty buffers.
         guard !pem.isEmpty, let chain = try? NIOSSLCertificate.fromPEMBytes(pem),
-            let encodings = try? chain.map({ try $0.toDERBytes() }), let own = encodings.first
+            let encodings = try? chain.map({ try $0.toDERBytes() }), let leaf = encodings.first
         else { throw .certificate("expected certificates in PEM form, the listener's own first") }
-        return (chain, encodings, own)
+        return (chain, encodings, leaf)
     }
 
     private static func key(_ pem: [UInt8]) throws(ListenerCertificateError) -> NIOSSLPrivateKey {
@@ -83,7 +83,7 @@ package struct ListenerCertificate: Sendable {
         configuration.minimumTLSVersion = .tlsv12
         configuration.cipherSuiteValues = ciphers
         configuration.applicationProtocols = ["http/1.1"]
-        configuration.shutdownTimeout = .seconds(closingSeconds)
+        configuration.shutdownTimeout = .seconds(shutdownTimeoutSeconds)
         do {
             return try NIOSSLContext(configuration: configuration)
         } catch NIOSSLError.failedToLoadPrivateKey {

@@ -11,20 +11,20 @@ package enum Base64Text {
         case urlSafe
     }
 
-    private static let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+    private static let alphanumerics = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
     /// Table value of a character outside the alphabet. No combination of valid table values sets this bit.
-    private static let refused: UInt32 = 0x8000_0000
-    private static let standardValues = values(of: letters + "+/")
-    private static let urlSafeValues = values(of: letters + "-_")
+    private static let invalid: UInt32 = 0x8000_0000
+    private static let standardValues = values(of: alphanumerics + "+/")
+    private static let urlSafeValues = values(of: alphanumerics + "-_")
     /// The two characters for each 12-bit value, indexed by that value.
     private static let urlSafePairs: [(UInt8, UInt8)] = {
-        let characters = Array((letters + "-_").utf8)
+        let characters = Array((alphanumerics + "-_").utf8)
         return characters.flatMap { first in characters.map { (first, $0) } }
     }()
 
     /// Builds the lookup table: for each of the four positions in a group, the bits of each of the 256 byte values.
     private static func values(of characters: String) -> [UInt32] {
-        var values = [UInt32](repeating: refused, count: 4 * 256)
+        var values = [UInt32](repeating: invalid, count: 4 * 256)
         for (value, character) in characters.utf8.enumerated() {
             for place in 0..<4 { values[256 * place + Int(character)] = UInt32(value) << UInt32(18 - 6 * place) }
         }
@@ -42,31 +42,31 @@ package enum Base64Text {
         let tail = count % 4
         guard tail != 1 else { return nil }
         let size = count / 4 * 3 + (tail == 0 ? 0 : tail - 1)
-        var seen: UInt32 = 0
+        var accumulated: UInt32 = 0
         let bytes = text.withUnsafeBufferPointer { text in
             (form == .standard ? standardValues : urlSafeValues).withUnsafeBufferPointer { values in
                 [UInt8](unsafeUninitializedCapacity: size) { output, written in
-                    seen = decode(UnsafeBufferPointer(rebasing: text[..<count]), values, to: output)
+                    accumulated = decode(UnsafeBufferPointer(rebasing: text[..<count]), values, to: output)
                     written = size
                 }
             }
         }
         // Unused bits that are set would give the same bytes more than one text.
-        return seen & refused == 0 ? bytes : nil
+        return accumulated & invalid == 0 ? bytes : nil
     }
 
-    /// Writes the decoded bytes and returns the union of all table values. ``refused`` is set in the result if a
+    /// Writes the decoded bytes and returns the union of all table values. ``invalid`` is set in the result if a
     /// character is outside the alphabet or an unused bit is set.
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>, _ values: UnsafeBufferPointer<UInt32>,
         to output: UnsafeMutableBufferPointer<UInt8>
     ) -> UInt32 {
-        var (seen, position, written): (UInt32, Int, Int) = (0, 0, 0)
+        var (accumulated, position, written): (UInt32, Int, Int) = (0, 0, 0)
         while position + 4 <= text.count {
             let bits =
                 values[Int(text[position])] | values[256 + Int(text[position + 1])]
                 | values[512 + Int(text[position + 2])] | values[768 + Int(text[position + 3])]
-            seen |= bits
+            accumulated |= bits
             output[written] = UInt8(truncatingIfNeeded: bits >> 16)
             output[written + 1] = UInt8(truncatingIfNeeded: bits >> 8)
             output[written + 2] = UInt8(truncatingIfNeeded: bits)
@@ -74,13 +74,13 @@ package enum Base64Text {
             written += 3
         }
         let tail = text.count - position
-        guard tail > 0 else { return seen }
+        guard tail > 0 else { return accumulated }
         var bits = values[Int(text[position])] | values[256 + Int(text[position + 1])]
         if tail == 3 { bits |= values[512 + Int(text[position + 2])] }
         output[written] = UInt8(truncatingIfNeeded: bits >> 16)
         if tail == 3 { output[written + 1] = UInt8(truncatingIfNeeded: bits >> 8) }
         let unused: UInt32 = tail == 3 ? 0xFF : 0xFFFF
-        return seen | bits | (bits & unused == 0 ? 0 : refused)
+        return accumulated | bits | (bits & unused == 0 ? 0 : invalid)
     }
 
     /// The number of characters in the URL-safe form of the given number of bytes.
@@ -102,16 +102,16 @@ package enum Base64Text {
         urlSafePairs.withUnsafeBufferPointer { pairs in
             var (position, written) = (0, 0)
             while position < bytes.count {
-                let rest = bytes.count - position
-                let second = rest > 1 ? bytes[position + 1] : 0
-                let third = rest > 2 ? bytes[position + 2] : 0
+                let remaining = bytes.count - position
+                let second = remaining > 1 ? bytes[position + 1] : 0
+                let third = remaining > 2 ? bytes[position + 2] : 0
                 let first = pairs[Int(bytes[position]) << 4 | Int(second >> 4)]
                 output[written] = first.0
                 output[written + 1] = first.1
-                if rest > 1 {
+                if remaining > 1 {
                     let last = pairs[Int(second & 0x0F) << 8 | Int(third)]
                     output[written + 2] = last.0
-                    if rest > 2 { output[written + 3] = last.1 }
+                    if remaining > 2 { output[written + 3] = last.1 }
                 }
                 position += 3
                 written += 4

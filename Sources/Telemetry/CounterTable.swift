@@ -64,11 +64,11 @@ package final class CounterTable: Sendable {
 
     /// Calls the closure with each counter and the values of its labels, in the order of the labels.
     func forEach(_ body: (_ values: [String], _ count: Int64) -> Void) {
-        for (place, cell) in cells.enumerated() {
-            var (rest, values): (Int, [String]) = (place, [])
+        for (index, cell) in cells.enumerated() {
+            var (remainder, values): (Int, [String]) = (index, [])
             for label in labels.reversed() {
-                values.append(label.values[rest % label.values.count])
-                rest /= label.values.count
+                values.append(label.values[remainder % label.values.count])
+                remainder /= label.values.count
             }
             body(values.reversed(), cell.count)
         }

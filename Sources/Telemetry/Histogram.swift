@@ -6,7 +6,7 @@ package final class Histogram: Sendable {
         500_000_000, 1_000_000_000, 2_500_000_000, 5_000_000_000, 10_000_000_000,
     ]
 
-    private let cells = (0...bounds.count).map { _ in Counter() }
+    private let buckets = (0...bounds.count).map { _ in Counter() }
     private let nanoseconds = Counter()
 
     package init() {}
@@ -16,14 +16,14 @@ package final class Histogram: Sendable {
         let (seconds, attoseconds) = duration.components
         // Anything longer falls into the last bucket anyway. The limit of 1,000,000 s prevents an overflow.
         let time = min(max(seconds, 0), 1_000_000) * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000
-        var place = 0
-        while place < Self.bounds.count, time > Self.bounds[place] { place += 1 }
-        cells[place].add()
+        var bucket = 0
+        while bucket < Self.bounds.count, time > Self.bounds[bucket] { bucket += 1 }
+        buckets[bucket].add()
         nanoseconds.add(time)
     }
 
     /// The number of recorded durations.
-    package var count: Int64 { cells.reduce(0) { $0 + $1.count } }
+    package var count: Int64 { buckets.reduce(0) { $0 + $1.count } }
 
     /// The sum of all recorded durations, in seconds.
     package var seconds: Double { Double(nanoseconds.count) / 1e9 }
@@ -32,15 +32,15 @@ package final class Histogram: Sendable {
     ///
     /// For example, `seconds(at: 0.95)` is a bound below which at least 95 % of the durations lie. Returns `nil` if
     /// nothing was recorded, and infinity if the quantile is in the last bucket.
-    package func seconds(at part: Double) -> Double? {
-        let counts = cells.map(\.count)
-        let whole = counts.reduce(0, +)
-        guard whole > 0 else { return nil }
+    package func seconds(at quantile: Double) -> Double? {
+        let counts = buckets.map(\.count)
+        let total = counts.reduce(0, +)
+        guard total > 0 else { return nil }
         var sum: Int64 = 0
-        for (place, count) in counts.enumerated() {
+        for (bucket, count) in counts.enumerated() {
             sum += count
-            if Double(sum) >= part * Double(whole) {
-                return place < Self.bounds.count ? Double(Self.bounds[place]) / 1e9 : .infinity
+            if Double(sum) >= quantile * Double(total) {
+                return bucket < Self.bounds.count ? Double(Self.bounds[bucket]) / 1e9 : .infinity
             }
         }
         return .infinity
@@ -49,9 +49,9 @@ package final class Histogram: Sendable {
     /// For each bucket, the number of durations up to its upper bound. The last element counts all of them.
     var cumulative: [(bound: Double, count: Int64)] {
         var sum: Int64 = 0
-        return cells.enumerated().map { place, cell in
-            sum += cell.count
-            return (place < Self.bounds.count ? Double(Self.bounds[place]) / 1e9 : .infinity, sum)
+        return buckets.enumerated().map { bucket, counter in
+            sum += counter.count
+            return (bucket < Self.bounds.count ? Double(Self.bounds[bucket]) / 1e9 : .infinity, sum)
         }
     }
 }

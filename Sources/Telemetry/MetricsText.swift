@@ -59,10 +59,10 @@ package struct MetricsText {
     /// labels, because most label values never occur.
     package mutating func samples(_ name: String, _ labels: Labels = [], of histogram: Histogram) {
         let seconds = histogram.seconds
-        let classes = histogram.cumulative
-        let count = classes.last?.count ?? 0
+        let buckets = histogram.cumulative
+        let count = buckets.last?.count ?? 0
         guard count > 0 || labels.isEmpty else { return }
-        for (bound, count) in classes {
+        for (bound, count) in buckets {
             sample("\(name)_bucket", labels + [("le", Self.text(bound))], count)
         }
         sample("\(name)_sum", labels, text: Self.text(seconds))
@@ -73,8 +73,8 @@ package struct MetricsText {
         write(name)
         if !labels.isEmpty {
             write("{")
-            for (place, label) in labels.enumerated() {
-                write("\(place > 0 ? "," : "")\(label.name)=\"")
+            for (index, label) in labels.enumerated() {
+                write("\(index > 0 ? "," : "")\(label.name)=\"")
                 escaped(label.value)
                 write("\"")
             }

@@ -16,7 +16,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
         /// The number of requests rejected because the breaker was open.
         package let refused: Int64
         /// The number of retries rejected because the retry budget was used up.
-        package let refusedRepetitions: Int64
+        package let rejectedRetries: Int64
         /// Requests in flight, including those that wait for a connection.
         package let inFlight: Int
     }
@@ -33,10 +33,10 @@ package final class CircuitBreakingTransport: HTTPTransport {
 
     private struct Host {
         var breaker: CircuitBreaker
-        var repetitions = RetryBudget()
+        var retryBudget = RetryBudget()
         var inFlight = 0
         var refused: Int64 = 0
-        var refusedRepetitions: Int64 = 0
+        var rejectedRetries: Int64 = 0
     }
 
     private let transport: any HTTPTransport
@@ -76,11 +76,11 @@ package final class CircuitBreakingTransport: HTTPTransport {
         let ticket = try allow(request, to: origin)
         do throws(TransportError) {
             let response = try await transport.send(request)
-            let isWell = response.status < 500 && request.isUsable(response)
-            ended(ticket, isWell ? .success : .failure, at: origin)
+            let isHealthy = response.status < 500 && request.isUsable(response)
+            complete(ticket, isHealthy ? .success : .failure, at: origin)
             return response
         } catch {
-            ended(ticket, outcome(of: error, request), at: origin)
+            complete(ticket, outcome(of: error, request), at: origin)
             throw error
         }
     }
@@ -98,15 +98,15 @@ package final class CircuitBreakingTransport: HTTPTransport {
         _ request: HTTPRequest, to origin: Origin
     ) throws(TransportError) -> CircuitBreaker.Ticket {
         let now = now()
-        let (admission, change) = hosts.withLock { hosts in
+        let (decision, change) = hosts.withLock { hosts in
             // Modified in place because every request passes here; the dictionary has few entries.
             let before = hosts[origin]?.breaker.state ?? .closed
-            let admission = Self.allow(
+            let decision = Self.allow(
                 request, to: &hosts[origin, default: Host(breaker: CircuitBreaker(policy))], maximumPerHost, now)
-            return (admission, Self.change(from: before, of: hosts[origin], at: origin))
+            return (decision, Self.change(from: before, of: hosts[origin], at: origin))
         }
         if let change { whenChanged(change) }
-        return try admission.get()
+        return try decision.get()
     }
 
     private static func allow(
@@ -118,14 +118,14 @@ package final class CircuitBreakingTransport: HTTPTransport {
         guard host.inFlight < maximumPerHost else {
             return refusal(.queueFull, "\(maximumPerHost) requests to this host are already in flight")
         }
-        if !request.isRepetition {
-            host.repetitions.asked()
-        } else if host.breaker.state == .closed, !host.repetitions.consume(at: now) {
-            host.refusedRepetitions += 1
+        if !request.isRetry {
+            host.retryBudget.recordFirstAttempt()
+        } else if host.breaker.state == .closed, !host.retryBudget.consume(at: now) {
+            host.rejectedRetries += 1
             return refusal(.tooManyRepetitions, "the retry budget for this host is used up")
         }
         switch host.breaker.allow(at: now) {
-        case .go(let ticket):
+        case .allowed(let ticket):
             host.inFlight += 1
             return .success(ticket)
         case .wait(let pause):
@@ -136,13 +136,13 @@ package final class CircuitBreakingTransport: HTTPTransport {
         }
     }
 
-    private func ended(_ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.Outcome, at origin: Origin) {
+    private func complete(_ ticket: CircuitBreaker.Ticket, _ outcome: CircuitBreaker.Outcome, at origin: Origin) {
         let now = now()
         let random = outcome == .failure ? Double.random(in: 0..<1) : 0
         let change = hosts.withLock { hosts in
             let before = hosts[origin]?.breaker.state ?? .closed
             hosts[origin]?.inFlight -= 1
-            hosts[origin]?.breaker.ended(ticket, outcome, at: now, random: random)
+            hosts[origin]?.breaker.complete(ticket, outcome, at: now, random: random)
             return Self.change(from: before, of: hosts[origin], at: origin)
         }
         if let change { whenChanged(change) }
@@ -153,8 +153,8 @@ package final class CircuitBreakingTransport: HTTPTransport {
         switch error.code {
         case .nameNotResolved, .connectFailed, .tlsFailed, .connectionReset, .emptyReply, .truncated, .protocolError:
             .failure
-        case .timedOut: request.timeout >= policy.fairTime && !error.endedWhileSending ? .failure : .nothing
-        default: .nothing
+        case .timedOut: request.timeout >= policy.minimumTimeout && !error.endedWhileSending ? .failure : .inconclusive
+        default: .inconclusive
         }
     }
 
@@ -168,7 +168,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
     private static func state(of host: Host, at origin: Origin) -> HostState {
         HostState(
             host: "\(origin.isSecure ? "https" : "http")://\(origin.name):\(origin.port)", state: host.breaker.state,
-            opened: host.breaker.opened, refused: host.refused, refusedRepetitions: host.refusedRepetitions,
+            opened: host.breaker.opened, refused: host.refused, rejectedRetries: host.rejectedRetries,
             inFlight: host.inFlight)
     }
 }

@@ -28,7 +28,7 @@ final class CurlCommandQueue: Sendable {
         var waitingForEnd: [CheckedContinuation<Void, Never>] = []
 
         /// Wakes the event loop once per batch, because it takes all messages at once.
-        mutating func post(_ message: Message) {
+        mutating func enqueue(_ message: Message) {
             messages.append(message)
             if messages.count == 1 { waker?.wake() }
         }
@@ -53,7 +53,7 @@ final class CurlCommandQueue: Sendable {
                     .queueFull, at: host, "\(maximumOutstanding) requests are already in flight or queued")
             }
             state.outstanding += 1
-            state.post(.start(submission))
+            state.enqueue(.start(submission))
             return nil
         }
     }
@@ -61,7 +61,7 @@ final class CurlCommandQueue: Sendable {
     /// Requests the end of an exchange. Has no effect if it is unknown or has ended.
     func cancel(_ id: ExchangeSchedule.ID) {
         state.withLock { state in
-            if !state.hasEnded { state.post(.cancel(id)) }
+            if !state.hasEnded { state.enqueue(.cancel(id)) }
         }
     }
 
@@ -69,7 +69,7 @@ final class CurlCommandQueue: Sendable {
     func stop(at instant: ContinuousClock.Instant) {
         state.withLock { state in
             state.isClosed = true
-            if !state.hasEnded { state.post(.stop(at: instant)) }
+            if !state.hasEnded { state.enqueue(.stop(at: instant)) }
         }
     }
 
@@ -100,7 +100,7 @@ final class CurlCommandQueue: Sendable {
     }
 
     /// Counts a submission as finished.
-    func resumed() {
+    func countFinished() {
         state.withLock { $0.outstanding -= 1 }
     }
 
@@ -116,7 +116,7 @@ final class CurlCommandQueue: Sendable {
     }
 
     /// Resumes the callers of `waitForEnd`. The last call of the event loop.
-    func ended() {
+    func signalEnd() {
         let waiting = state.withLock { state in
             state.hasEnded = true
             defer { state.waitingForEnd = [] }

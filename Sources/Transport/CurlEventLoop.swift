@@ -14,28 +14,28 @@ struct CurlEventLoop: ~Copyable {
     /// Exchanges passed to libcurl. Keeps the context of each callback alive.
     private var transfers: [ExchangeSchedule.ID: CurlTransfer] = [:]
     private var identifiers: [UnsafeMutableRawPointer: ExchangeSchedule.ID] = [:]
-    /// Reset handles for reuse, at most ``maximumSpare``.
-    private var spare: [CurlHandle] = []
+    /// Reset handles for reuse, at most ``maximumIdleHandles``.
+    private var idleHandles: [CurlHandle] = []
 
-    private static let maximumSpare = 64
+    private static let maximumIdleHandles = 64
     private static let longestPause = Duration.seconds(60)
 
     /// Runs until the command queue is stopped and every exchange has ended. Blocks its thread.
     static func run(_ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration) {
-        let left: [CurlCommandQueue.Message]
+        let unprocessed: [CurlCommandQueue.Message]
         if let multi = CurlMulti(configuration) {
             commandQueue.open(multi.waker)
-            var driver = CurlEventLoop(commandQueue, configuration, multi)
-            left = driver.loop()
+            var eventLoop = CurlEventLoop(commandQueue, configuration, multi)
+            unprocessed = eventLoop.loop()
         } else {
-            left = commandQueue.close()
+            unprocessed = commandQueue.close()
         }
-        for case .start(let submission) in left {
+        for case .start(let submission) in unprocessed {
             let host = submission.request.url.host
             submission.continuation.resume(
                 returning: .failure(TransportError(.shutDown, at: host, "the transport is shut down")))
         }
-        commandQueue.ended()
+        commandQueue.signalEnd()
     }
 
     private init(_ commandQueue: CurlCommandQueue, _ configuration: CurlConfiguration, _ multi: consuming CurlMulti) {
@@ -50,13 +50,13 @@ struct CurlEventLoop: ~Copyable {
     private mutating func loop() -> [CurlCommandQueue.Message] {
         while true {
             for message in commandQueue.drain() { receive(message) }
-            act()
-            var isWell = multi.perform()
-            if collect() { act() }
+            performActions()
+            var succeeded = multi.perform()
+            if collectFinished() { performActions() }
             if schedule.isDone { return commandQueue.close() }
-            isWell = multi.poll(milliseconds: pause()) && isWell
+            succeeded = multi.poll(milliseconds: pause()) && succeeded
             // Never observed. If libcurl keeps failing, the loop must not spin; deadlines still end every exchange.
-            if !isWell { _ = multi.poll(milliseconds: 10) }
+            if !succeeded { _ = multi.poll(milliseconds: 10) }
         }
     }
 
@@ -72,24 +72,24 @@ struct CurlEventLoop: ~Copyable {
     }
 
     /// Performs the actions that are due. An exchange that cannot start frees capacity for the next.
-    private mutating func act() {
+    private mutating func performActions() {
         var actions = schedule.actions(now: clock.now)
         while !actions.isEmpty {
-            var needsMore = false
+            var hasFailedStarts = false
             for action in actions {
                 switch action {
-                case .start(let id): needsMore = !start(id) || needsMore
+                case .start(let id): hasFailedStarts = !start(id) || hasFailedStarts
                 case .fail(let id, let code): end(id, with: .failure(error(code, of: id)))
                 }
             }
-            actions = needsMore ? schedule.actions(now: clock.now) : []
+            actions = hasFailedStarts ? schedule.actions(now: clock.now) : []
         }
     }
 
     private mutating func start(_ id: ExchangeSchedule.ID) -> Bool {
         guard let submission = waiting.removeValue(forKey: id) else { return true }
         let host = submission.request.url.host
-        guard let handle = spare.popLast() ?? CurlHandle() else {
+        guard let handle = idleHandles.popLast() ?? CurlHandle() else {
             fail(id, submission, TransportError(.internalFault, at: host, "libcurl is out of memory"))
             return false
         }
@@ -117,15 +117,15 @@ struct CurlEventLoop: ~Copyable {
     }
 
     /// Ends all transfers that libcurl has completed. Returns true if there was at least one.
-    private mutating func collect() -> Bool {
-        var hasEnded = false
+    private mutating func collectFinished() -> Bool {
+        var hasFinished = false
         while let (easy, result) = multi.nextDone() {
             guard let id = identifiers[easy], let transfer = transfers[id] else { continue }
             schedule.finished(id)
             end(id, with: outcome(of: transfer, result))
-            hasEnded = true
+            hasFinished = true
         }
-        return hasEnded
+        return hasFinished
     }
 
     private func outcome(of transfer: CurlTransfer, _ result: CURLcode) -> CurlCommandQueue.Outcome {
@@ -152,7 +152,7 @@ struct CurlEventLoop: ~Copyable {
             multi.remove(handle)
             identifiers[handle.pointer] = nil
             handle.reset()
-            if spare.count < Self.maximumSpare { spare.append(handle) }
+            if idleHandles.count < Self.maximumIdleHandles { idleHandles.append(handle) }
             // libcurl reads the body from the submission's memory, so the submission must live until here.
             resume(transfer.submission, with: outcome)
         } else if let submission = waiting.removeValue(forKey: id) {
@@ -161,7 +161,7 @@ struct CurlEventLoop: ~Copyable {
     }
 
     private func resume(_ submission: CurlCommandQueue.Submission, with outcome: CurlCommandQueue.Outcome) {
-        commandQueue.resumed()
+        commandQueue.countFinished()
         submission.continuation.resume(returning: outcome)
     }
 

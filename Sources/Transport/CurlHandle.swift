@@ -46,10 +46,10 @@ final class CurlHandle {
     }
 
     /// The HTTP status of the response.
-    var status: Int { number(CURLINFO_RESPONSE_CODE) }
+    var status: Int { integer(CURLINFO_RESPONSE_CODE) }
 
     /// The status of the proxy's response to CONNECT; 0 if there was none.
-    var proxyStatus: Int { number(CURLINFO_HTTP_CONNECTCODE) }
+    var proxyStatus: Int { integer(CURLINFO_HTTP_CONNECTCODE) }
 
     /// The number of bytes of the request body that were sent.
     var sentBytes: Int {
@@ -58,7 +58,7 @@ final class CurlHandle {
         return Int(value)
     }
 
-    private func number(_ info: CURLINFO) -> Int {
+    private func integer(_ info: CURLINFO) -> Int {
         var value = 0
         bridge_curl_get_long(pointer, info, &value)
         return value
@@ -90,11 +90,11 @@ final class CurlHandle {
         if request.headers["Content-Type"] == nil { lines.append("Content-Type:") }
         var list: UnsafeMutablePointer<curl_slist>?
         for line in lines {
-            guard let longer = curl_slist_append(list, line) else {
+            guard let extended = curl_slist_append(list, line) else {
                 curl_slist_free_all(list)
                 return nil
             }
-            list = longer
+            list = extended
         }
         return list
     }

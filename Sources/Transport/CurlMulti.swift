@@ -56,8 +56,8 @@ struct CurlMulti: ~Copyable {
 
     /// The next transfer that has ended, or `nil` if all have been returned.
     func nextDone() -> (easy: UnsafeMutableRawPointer, result: CURLcode)? {
-        var left: Int32 = 0
-        while let message = curl_multi_info_read(handle, &left) {
+        var messagesInQueue: Int32 = 0
+        while let message = curl_multi_info_read(handle, &messagesInQueue) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle else { continue }
             return (easy, bridge_curl_message_result(message))
         }

@@ -26,7 +26,7 @@ package struct HTTPRequest: Sendable {
     package let maximumResponseBytes: Int
     /// True if the same request was sent before for the same purpose. Retries are limited: see
     /// ``CircuitBreakingTransport``.
-    package var isRepetition = false
+    package var isRetry = false
     /// Returns whether a response comes from the requested service. If not, for example for the error page of a
     /// gateway, the response counts as a failure of the host.
     package var isUsable: @Sendable (HTTPResponse) -> Bool = { _ in true }
@@ -39,8 +39,8 @@ package struct HTTPRequest: Sendable {
         timeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(5),
         maximumResponseBytes: Int = 32 << 20
     ) throws(TransportError) {
-        if let refused = headers.firstRefused() {
-            throw TransportError(.invalidRequest, at: url.host, refused.reason)
+        if let rejected = headers.firstRefused() {
+            throw TransportError(.invalidRequest, at: url.host, rejected.reason)
         }
         guard method != .get || body.isEmpty else {
             throw TransportError(.invalidRequest, at: url.host, "a GET request cannot have a body")

@@ -21,13 +21,13 @@ package struct HTTPURL: Sendable, Hashable {
 
     /// Throws `invalidURL`, or `refusedPlainHTTP` if the scheme is http and the host is not loopback.
     package init(_ text: String) throws(TransportError) {
-        var rest: Substring
+        var remainder: Substring
         if text.hasPrefix("https://") {
             isSecure = true
-            rest = text.dropFirst(8)
+            remainder = text.dropFirst(8)
         } else if text.hasPrefix("http://") {
             isSecure = false
-            rest = text.dropFirst(7)
+            remainder = text.dropFirst(7)
         } else {
             throw TransportError(.invalidURL, at: "-", "the URL must begin with https:// or http://")
         }
@@ -35,9 +35,9 @@ package struct HTTPURL: Sendable, Hashable {
             throw TransportError(
                 .invalidURL, at: "-", "the URL is longer than 8192 bytes or has a character that must be escaped")
         }
-        let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
-        rest = rest[..<end]
-        let (name, digits) = Self.split(rest)
+        let end = remainder.firstIndex { $0 == "/" || $0 == "?" } ?? remainder.endIndex
+        remainder = remainder[..<end]
+        let (name, digits) = Self.split(remainder)
         guard let name, let port = Self.port(digits, default: isSecure ? 443 : 80) else {
             throw TransportError(.invalidURL, at: "-", "the URL has an invalid host or port")
         }
@@ -64,8 +64,8 @@ package struct HTTPURL: Sendable, Hashable {
 
     /// Leading zeros are rejected, because some resolvers read them as octal: `127.010.0.1` would be 127.8.0.1.
     private static func isDecimalByte(_ part: Substring) -> Bool {
-        guard let number = UInt8(part), part.utf8.first != 0x2B else { return false }
-        return String(number) == part
+        guard let value = UInt8(part), part.utf8.first != 0x2B else { return false }
+        return String(value) == part
     }
 
     private static func split(_ authority: Substring) -> (name: String?, port: Substring?) {
@@ -92,8 +92,8 @@ package struct HTTPURL: Sendable, Hashable {
         }
     }
 
-    private static func port(_ digits: Substring?, default standard: Int) -> Int? {
-        guard let digits else { return standard }
+    private static func port(_ digits: Substring?, default defaultPort: Int) -> Int? {
+        guard let digits else { return defaultPort }
         let isNumber = (1...5).contains(digits.utf8.count) && digits.utf8.allSatisfy { (0x30...0x39).contains($0) }
         guard isNumber, let port = Int(digits), (1...65535).contains(port) else { return nil }
         return port

@@ -12,12 +12,12 @@ package enum RetryAfter: Sendable, Hashable {
     /// Returns `nil` unless the text is 1 to 15 digits.
     package init?(_ text: String) {
         guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-            let number = Int64(text)
+            let value = Int64(text)
         else { return nil }
-        switch number {
-        case ..<1_000_000_000: self = .delay(.seconds(number))
-        case ..<100_000_000_000: self = .instant(milliseconds: number * 1000)
-        default: self = .instant(milliseconds: number)
+        switch value {
+        case ..<1_000_000_000: self = .delay(.seconds(value))
+        case ..<100_000_000_000: self = .instant(milliseconds: value * 1000)
+        default: self = .instant(milliseconds: value)
         }
     }
 

@@ -2,31 +2,31 @@
 /// make an outage worse. A token bucket without a clock; the caller passes the time.
 package struct RetryBudget: Sendable {
     /// Tokens added for each first attempt. A retry costs one token.
-    private static let share = 0.2
+    private static let tokensPerRequest = 0.2
     /// The maximum number of tokens.
-    private static let capacity = 100.0
+    private static let maximumTokens = 100.0
     /// The minimum for hosts with few requests: the bucket starts with this many tokens and refills to it at one a
     /// second.
-    private static let least = 10.0
+    private static let minimumTokens = 10.0
 
-    private var saved = least
-    private var filled: ContinuousClock.Instant?
+    private var tokens = minimumTokens
+    private var lastRefill: ContinuousClock.Instant?
 
     package init() {}
 
     /// Records a first attempt, which adds to the budget.
-    package mutating func asked() {
-        saved = min(saved + Self.share, Self.capacity)
+    package mutating func recordFirstAttempt() {
+        tokens = min(tokens + Self.tokensPerRequest, Self.maximumTokens)
     }
 
     /// Takes a token and returns true, or returns false if the retry is not allowed.
     package mutating func consume(at now: ContinuousClock.Instant) -> Bool {
-        if saved < Self.least, let filled, now > filled {
-            saved = min(saved + filled.duration(to: now) / .seconds(1), Self.least)
+        if tokens < Self.minimumTokens, let lastRefill, now > lastRefill {
+            tokens = min(tokens + lastRefill.duration(to: now) / .seconds(1), Self.minimumTokens)
         }
-        filled = now
-        guard saved >= 1 else { return false }
-        saved -= 1
+        lastRefill = now
+        guard tokens >= 1 else { return false }
+        tokens -= 1
         return true
     }
 }

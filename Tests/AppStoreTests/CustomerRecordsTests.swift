@@ -51,13 +51,13 @@ struct CustomerRecordsTests {
         let first = try await standIn.records(environment: .production)
         #expect(first.revision == "r1")
         func again(_ revision: String, _ records: CustomerRecords) async throws -> CustomerRecords {
-            let known = try #require(
-                standIn.client.knownHistory(
+            let earlier = try #require(
+                standIn.client.earlierHistory(
                     signedTransactions: records.transactions.map(\.text), revision: revision, in: .production))
             return try await standIn.client.records(
                 for: CustomerIdentifiers(originalTransactionIds: ["100"], transactionIds: []),
                 bundleId: "com.example.app",
-                environment: .production, since: known)
+                environment: .production, since: earlier)
         }
         let second = try await again("r1", first)
         #expect(second.transactions.map(\.payload.transactionId) == ["102", "100", "103"])
@@ -67,7 +67,7 @@ struct CustomerRecordsTests {
         let whole = try await again("old", second)
         #expect(whole.transactions.map(\.payload.transactionId) == ["100", "102"])
         #expect(
-            standIn.client.knownHistory(signedTransactions: ["a.b.c"], revision: "r", in: .production) == nil)
+            standIn.client.earlierHistory(signedTransactions: ["a.b.c"], revision: "r", in: .production) == nil)
         await standIn.end()
     }
 

@@ -15,13 +15,13 @@ struct CircuitBreakerTests {
                 now += .seconds(seconds)
                 continue
             }
-            guard case .go(let ticket) = breaker.allow(at: now) else {
+            guard case .allowed(let ticket) = breaker.allow(at: now) else {
                 states += "-"
                 continue
             }
             now += .milliseconds(100)
-            let outcome: CircuitBreaker.Outcome = letter == "s" ? .success : letter == "f" ? .failure : .nothing
-            breaker.ended(ticket, outcome, at: now, random: random)
+            let outcome: CircuitBreaker.Outcome = letter == "s" ? .success : letter == "f" ? .failure : .inconclusive
+            breaker.complete(ticket, outcome, at: now, random: random)
             states += String(breaker.state.rawValue.prefix(1))
         }
         return states
@@ -51,12 +51,12 @@ struct CircuitBreakerTests {
     @Test("The pause doubles after each failed probe, half of it random, up to 30 s")
     func pauses() {
         for (random, expected) in [(0.0, [0.5, 1, 2, 4, 8, 15, 15, 15]), (1, [1, 2, 4, 8, 16, 30, 30, 30])] {
-            var breaker = CircuitBreaker(.init(failuresInRow: 1))
+            var breaker = CircuitBreaker(.init(consecutiveFailures: 1))
             var now = ContinuousClock.now
             var pauses: [Double] = []
             for _ in expected {
-                guard case .go(let ticket) = breaker.allow(at: now) else { break }
-                breaker.ended(ticket, .failure, at: now, random: random)
+                guard case .allowed(let ticket) = breaker.allow(at: now) else { break }
+                breaker.complete(ticket, .failure, at: now, random: random)
                 guard case .wait(let pause) = breaker.allow(at: now) else { break }
                 pauses.append(pause / .seconds(1))
                 now += pause
@@ -68,42 +68,42 @@ struct CircuitBreakerTests {
 
     @Test("Only one probe is allowed, and outcomes of exchanges from before the breaker opened are ignored")
     func oneProbe() {
-        var breaker = CircuitBreaker(.init(failuresInRow: 2))
+        var breaker = CircuitBreaker(.init(consecutiveFailures: 2))
         let start = ContinuousClock.now
         let tickets = (0..<4).compactMap { _ in ticket(&breaker, start) }
-        breaker.ended(tickets[0], .failure, at: start, random: 0)
-        breaker.ended(tickets[1], .failure, at: start, random: 0)
+        breaker.complete(tickets[0], .failure, at: start, random: 0)
+        breaker.complete(tickets[1], .failure, at: start, random: 0)
         #expect(breaker.state == .open)
         let later = start + .seconds(1)
         let probe = ticket(&breaker, later)
         #expect(probe?.isProbe == true && breaker.state == .halfOpen)
         #expect(ticket(&breaker, later) == nil)
-        breaker.ended(tickets[2], .success, at: later, random: 0)
+        breaker.complete(tickets[2], .success, at: later, random: 0)
         #expect(breaker.state == .halfOpen)
-        if let probe { breaker.ended(probe, .success, at: later, random: 0) }
+        if let probe { breaker.complete(probe, .success, at: later, random: 0) }
         #expect(breaker.state == .closed && breaker.opened == 1)
-        breaker.ended(tickets[3], .failure, at: later, random: 0)
+        breaker.complete(tickets[3], .failure, at: later, random: 0)
         let one = ticket(&breaker, later)
-        if let one { breaker.ended(one, .failure, at: later, random: 0) }
+        if let one { breaker.complete(one, .failure, at: later, random: 0) }
         #expect(breaker.state == .closed)
     }
 
     private func ticket(_ breaker: inout CircuitBreaker, _ now: ContinuousClock.Instant) -> CircuitBreaker.Ticket? {
-        if case .go(let ticket) = breaker.allow(at: now) { ticket } else { nil }
+        if case .allowed(let ticket) = breaker.allow(at: now) { ticket } else { nil }
     }
 
     @Test("The retry budget is a fifth of the first attempts, and ten if there are few")
-    func repetitions() {
+    func retryBudget() {
         let now = ContinuousClock.now
-        func granted(_ allowance: inout RetryBudget, of count: Int, at now: ContinuousClock.Instant) -> Int {
-            (0..<count).count { _ in allowance.consume(at: now) }
+        func granted(_ budget: inout RetryBudget, of count: Int, at now: ContinuousClock.Instant) -> Int {
+            (0..<count).count { _ in budget.consume(at: now) }
         }
-        var allowance = RetryBudget()
-        #expect(granted(&allowance, of: 100, at: now) == 10)
-        #expect(granted(&allowance, of: 100, at: now + .seconds(3)) == 3)
-        for _ in 0..<200 { allowance.asked() }
-        #expect((39...40).contains(granted(&allowance, of: 100, at: now + .seconds(3))))
-        for _ in 0..<10_000 { allowance.asked() }
-        #expect((99...100).contains(granted(&allowance, of: 1_000, at: now + .seconds(3))))
+        var budget = RetryBudget()
+        #expect(granted(&budget, of: 100, at: now) == 10)
+        #expect(granted(&budget, of: 100, at: now + .seconds(3)) == 3)
+        for _ in 0..<200 { budget.recordFirstAttempt() }
+        #expect((39...40).contains(granted(&budget, of: 100, at: now + .seconds(3))))
+        for _ in 0..<10_000 { budget.recordFirstAttempt() }
+        #expect((99...100).contains(granted(&budget, of: 1_000, at: now + .seconds(3))))
     }
 }

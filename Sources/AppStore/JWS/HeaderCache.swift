@@ -20,8 +20,8 @@ final class HeaderCache: Sendable {
 
     /// Returns the signer of exactly this header, or `nil` if it is not cached.
     func signer(of header: Range<Int>, in text: borrowing Span<UInt8>) -> VerifiedSigner? {
-        let known = entries.withLock { $0 }
-        for entry in known where text.holds(entry.segment, at: header) { return entry.signer }
+        let cached = entries.withLock { $0 }
+        for entry in cached where text.holds(entry.segment, at: header) { return entry.signer }
         return nil
     }
 

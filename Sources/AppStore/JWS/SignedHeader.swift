@@ -36,12 +36,12 @@ struct SignedHeader {
             throw SignedPayloadError(.malformed, at: "header", "\(error)")
         }
         var certificates: [UInt8] = []
-        var places: [Range<Int>] = []
+        var ranges: [Range<Int>] = []
         for (index, encoding) in encodings.prefix(3).enumerated() {
             guard let der = Base64Text.decode(Array(encoding.utf8).span, .standard) else {
                 throw SignedPayloadError(.x5c, at: "x5c[\(index)]", "not base64")
             }
-            places.append(certificates.count..<(certificates.count + der.count))
+            ranges.append(certificates.count..<(certificates.count + der.count))
             certificates += der
         }
         if encodings.count == 1, Self.isSelfIssued(certificates) {
@@ -52,7 +52,7 @@ struct SignedHeader {
             throw SignedPayloadError(.x5c, at: "x5c", "expected three certificates, found \(encodings.count)")
         }
         self.certificates = certificates
-        chain = PresentedChain(leaf: places[0], authority: places[1], root: places[2])
+        chain = PresentedChain(leaf: ranges[0], authority: ranges[1], root: ranges[2])
     }
 
     private static func isSelfIssued(_ der: [UInt8]) -> Bool {

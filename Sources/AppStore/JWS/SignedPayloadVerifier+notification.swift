@@ -32,14 +32,14 @@ extension SignedPayloadVerifier {
         let nestedNow = payload.signingDate ?? now
         let isKnown = payload.notificationType.map { NotificationType(rawValue: $0).isKnown } ?? false
         func nested<Payload: SignedClaims>(
-            _ text: String?, _ place: String, _ requirements: PayloadRequirements, _ now: Timestamp
+            _ text: String?, _ path: String, _ requirements: PayloadRequirements, _ now: Timestamp
         ) throws(SignedPayloadError) -> Signed<Payload>? {
             guard let text else { return nil }
             do throws(SignedPayloadError) {
                 return try verify(text, expecting: requirements, now: now)
             } catch {
                 guard isKnown else { return nil }
-                throw error.inside(place)
+                throw error.inside(path)
             }
         }
         let transaction: Signed<TransactionPayload>? = try nested(

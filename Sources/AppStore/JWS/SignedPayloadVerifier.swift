@@ -61,9 +61,9 @@ package struct SignedPayloadVerifier: Sendable {
     private func signer(
         of parts: CompactJWS, in text: borrowing Span<UInt8>
     ) throws(SignedPayloadError) -> VerifiedSigner {
-        let known = headers.signer(of: parts.header, in: text)
+        let cached = headers.signer(of: parts.header, in: text)
         let signer: VerifiedSigner
-        if let known { signer = known } else { signer = try verifyHeader(of: parts, in: text) }
+        if let cached { signer = cached } else { signer = try verifyHeader(of: parts, in: text) }
         guard let raw = Base64Text.decode(text.extracting(parts.signature), .urlSafe) else {
             throw SignedPayloadError(.malformed, at: "signature", "not base64url")
         }
@@ -75,7 +75,7 @@ package struct SignedPayloadVerifier: Sendable {
         } catch {
             throw SignedPayloadError(error)
         }
-        if known == nil { headers.insert(signer, for: parts.header, in: text) }
+        if cached == nil { headers.insert(signer, for: parts.header, in: text) }
         return signer
     }
 
@@ -96,10 +96,10 @@ package struct SignedPayloadVerifier: Sendable {
     }
 
     /// Throws `outsideValidity` if the time is outside the validity of the signer's chain.
-    static func check(_ time: Timestamp, _ place: String, _ window: ClosedRange<Int64>) throws(SignedPayloadError) {
+    static func check(_ time: Timestamp, _ claim: String, _ window: ClosedRange<Int64>) throws(SignedPayloadError) {
         guard window.contains(time.seconds) else {
             throw SignedPayloadError(
-                .outsideValidity, at: place, "the signer's chain was not valid at the time of signing")
+                .outsideValidity, at: claim, "the signer's chain was not valid at the time of signing")
         }
     }
 

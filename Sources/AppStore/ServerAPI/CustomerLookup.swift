@@ -17,12 +17,12 @@ struct CustomerLookup {
     /// hundreds.
     static let maximumIdentifiers = 5
     /// Maximum number of identifiers to try if a history was found, because one history is complete for its customer.
-    private static let maximumBesideHistory = 3
+    private static let maximumWithHistory = 3
 
     let client: ServerAPIClient
-    let allowance: CallBudget
+    let callBudget: CallBudget
     /// The history from an earlier lookup of the same customer.
-    let known: KnownHistory?
+    let earlier: EarlierHistory?
 
     /// Looks the customer up.
     ///
@@ -58,28 +58,28 @@ struct CustomerLookup {
         of identifiers: [TransactionIdentifier], asking environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> CustomerRecords? {
         var found = MergedHistory()
-        var known: [TransactionIdentifier] = []
+        var knownIdentifiers: [TransactionIdentifier] = []
         var histories: [TransactionIdentifier] = []
-        for (number, identifier) in identifiers.enumerated() where !found.mentions(identifier) {
-            if !histories.isEmpty, number >= Self.maximumBesideHistory { break }
+        for (index, identifier) in identifiers.enumerated() where !found.contains(identifier) {
+            if !histories.isEmpty, index >= Self.maximumWithHistory { break }
             guard let history = try await history(of: identifier, environment) else {
                 found.anomalies.append(.requestedIdMissing(identifier))
                 continue
             }
-            known.append(identifier)
+            knownIdentifiers.append(identifier)
             // A transaction that has no history of its own says nothing about other transactions.
             if history.revision != nil { histories.append(identifier) }
             found.add(history)
-            if !found.mentions(identifier) {
+            if !found.contains(identifier) {
                 found.anomalies += [.requestedIdMissing(identifier), .requestedIdIsAlias(identifier)]
             }
         }
-        guard !known.isEmpty else { return nil }
+        guard !knownIdentifiers.isEmpty else { return nil }
         guard !found.transactions.isEmpty else {
             throw ServerAPIError(.emptyHistory, at: "history", "the history does not contain the requested transaction")
         }
         let subscriptions = try await subscriptions(
-            of: histories.isEmpty ? Array(known.prefix(1)) : histories, &found, environment)
+            of: histories.isEmpty ? Array(knownIdentifiers.prefix(1)) : histories, &found, environment)
         return found.records(environment: environment, bundleId: client.bundleId, subscriptions: subscriptions)
     }
 
@@ -91,7 +91,7 @@ struct CustomerLookup {
         // case the history is read once more from its beginning.
         do throws(ServerAPIError) {
             return try await history(
-                of: identifier, environment, known.map { HistoryPages(after: $0) } ?? HistoryPages())
+                of: identifier, environment, earlier.map { HistoryPages(after: $0) } ?? HistoryPages())
         } catch {
             guard error.errorNumber == .invalidRevision else { throw error }
         }
@@ -106,7 +106,7 @@ struct CustomerLookup {
         do throws(ServerAPIError) {
             while !pages.isComplete {
                 let call = ServerAPICall.history(identifier, revision: pages.revision)
-                let page = try await client.page(call, environment, allowance)
+                let page = try await client.page(call, environment, callBudget)
                 first = first ?? page
                 try pages.add(
                     try client.verified(page.signedTransactions, environment), revision: page.revision,
@@ -126,7 +126,7 @@ struct CustomerLookup {
         _ identifier: TransactionIdentifier, _ environment: AppStoreEnvironment
     ) async throws(ServerAPIError) -> History? {
         do throws(ServerAPIError) {
-            let transaction = try await client.transaction(identifier, in: environment, allowance)
+            let transaction = try await client.transaction(identifier, in: environment, callBudget)
             return History(transactions: [transaction], bundleId: nil, appAppleId: nil, revision: nil)
         } catch {
             guard error.isUnknownTransaction else { throw error }
@@ -145,15 +145,15 @@ struct CustomerLookup {
         var missing = found.subscriptionIdentifiers
         guard !missing.isEmpty else { return [] }
         var records: [SubscriptionRecord] = []
-        for (number, identifier) in identifiers.enumerated() where !missing.isEmpty {
-            guard let told = try await subscriptions(of: identifier, environment) else {
-                guard number > 0 else {
+        for (index, identifier) in identifiers.enumerated() where !missing.isEmpty {
+            guard let statuses = try await subscriptions(of: identifier, environment) else {
+                guard index > 0 else {
                     throw ServerAPIError(
                         .statusesMissing, at: "statuses", "the statuses do not contain a transaction of the history")
                 }
                 continue
             }
-            for record in told
+            for record in statuses
             where !records.contains(where: { $0.originalTransactionId == record.originalTransactionId }) {
                 records.append(record)
                 missing.remove(record.originalTransactionId)
@@ -172,7 +172,7 @@ struct CustomerLookup {
     ) async throws(ServerAPIError) -> [SubscriptionRecord]? {
         let answer: JSONObject
         do throws(ServerAPIError) {
-            answer = try await client.answer(.statuses(identifier), environment, allowance)
+            answer = try await client.answer(.statuses(identifier), environment, callBudget)
         } catch {
             guard error.isUnknownTransaction else { throw error }
             return nil

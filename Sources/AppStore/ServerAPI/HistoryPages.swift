@@ -22,7 +22,7 @@ package struct HistoryPages: Sendable {
     private var pages = 0
     private var received = 0
     private var rows: [Signed<TransactionPayload>?] = []
-    private var places: [String: Int] = [:]
+    private var indexes: [String: Int] = [:]
 
     /// The revision of the last page.
     package private(set) var revision: String?
@@ -35,9 +35,9 @@ package struct HistoryPages: Sendable {
     }
 
     /// Starts with an earlier history, so that only the changes since then are requested.
-    package init(after earlier: KnownHistory, limits: Limits = Limits()) {
+    package init(after earlier: EarlierHistory, limits: Limits = Limits()) {
         self.init(limits: limits)
-        for transaction in earlier.transactions { place(transaction) }
+        for transaction in earlier.transactions { merge(transaction) }
         revision = earlier.revision
     }
 
@@ -53,7 +53,7 @@ package struct HistoryPages: Sendable {
     ) throws(ServerAPIError) {
         pages += 1
         received += transactions.count
-        for transaction in transactions { place(transaction) }
+        for transaction in transactions { merge(transaction) }
         revision = next ?? revision
         guard hasMore else {
             isComplete = true
@@ -67,17 +67,17 @@ package struct HistoryPages: Sendable {
         }
     }
 
-    private mutating func place(_ transaction: Signed<TransactionPayload>) {
+    private mutating func merge(_ transaction: Signed<TransactionPayload>) {
         if let id = transaction.payload.transactionId {
-            if let place = places[id] { rows[place] = nil }
-            places[id] = rows.count
+            if let index = indexes[id] { rows[index] = nil }
+            indexes[id] = rows.count
         }
         rows.append(transaction)
     }
 }
 
 /// A verified history from an earlier lookup, to which later changes are added.
-package struct KnownHistory: Sendable {
+package struct EarlierHistory: Sendable {
     package let transactions: [Signed<TransactionPayload>]
     /// The revision of the last page.
     package let revision: String

@@ -15,7 +15,7 @@ package struct HourlyBudget: Sendable, Hashable {
     }
 
     /// The result of requesting a call.
-    package enum Verdict: Sendable, Hashable {
+    package enum Decision: Sendable, Hashable {
         /// The call is allowed and already counted.
         case granted
         /// The call is possible after this duration. Nothing was counted.
@@ -53,7 +53,7 @@ package struct HourlyBudget: Sendable, Hashable {
     }
 
     /// Requests one call.
-    package mutating func consume(_ priority: Priority, at now: Duration) -> Verdict {
+    package mutating func consume(_ priority: Priority, at now: Duration) -> Decision {
         fill(at: now)
         if now < pausedUntil { return .wait(pausedUntil - now) }
         let missing = Self.call + (priority == .live ? 0 : reserved) - level

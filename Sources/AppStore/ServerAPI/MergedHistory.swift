@@ -11,15 +11,15 @@ struct History: Sendable {
 /// The merged history of several identifiers of one receipt.
 struct MergedHistory {
     private(set) var transactions: [Signed<TransactionPayload>] = []
-    private var places: [String: Int] = [:]
+    private var indexes: [String: Int] = [:]
     private var originals: Set<String> = []
     private var appAppleId: Int64?
     private var revisions: [String?] = []
     var anomalies: [RecordAnomaly] = []
 
     /// True if a transaction has this identifier or has it as its original transaction.
-    func mentions(_ identifier: TransactionIdentifier) -> Bool {
-        places[identifier.rawValue] != nil || originals.contains(identifier.rawValue)
+    func contains(_ identifier: TransactionIdentifier) -> Bool {
+        indexes[identifier.rawValue] != nil || originals.contains(identifier.rawValue)
     }
 
     /// The original transaction ids of the auto-renewable subscriptions.
@@ -33,20 +33,20 @@ struct MergedHistory {
     mutating func add(_ history: History) {
         appAppleId = appAppleId ?? history.appAppleId
         // Another identifier of the same customer returns the same history, whose revision must be counted once.
-        let isRepetition =
+        let isSameHistory =
             revisions.contains(history.revision)
-            && history.transactions.allSatisfy { $0.payload.transactionId.map { places[$0] != nil } ?? false }
-        if !isRepetition { revisions.append(history.revision) }
+            && history.transactions.allSatisfy { $0.payload.transactionId.map { indexes[$0] != nil } ?? false }
+        if !isSameHistory { revisions.append(history.revision) }
         for transaction in history.transactions {
             let payload = transaction.payload
             if payload.bundleId == nil { anomalies.append(.transactionWithoutBundleId(payload.transactionId)) }
             if let original = payload.originalTransactionId { originals.insert(original) }
             if let id = payload.transactionId {
-                if let place = places[id] {
-                    transactions[place] = transaction
+                if let index = indexes[id] {
+                    transactions[index] = transaction
                     continue
                 }
-                places[id] = transactions.count
+                indexes[id] = transactions.count
             }
             transactions.append(transaction)
         }

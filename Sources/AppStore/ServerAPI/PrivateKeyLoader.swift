@@ -14,17 +14,17 @@ package enum PrivateKeySource: Sendable, Hashable {
 struct PrivateKeyLoader {
     /// The attributes by which a changed file is detected. The inode number detects an atomic replacement within a
     /// second.
-    private struct Stamp: Equatable {
+    private struct FileVersion: Equatable {
         let modified: Date?
         let size: Int?
-        let number: Int?
+        let inode: Int?
     }
 
     /// Maximum size of the file. A `.p8` has about 260 bytes.
     private static let maximumBytes = 65_536
 
     private let source: PrivateKeySource
-    private var stamp: Stamp?
+    private var fileVersion: FileVersion?
     private(set) var key: SigningKey?
 
     init(_ source: PrivateKeySource) {
@@ -42,27 +42,27 @@ struct PrivateKeyLoader {
             key = try Self.parse(text.reveal())
             return true
         case .file(let path):
-            let current = Self.stamp(of: path)
-            guard key == nil || (current != nil && current != stamp) else { return false }
+            let current = Self.fileVersion(of: path)
+            guard key == nil || (current != nil && current != fileVersion) else { return false }
             do throws(ServerAPIError) {
                 key = try Self.read(path)
-                stamp = current
+                fileVersion = current
                 return true
             } catch {
                 // Reloads until the file is complete. The rest may be written within the resolution of the
                 // modification date, so the attributes cannot be relied on here.
-                stamp = nil
+                fileVersion = nil
                 guard key == nil else { return false }
                 throw error
             }
         }
     }
 
-    private static func stamp(of path: String) -> Stamp? {
-        guard let facts = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
-        return Stamp(
-            modified: facts[.modificationDate] as? Date, size: (facts[.size] as? NSNumber)?.intValue,
-            number: (facts[.systemFileNumber] as? NSNumber)?.intValue)
+    private static func fileVersion(of path: String) -> FileVersion? {
+        guard let attributes = try? FileManager.default.attributesOfItem(atPath: path) else { return nil }
+        return FileVersion(
+            modified: attributes[.modificationDate] as? Date, size: (attributes[.size] as? NSNumber)?.intValue,
+            inode: (attributes[.systemFileNumber] as? NSNumber)?.intValue)
     }
 
     private static func read(_ path: String) throws(ServerAPIError) -> SigningKey {

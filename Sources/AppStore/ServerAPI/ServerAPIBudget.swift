@@ -35,17 +35,17 @@ package final class ServerAPIBudget: Sendable {
     package func consume(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ priority: HourlyBudget.Priority,
         at now: Duration
-    ) -> HourlyBudget.Verdict {
+    ) -> HourlyBudget.Decision {
         if priority == .background {
             // Checked on a copy, because the call may still be rejected by the main bucket.
             var own = background(endpoint, environment, at: now)
             guard case .granted = own.consume(.live, at: now) else { return own.consume(.live, at: now) }
         }
-        let verdict = change(endpoint, environment, now) { $0.consume(priority, at: now) }
-        guard case .granted = verdict else { return verdict }
+        let decision = change(endpoint, environment, now) { $0.consume(priority, at: now) }
+        guard case .granted = decision else { return decision }
         granted.add(1, ordering: .relaxed)
         if priority == .background { chargeBackground(endpoint, environment, at: now) }
-        return verdict
+        return decision
     }
 
     /// The share of Apple's limits that background calls may use.
@@ -63,8 +63,8 @@ package final class ServerAPIBudget: Sendable {
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, at now: Duration
     ) {
         let full = background(endpoint, environment, at: now)
-        backgroundBudgets.withLock { shadows in
-            _ = shadows[Key(endpoint: endpoint, environment: environment), default: full].consume(.live, at: now)
+        backgroundBudgets.withLock { budgets in
+            _ = budgets[Key(endpoint: endpoint, environment: environment), default: full].consume(.live, at: now)
         }
     }
 
@@ -109,12 +109,12 @@ package final class ServerAPIBudget: Sendable {
     package func left(
         _ endpoint: ServerAPIEndpoint, _ priority: HourlyBudget.Priority, at now: Duration
     ) -> Int64? {
-        let asked = buckets.withLock { buckets in
+        let used = buckets.withLock { buckets in
             [AppStoreEnvironment.production, .sandbox].filter {
                 buckets[Key(endpoint: endpoint, environment: $0)] != nil
             }
         }
-        return asked.map { left(endpoint, $0, priority, at: now) }.min()
+        return used.map { left(endpoint, $0, priority, at: now) }.min()
     }
 
     /// The fill level of one bucket, for metrics and the status page.

@@ -7,14 +7,14 @@ extension ServerAPIClient {
     package func transaction(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> Signed<TransactionPayload> {
-        try await transaction(id, in: environment, allowance(options))
+        try await transaction(id, in: environment, callBudget(options))
     }
 
     /// Returns the customer's download of the app.
     package func appTransaction(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> Signed<AppTransactionPayload> {
-        let answer = try await answer(.appTransactionInfo(id), environment, allowance(options))
+        let answer = try await answer(.appTransactionInfo(id), environment, callBudget(options))
         return try verified(try required(answer, "signedAppTransactionInfo"), environment)
     }
 
@@ -26,23 +26,23 @@ extension ServerAPIClient {
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, since revision: String? = nil,
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> (transactions: [Signed<TransactionPayload>], revision: String?) {
-        let allowance = allowance(options)
+        let callBudget = callBudget(options)
         do throws(ServerAPIError) {
-            return try await refunds(id, environment, from: revision, allowance)
+            return try await refunds(id, environment, from: revision, callBudget)
         } catch {
             guard error.errorNumber == .invalidRevision else { throw error }
         }
-        return try await refunds(id, environment, from: nil, allowance)
+        return try await refunds(id, environment, from: nil, callBudget)
     }
 
     private func refunds(
         _ id: TransactionIdentifier, _ environment: AppStoreEnvironment, from revision: String?,
-        _ allowance: CallBudget
+        _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> (transactions: [Signed<TransactionPayload>], revision: String?) {
         var pages = HistoryPages()
         var next = revision
         while !pages.isComplete {
-            let page = try await page(.refundHistory(id, revision: next), environment, allowance)
+            let page = try await page(.refundHistory(id, revision: next), environment, callBudget)
             try pages.add(
                 try verified(page.signedTransactions, environment), revision: page.revision, hasMore: page.hasMore)
             next = pages.revision
@@ -54,7 +54,7 @@ extension ServerAPIClient {
     package func order(
         _ orderId: String, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> OrderLookup {
-        let answer = try await answer(.orderLookup(orderId), .production, allowance(options))
+        let answer = try await answer(.orderLookup(orderId), .production, callBudget(options))
         let (status, texts) = try read("order lookup") { () throws(JSONFieldError) in
             (try answer.integer("status"), try answer.texts("signedTransactions") ?? [])
         }
@@ -70,7 +70,7 @@ extension ServerAPIClient {
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> NotificationPage {
         let call = ServerAPICall.notificationHistory(query, paginationToken: paginationToken)
-        let answer = try await answer(call, environment, allowance(options))
+        let answer = try await answer(call, environment, callBudget(options))
         return try read("notification history") { () throws(JSONFieldError) in try NotificationPage(answer) }
     }
 
@@ -78,7 +78,7 @@ extension ServerAPIClient {
     package func requestTestNotification(
         in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> String {
-        let answer = try await answer(.requestTestNotification(), environment, allowance(options))
+        let answer = try await answer(.requestTestNotification(), environment, callBudget(options))
         return try required(answer, "testNotificationToken")
     }
 
@@ -86,7 +86,7 @@ extension ServerAPIClient {
     package func testNotificationStatus(
         _ token: String, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> NotificationRecord {
-        let answer = try await answer(.testNotificationStatus(token), environment, allowance(options))
+        let answer = try await answer(.testNotificationStatus(token), environment, callBudget(options))
         return try read("test notification") { () throws(JSONFieldError) in try NotificationRecord(answer) }
     }
 
@@ -96,7 +96,7 @@ extension ServerAPIClient {
         _ originalTransactionId: TransactionIdentifier, _ request: ExtensionRequest,
         in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> ExtensionResult {
-        let answer = try await answer(.extend(originalTransactionId, request), environment, allowance(options))
+        let answer = try await answer(.extend(originalTransactionId, request), environment, callBudget(options))
         return try read("extension") { () throws(JSONFieldError) in try ExtensionResult(answer) }
     }
 
@@ -105,7 +105,7 @@ extension ServerAPIClient {
         _ request: MassExtensionRequest, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> String {
         try required(
-            try await answer(.extendAll(request), environment, allowance(options)), "requestIdentifier")
+            try await answer(.extendAll(request), environment, callBudget(options)), "requestIdentifier")
     }
 
     /// Returns the progress of an extension for all subscribers.
@@ -114,7 +114,7 @@ extension ServerAPIClient {
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> MassExtensionStatus {
         let call = try ServerAPICall.extensionStatus(productId: productId, requestIdentifier: requestIdentifier)
-        let answer = try await answer(call, environment, allowance(options))
+        let answer = try await answer(call, environment, callBudget(options))
         return try read("extension status") { () throws(JSONFieldError) in try MassExtensionStatus(answer) }
     }
 
@@ -123,7 +123,7 @@ extension ServerAPIClient {
         _ id: TransactionIdentifier, _ request: ConsumptionRequest, in environment: AppStoreEnvironment,
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) {
-        _ = try await send(.consumption(id, request), to: environment, allowance(options))
+        _ = try await send(.consumption(id, request), to: environment, callBudget(options))
     }
 
     /// Sends consumption information in version 1.
@@ -131,7 +131,7 @@ extension ServerAPIClient {
         _ id: TransactionIdentifier, _ request: ConsumptionRequestV1, in environment: AppStoreEnvironment,
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) {
-        _ = try await send(.consumption(id, request), to: environment, allowance(options))
+        _ = try await send(.consumption(id, request), to: environment, callBudget(options))
     }
 
     /// Sets the app account token of a purchase. For a subscription, the identifier must be its original transaction.
@@ -139,13 +139,13 @@ extension ServerAPIClient {
         _ originalTransactionId: TransactionIdentifier, _ token: String, in environment: AppStoreEnvironment,
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) {
-        _ = try await send(.setAppAccountToken(originalTransactionId, token), to: environment, allowance(options))
+        _ = try await send(.setAppAccountToken(originalTransactionId, token), to: environment, callBudget(options))
     }
 
     /// Marks a purchase as delivered. After that, verifyReceipt no longer lists a consumable.
     package func finish(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) {
-        _ = try await send(.finish(id), to: environment, allowance(options))
+        _ = try await send(.finish(id), to: environment, callBudget(options))
     }
 }

@@ -4,25 +4,25 @@ import StoreTypes
 /// Conversion of responses into verified payloads.
 extension ServerAPIClient {
     func transaction(
-        _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ allowance: CallBudget
+        _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> Signed<TransactionPayload> {
-        let answer = try await answer(.transactionInfo(id), environment, allowance)
+        let answer = try await answer(.transactionInfo(id), environment, callBudget)
         return try verified(try required(answer, "signedTransactionInfo"), environment)
     }
 
     func answer(
-        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ allowance: CallBudget
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> JSONObject {
-        guard let answer = try await send(call, to: environment, allowance) else {
+        guard let answer = try await send(call, to: environment, callBudget) else {
             throw ServerAPIError(.emptyBody, at: call.endpoint.name, "the response has no body")
         }
         return answer
     }
 
     func page(
-        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ allowance: CallBudget
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> HistoryPage {
-        let answer = try await answer(call, environment, allowance)
+        let answer = try await answer(call, environment, callBudget)
         let page = try read(call.endpoint.name) { () throws(JSONFieldError) in try HistoryPage(answer) }
         try check(bundleId: page.bundleId, environment: page.environment, of: environment, at: call.endpoint.name)
         return page
@@ -30,12 +30,12 @@ extension ServerAPIClient {
 
     /// Throws if a response is about another app or environment.
     func check(
-        bundleId: String?, environment: String?, of asked: AppStoreEnvironment, at place: String
+        bundleId: String?, environment: String?, of requested: AppStoreEnvironment, at place: String
     ) throws(ServerAPIError) {
         guard bundleId == nil || bundleId == self.bundleId else {
             throw ServerAPIError(.wrongBundleId, at: place, "the response is about another app")
         }
-        guard environment == nil || environment == asked.rawValue else {
+        guard environment == nil || environment == requested.rawValue else {
             throw ServerAPIError(.wrongEnvironment, at: place, "the response is about another environment")
         }
     }

@@ -10,14 +10,14 @@ extension ServerAPIClient {
     ///   - keys: The identifiers from an authenticated receipt, in the order of lookup.
     ///   - bundleId: The bundle identifier of the receipt. It must be that of the account.
     ///   - environment: The environment of the receipt; `nil` tries production, then the sandbox.
-    ///   - known: The history from an earlier lookup. Only changes since then are requested and merged into it.
+    ///   - earlier: The history from an earlier lookup. Only changes since then are requested and merged into it.
     ///   - options: The priority and the limits of the lookup.
     /// - Throws: `notFound` if the App Store knows none of the identifiers; `noKeys` if there is none; `wrongBundleId`,
     ///   `wrongEnvironment`, `emptyHistory` or `notAuthentic` if the response cannot be trusted; `statusesMissing` if it is
     ///   incomplete; otherwise an outage.
     package func records(
         for keys: CustomerIdentifiers, bundleId: String, environment: AppStoreEnvironment?,
-        since known: KnownHistory? = nil,
+        since earlier: EarlierHistory? = nil,
         _ options: CallOptions = CallOptions()
     ) async throws(ServerAPIError) -> CustomerRecords {
         guard bundleId == self.bundleId else {
@@ -29,10 +29,10 @@ extension ServerAPIClient {
         }
         let client = self
         let key = CustomerKey(
-            identifiers: identifiers, environment: environment, priority: options.priority, revision: known?.revision)
+            identifiers: identifiers, environment: environment, priority: options.priority, revision: earlier?.revision)
         let records = try await lookups.answer(to: key, within: options.timeLimit) {
             () async throws(ServerAPIError) in
-            let lookup = CustomerLookup(client: client, allowance: client.allowance(options), known: known)
+            let lookup = CustomerLookup(client: client, callBudget: client.callBudget(options), earlier: earlier)
             return try await lookup.records(of: identifiers, in: environment)
         }
         guard let records else {
@@ -43,12 +43,12 @@ extension ServerAPIClient {
     }
 
     /// Verifies a stored history again. Returns `nil` if a signed text is not authentic.
-    package func knownHistory(
+    package func earlierHistory(
         signedTransactions: [String], revision: String, in environment: AppStoreEnvironment
-    ) -> KnownHistory? {
+    ) -> EarlierHistory? {
         guard let transactions: [Signed<TransactionPayload>] = try? verified(signedTransactions, environment) else {
             return nil
         }
-        return KnownHistory(transactions: transactions, revision: revision)
+        return EarlierHistory(transactions: transactions, revision: revision)
     }
 }

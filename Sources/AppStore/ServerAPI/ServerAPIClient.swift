@@ -64,29 +64,29 @@ package struct ServerAPIClient: Sendable {
     /// The bundle identifier of the app.
     package var bundleId: String { tokens.bundleId }
 
-    func allowance(_ options: CallOptions) -> CallBudget {
+    func callBudget(_ options: CallOptions) -> CallBudget {
         CallBudget(options, uptime: parts.clock.uptime())
     }
 
     /// Sends a call with retries. Returns the JSON object, or `nil` if the call has no response body.
     func send(
-        _ call: ServerAPICall, to environment: AppStoreEnvironment, _ allowance: CallBudget
+        _ call: ServerAPICall, to environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> JSONObject? {
-        var attempts = RetryState(policy: parts.retry, isRepeatable: call.isRepeatable)
+        var retryState = RetryState(policy: parts.retry, isRepeatable: call.isRepeatable)
         var first: ServerAPIError?
         while true {
             let token = try tokens.token(now: parts.clock.now())
             let failure: ServerAPIError
             do throws(ServerAPIError) {
-                return try await exchange(call, environment, token, allowance, isRepetition: first != nil)
+                return try await exchange(call, environment, token, callBudget, isRetry: first != nil)
             } catch {
                 // If the transport rejected a retry, the error of the first attempt says more.
                 failure = error.isRefusal ? first ?? error : error
                 if error.isRefusal { throw failure }
                 first = failure
             }
-            let step = attempts.step(
-                after: failure, remaining: allowance.remaining(at: parts.clock.uptime()), now: parts.clock.now(),
+            let step = retryState.step(
+                after: failure, remaining: callBudget.remaining(at: parts.clock.uptime()), now: parts.clock.now(),
                 random: .random(in: 0..<1))
             switch step {
             case .giveUp: throw failure
@@ -98,27 +98,27 @@ package struct ServerAPIClient: Sendable {
     }
 
     private func exchange(
-        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ allowance: CallBudget,
-        isRepetition: Bool
+        _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ callBudget: CallBudget,
+        isRetry: Bool
     ) async throws(ServerAPIError) -> JSONObject? {
         guard let base = parts.hosts[environment] else {
             throw ServerAPIError(.noEndpoint, at: "-", "no endpoint for environment \(environment.rawValue)")
         }
-        try await takeBudget(call.endpoint, environment, allowance, at: base.host)
-        guard allowance.consumeCall() else {
+        try await takeBudget(call.endpoint, environment, callBudget, at: base.host)
+        guard callBudget.consumeCall() else {
             throw ServerAPIError(.tooManyCalls, at: base.host, "the operation has used its maximum number of calls")
         }
-        let remaining = allowance.remaining(at: parts.clock.uptime())
+        let remaining = callBudget.remaining(at: parts.clock.uptime())
         guard remaining > .zero else {
             throw ServerAPIError(.deadline, at: base.host, "the time limit of the operation has expired")
         }
-        let begin = ContinuousClock.now
+        let start = ContinuousClock.now
         do throws(ServerAPIError) {
-            let answer = try await answer(to: call, from: base, token, remaining, isRepetition: isRepetition)
-            parts.counts?.exchanged(with: call.endpoint, environment, .answered, after: .now - begin)
+            let answer = try await answer(to: call, from: base, token, remaining, isRetry: isRetry)
+            parts.counts?.recordExchange(with: call.endpoint, environment, .answered, after: .now - start)
             return answer
         } catch {
-            parts.counts?.exchanged(with: call.endpoint, environment, UpstreamOutcome(error), after: .now - begin)
+            parts.counts?.recordExchange(with: call.endpoint, environment, UpstreamOutcome(error), after: .now - start)
             if error.httpStatus == 429, let retryAfter = error.retryAfter {
                 let pause = retryAfter.delay(
                     nowMilliseconds: parts.clock.now().milliseconds, maximum: RetryState.longestPause)
@@ -130,7 +130,7 @@ package struct ServerAPIClient: Sendable {
 
     private func answer(
         to call: ServerAPICall, from base: HTTPURL, _ token: ProviderToken, _ remaining: Duration,
-        isRepetition: Bool
+        isRetry: Bool
     ) async throws(ServerAPIError) -> JSONObject? {
         let response: HTTPResponse
         do throws(TransportError) {
@@ -140,7 +140,7 @@ package struct ServerAPIClient: Sendable {
                 method: call.method, url: HTTPURL(base.text + call.target), headers: headers, body: call.body,
                 timeout: min(remaining, exchangeLimit), connectTimeout: min(remaining, .seconds(5)),
                 maximumResponseBytes: maximumResponseBytes)
-            request.isRepetition = isRepetition
+            request.isRetry = isRetry
             response = try await parts.transport.send(request)
         } catch {
             throw ServerAPIError(error)
@@ -149,12 +149,12 @@ package struct ServerAPIClient: Sendable {
     }
 
     private func takeBudget(
-        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ allowance: CallBudget, at host: String
+        _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ callBudget: CallBudget, at host: String
     ) async throws(ServerAPIError) {
         while case .wait(let pause) = budget.consume(
-            endpoint, environment, allowance.priority, at: parts.clock.uptime())
+            endpoint, environment, callBudget.priority, at: parts.clock.uptime())
         {
-            guard pause < allowance.remaining(at: parts.clock.uptime()) else {
+            guard pause < callBudget.remaining(at: parts.clock.uptime()) else {
                 throw ServerAPIError(
                     .budgetSpent, at: host, "hourly rate limit budget for \(endpoint.name) is used up",
                     retryAfter: .delay(pause))

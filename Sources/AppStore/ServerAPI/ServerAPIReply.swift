@@ -32,27 +32,28 @@ enum ServerAPIReply {
     /// A 401 has no JSON body. If there is an error number, it counts whatever the HTTP status is.
     private static func failure(_ response: HTTPResponse, from host: String, now: Timestamp) -> ServerAPIError {
         let body = try? JSONObject(response.body)
-        let number = (try? body?.integer("errorCode")).flatMap { $0 }.map(ServerAPIErrorNumber.init)
+        let errorNumber = (try? body?.integer("errorCode")).flatMap { $0 }.map(ServerAPIErrorNumber.init)
         let retryAfter = response.headers["Retry-After"].flatMap(RetryAfter.init)
         let status = "HTTP status \(response.status)"
         if response.status == 401 {
             return ServerAPIError(
                 .unauthorized, at: host,
-                clockTrouble(response, now: now).map { "\(status): \($0)" }
+                clockDifference(response, now: now).map { "\(status): \($0)" }
                     ?? "\(status): wrong key or identifier, or the app has not been released yet",
-                errorNumber: number, httpStatus: response.status)
+                errorNumber: errorNumber, httpStatus: response.status)
         }
-        guard let number else {
+        guard let errorNumber else {
             return ServerAPIError(.httpStatus, at: host, status, httpStatus: response.status, retryAfter: retryAfter)
         }
         return ServerAPIError(
-            .refused, at: host, "\(status), error \(number)", errorNumber: number, httpStatus: response.status,
+            .refused, at: host, "\(status), error \(errorNumber)", errorNumber: errorNumber,
+            httpStatus: response.status,
             retryAfter: retryAfter)
     }
 
     /// Describes a wrong local clock. Apple rejects a token from such a clock without a reason, but the `Date` header
     /// of the response shows the difference.
-    private static func clockTrouble(_ response: HTTPResponse, now: Timestamp) -> String? {
+    private static func clockDifference(_ response: HTTPResponse, now: Timestamp) -> String? {
         let format = DateFormatter()
         format.locale = Locale(identifier: "en_US_POSIX")
         format.timeZone = .gmt

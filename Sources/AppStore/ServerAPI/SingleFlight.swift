@@ -9,14 +9,14 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
     typealias Answer = Result<Value, Failure>
 
     private struct Flight {
-        let number: Int
+        let id: Int
         let task: Task<Answer, Never>
-        var waiting: Int
+        var waiterCount: Int
     }
 
     private struct State {
         var flights: [Key: Flight] = [:]
-        var number = 0
+        var id = 0
     }
 
     private let state = Mutex(State())
@@ -31,19 +31,19 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
     func answer(
         to key: Key, within limit: Duration, _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) async throws(Failure) -> Value? {
-        let (number, task, isFirst) = join(key, work)
+        let (id, task, isFirst) = join(key, work)
         // A caller that is canceled and then also times out must be subtracted only once.
-        let hasLeft = Atomic(false)
-        @Sendable func leaveOnce() {
-            if !hasLeft.exchange(true, ordering: .relaxed) { cancelWait(key, number) }
+        let hasCanceledWait = Atomic(false)
+        @Sendable func cancelWaitOnce() {
+            if !hasCanceledWait.exchange(true, ordering: .relaxed) { cancelWait(key, id) }
         }
         let answer = await withTaskCancellationHandler {
             isFirst ? await task.value : await TaskTimeout.value(of: task, within: limit)
         } onCancel: {
-            leaveOnce()
+            cancelWaitOnce()
         }
         guard let answer else {
-            leaveOnce()
+            cancelWaitOnce()
             return nil
         }
         return try answer.get()
@@ -54,33 +54,33 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
     ) -> (Int, Task<Answer, Never>, isFirst: Bool) {
         state.withLock { state in
             if let flight = state.flights[key] {
-                state.flights[key]?.waiting += 1
-                return (flight.number, flight.task, false)
+                state.flights[key]?.waiterCount += 1
+                return (flight.id, flight.task, false)
             }
-            state.number += 1
-            let number = state.number
+            state.id += 1
+            let id = state.id
             let task = Task { () -> Answer in
                 let answer: Answer
                 do throws(Failure) { answer = .success(try await work()) } catch { answer = .failure(error) }
-                self.land(key, number)
+                self.finish(key, id)
                 return answer
             }
-            state.flights[key] = Flight(number: number, task: task, waiting: 1)
-            return (number, task, true)
+            state.flights[key] = Flight(id: id, task: task, waiterCount: 1)
+            return (id, task, true)
         }
     }
 
-    private func land(_ key: Key, _ number: Int) {
+    private func finish(_ key: Key, _ id: Int) {
         state.withLock { state in
-            if state.flights[key]?.number == number { state.flights[key] = nil }
+            if state.flights[key]?.id == id { state.flights[key] = nil }
         }
     }
 
-    private func cancelWait(_ key: Key, _ number: Int) {
+    private func cancelWait(_ key: Key, _ id: Int) {
         let abandoned = state.withLock { state -> Task<Answer, Never>? in
-            guard let flight = state.flights[key], flight.number == number else { return nil }
-            guard flight.waiting == 1 else {
-                state.flights[key]?.waiting -= 1
+            guard let flight = state.flights[key], flight.id == id else { return nil }
+            guard flight.waiterCount == 1 else {
+                state.flights[key]?.waiterCount -= 1
                 return nil
             }
             state.flights[key] = nil
