@@ -48,9 +48,9 @@ package struct BatchServerAPIClient: Sendable {
             throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no key")
         }
         let first = environment == .xcode ? nil : environment
-        var history: KnownHistory?
+        var history: EarlierHistory?
         if let known, let first {
-            history = client.knownHistory(
+            history = client.earlierHistory(
                 signedTransactions: known.signedTransactions, revision: known.revision, in: first)
         }
         do throws(ServerAPIError) {

@@ -68,7 +68,7 @@ struct DoctorTests {
         ] { #expect(found.contains(expected), "\(expected): \(found)") }
         #expect(try row(ill, "proxy").detail == "127.0.0.1:1, by https_proxy: nobody is there")
         let refused = try row(ill, "serverAPI com.example.app production")
-        #expect(refused.detail == "HTTP status 401: a wrong key or identifier, or an app not yet released")
+        #expect(refused.detail == "HTTP status 401: wrong key or identifier, or the app has not been released yet")
         #expect(refused.advice.contains("issuerId, keyId and bundleId") && refused.advice.contains("never released"))
         #expect(!ill.text.contains("canary"))
 

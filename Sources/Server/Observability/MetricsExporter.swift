@@ -120,7 +120,7 @@ struct MetricsExporter: Sendable {
         text.family(refused, .counter, "Exchanges that were not made, to spare a host that fails.")
         for host in hosts {
             text.sample(refused, [("host", host.host), ("reason", "circuitOpen")], host.refused)
-            text.sample(refused, [("host", host.host), ("reason", "tooManyRepetitions")], host.refusedRepetitions)
+            text.sample(refused, [("host", host.host), ("reason", "tooManyRepetitions")], host.rejectedRetries)
         }
     }
 
