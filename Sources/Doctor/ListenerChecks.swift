@@ -18,7 +18,7 @@ struct ListenerChecks {
         case .free: return CheckResult(key, .pass, "\(address) is free")
         case .taken:
             return CheckResult(
-                key, .warn, "\(address) is taken",
+                key, .warn, "\(address) is already in use",
                 advice: isNeeded
                     ? "by receipt-bridge itself all is well; else stop the other program, or choose another port"
                     : "by receipt-bridge itself all is well; else nothing listens for operations")

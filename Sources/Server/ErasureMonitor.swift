@@ -27,13 +27,14 @@ struct ErasureMonitor: Service {
                     try live.now.pipelines.invalidateErasedCustomers(in: store)
                     shadow?.removePairs()
                     last = now
-                    logger.notice("a customer was erased from the store; what was in memory is forgotten")
+                    logger.notice("customer data was erased from the store; in-memory caches cleared")
                 } catch {
                     // This process was asked to stop while the store was read.
                     guard !Task.isCancelled else { return }
                     // That it is not open yet, or again, others say.
                     if !isSaid, store.isOpen {
-                        logger.error("the store cannot be read", metadata: ["reason": "\(error)"])
+                        logger.error(
+                            "cannot check the store for erased customers; will retry", metadata: ["reason": "\(error)"])
                         isSaid = true
                     }
                 }

@@ -36,7 +36,7 @@ package struct JSONLogHandler: LogHandler {
             members[key] = "\(value)"
         }
         output.write(Self.line(event.level, "\(event.message)", members)) { missing in
-            Self.line(.warning, "lines of the log were dropped: nobody read them", ["dropped": "\(missing)"])
+            Self.line(.warning, "log output was not read fast enough; log lines dropped", ["dropped": "\(missing)"])
         }
     }
 

@@ -15,7 +15,7 @@ package enum PortProbe {
     /// Binds it and lets go again; nobody listens meanwhile, so that who connects is refused as before and not cut off.
     package static func bind(_ address: ProxyConfiguration.Address) -> Outcome {
         guard let place = try? SocketAddress.makeAddressResolvingHost(address.host, port: address.port) else {
-            return .unusable("no address by that name")
+            return .unusable("the host name does not resolve to an address")
         }
         let number = socket(place.protocol.rawValue, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard number >= 0 else { return .unusable(lastError) }

@@ -107,7 +107,7 @@ package struct ProxyServer: Service {
             services.insert(listener, at: 0)
         } else {
             logger.warning(
-                "the operations listener's default address is taken; it stays closed",
+                "operations address already in use; operations listener disabled",
                 metadata: ["address": "\(settings.operationsListen)"])
             operationsAreSettled.finish()
         }
@@ -143,7 +143,7 @@ package struct ProxyServer: Service {
     private func checkCertificate() {
         guard let validity = live.now.settings.tls?.validity, !validity.contains(Timestamp.now.seconds) else { return }
         logger.warning(
-            "the listener's certificate is not valid now; clients refuse it",
+            "TLS certificate of the listener has expired or is not yet valid; clients will reject it",
             metadata: [
                 "from": "\(Date(timeIntervalSince1970: Double(validity.lowerBound)).ISO8601Format())",
                 "to": "\(Date(timeIntervalSince1970: Double(validity.upperBound)).ISO8601Format())",
@@ -154,7 +154,7 @@ package struct ProxyServer: Service {
     private func checkKeys() {
         for key in live.now.settings.unusableKeys {
             logger.warning(
-                "the app's private key signs nothing: the App Store Server API is asked only if there was another before",
+                "private key is unusable; App Store Server API disabled for this app unless an earlier key is loaded",
                 metadata: ["bundleId": "\(key.bundleId)", "keyId": "\(key.keyId)", "reason": "\(key.reason)"])
         }
     }
@@ -163,7 +163,7 @@ package struct ProxyServer: Service {
     private func check(_ key: String, _ address: ProxyConfiguration.Address) throws {
         switch PortProbe.bind(address) {
         case .free: break
-        case .taken: throw ConfigurationError(["\(key): \(address) is taken"])
+        case .taken: throw ConfigurationError(["\(key): \(address) is already in use"])
         case .unusable(let reason): throw ConfigurationError(["\(key): \(address) cannot be used: \(reason)"])
         }
     }

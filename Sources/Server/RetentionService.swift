@@ -56,9 +56,9 @@ package struct RetentionService: Service {
             }
             guard !deleted.isEmpty else { return }
             let counts = deleted.map { ($0.name, Logger.MetadataValue.string("\($0.count)")) }
-            logger.notice("deleted what was stored for long enough", metadata: .init(uniqueKeysWithValues: counts))
+            logger.notice("retention: deleted expired rows", metadata: .init(uniqueKeysWithValues: counts))
         } catch {
-            logger.error("old data stays in the store", metadata: ["reason": "\(error)"])
+            logger.error("retention run failed; will retry in an hour", metadata: ["reason": "\(error)"])
         }
     }
 }

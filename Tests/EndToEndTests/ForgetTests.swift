@@ -59,7 +59,7 @@ struct ForgetTests {
         #expect(line["erased"] == preview.lines.first?["erased"] && line["rewritten"] == .bool(true))
         #expect(line["erased"]?["customers"]?.integer == 1)
         #expect(try !holds(id, stage.folder))
-        #expect(await eventually(within: .seconds(20)) { server.errors.contains("a customer was erased") })
+        #expect(await eventually(within: .seconds(20)) { server.errors.contains("customer data was erased") })
         #expect(try !holds(id, stage.folder))
 
         let before = try await stage.calls

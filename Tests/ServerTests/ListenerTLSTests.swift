@@ -284,7 +284,9 @@ struct ListenerTLSTests {
             #expect(try await client.curl("--insecure", "--fail", "--data-binary", "{}") == 0)
             #expect(
                 proxy.log.all.contains {
-                    $0.hasPrefix("warning the listener's certificate is not valid now; clients refuse it")
+                    $0.hasPrefix(
+                        "warning TLS certificate of the listener has expired or is not yet valid; clients will reject it"
+                    )
                         && $0.contains("2014-06-14T00:00:00Z")
                 }, "\(proxy.log.all.filter { $0.hasPrefix("warning") })")
             let page = try await proxy.operations("/")?.text ?? ""

@@ -41,7 +41,7 @@ struct RequestBodyBudgetTests {
             let denied = try JSONValue(reading: large?.body ?? [])
             #expect(denied["status"]?.integer == 21005 && denied["is_retryable"] == .bool(true))
             let problem =
-                #"{"code":"noRoom","detail":"request bodies use all memory for them; wait, as Retry-After says","#
+                #"{"code":"noRoom","detail":"the memory for request bodies is in use; retry after the time in Retry-After","#
             for (port, path) in [(proxy.port, "/v1/notifications"), (try proxy.operationsPort, "/v1/receipts")] {
                 let connection = try RawConnection(port: port)
                 try await connection.send(RawConnection.post(path, Self.largeBody, ["Host: localhost"]))

@@ -71,21 +71,23 @@ final class HTTP1SemanticsHandler: ChannelDuplexHandler {
         // Two readers could read differently which endpoint is meant (RFC 9112, 3.2).
         let hosts = head.headers["host"]
         if hosts.count > 1 || head.uri.isElsewhere(than: hosts.first) {
-            return ProblemDetails(status: 400, code: "severalHosts", detail: "a request names one host")
+            return ProblemDetails(status: 400, code: "severalHosts", detail: "the request must name exactly one host")
         }
         // RFC 9112, 3.2.
         if hosts.isEmpty, head.version.minor > 0 {
-            return ProblemDetails(status: 400, code: "missingHost", detail: "a request of HTTP/1.1 names its host")
+            return ProblemDetails(
+                status: 400, code: "missingHost", detail: "an HTTP/1.1 request must have a Host header")
         }
         // The decoder takes the chunks apart and leaves what else was done to the body as it is (RFC 9112, 6.1).
         let codings = head.headers[canonicalForm: "transfer-encoding"].map { $0.lowercased() }
         if !codings.isEmpty, head.version.minor == 0 {
             return ProblemDetails(
-                status: 400, code: "transferCoding", detail: "a request of HTTP/1.0 has no transfer coding")
+                status: 400, code: "transferCoding",
+                detail: "an HTTP/1.0 request must not have a Transfer-Encoding header")
         }
         if !codings.isEmpty, codings != ["chunked"] {
             return ProblemDetails(
-                status: 501, code: "transferCoding", detail: "a request's only transfer coding is chunked")
+                status: 501, code: "transferCoding", detail: "the only supported transfer coding is chunked")
         }
         return expectsContinue && announcedLength(of: head) > maximumBodyBytes ? .bodyTooLarge : nil
     }

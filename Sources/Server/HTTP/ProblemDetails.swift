@@ -30,18 +30,19 @@ struct ProblemDetails: Sendable, Encodable {
     static let bodyTooLarge = bodyTooLarge(maximum: VerifyReceiptController.maximumBodyBytes)
 
     static func bodyTooLarge(maximum: Int) -> ProblemDetails {
-        ProblemDetails(status: 413, code: "bodyTooLarge", detail: "a request is at most \(maximum) bytes")
+        ProblemDetails(status: 413, code: "bodyTooLarge", detail: "the request body is longer than \(maximum) bytes")
     }
 
     static let encodedBody = ProblemDetails(
-        status: 415, code: "encodedBody", detail: "a request comes without Content-Encoding")
+        status: 415, code: "encodedBody", detail: "request bodies with a Content-Encoding are not supported")
     static let tooManyRequests = ProblemDetails(
-        status: 429, code: "tooManyRequests", detail: "wait, as Retry-After says")
+        status: 429, code: "tooManyRequests", detail: "rate limit exceeded; retry after the time in Retry-After")
     static let noRoom = ProblemDetails(
-        status: 503, code: "noRoom", detail: "request bodies use all memory for them; wait, as Retry-After says")
+        status: 503, code: "noRoom",
+        detail: "the memory for request bodies is in use; retry after the time in Retry-After")
     static let wrongToken = ProblemDetails(
-        status: 401, code: "wrongToken", detail: "the bearer token is not one of those configured")
-    static let notFound = ProblemDetails(status: 404, code: "notFound", detail: "nothing is here")
+        status: 401, code: "wrongToken", detail: "the bearer token is not one of the configured tokens")
+    static let notFound = ProblemDetails(status: 404, code: "notFound", detail: "there is no such resource")
 
     /// UTF-8.
     var json: [UInt8] {
