@@ -3,7 +3,10 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// An error that is no verdict on a receipt, as RFC 9457 has it: with a code that stays the same.
+/// An HTTP error that is not a status of a receipt, in the format of RFC 9457. `code` is stable, so clients may
+/// depend on it. Example:
+///
+///     {"code":"notFound","detail":"…","status":404,"title":"Not Found","type":"about:blank"}
 struct ProblemDetails: Sendable, Encodable {
     static let contentType = "application/problem+json"
 
@@ -21,7 +24,7 @@ struct ProblemDetails: Sendable, Encodable {
             .serviceUnavailable, .gatewayTimeout,
         ].map { ($0.code, $0.reasonPhrase) })
 
-    /// Titled as the status is (RFC 9457, 4.2.1).
+    /// The title is the reason phrase of the status (RFC 9457, section 4.2.1).
     init(status: Int, code: String, detail: String) {
         (title, self.status) = (Self.titles[status] ?? "Error", status)
         (self.code, self.detail) = (code, detail)
@@ -44,14 +47,14 @@ struct ProblemDetails: Sendable, Encodable {
         status: 401, code: "wrongToken", detail: "the bearer token is not one of the configured tokens")
     static let notFound = ProblemDetails(status: 404, code: "notFound", detail: "there is no such resource")
 
-    /// UTF-8.
+    /// The JSON document, in UTF-8.
     var json: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return (try? encoder.encode(self)).map { [UInt8]($0) } ?? []
     }
 
-    /// As it goes out.
+    /// The HTTP response.
     var response: Response {
         Response(
             status: HTTPResponse.Status(code: status, reasonPhrase: title),
@@ -59,7 +62,7 @@ struct ProblemDetails: Sendable, Encodable {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
     }
 
-    /// The same, and the connection closes: part of the request may still be on its way.
+    /// The response with `Connection: close`, because part of the request may still arrive.
     var closingResponse: Response {
         var response = response
         response.headers[.connection] = "close"
@@ -67,7 +70,7 @@ struct ProblemDetails: Sendable, Encodable {
     }
 }
 
-/// Errors of the router and of a request's form become problems; whatever else goes wrong stays what it is.
+/// Turns errors of the router and of request parsing into problem responses. Other errors are rethrown.
 struct ProblemMiddleware: RouterMiddleware {
     typealias Context = ProxyRequestContext
 
