@@ -13,7 +13,8 @@ package struct FileDescriptorCheck {
     package func result() -> CheckResult {
         let advice = "raise the hard limit (LimitNOFILE= of systemd, ulimit -Hn), or lower limits.connections"
         guard let budget = FileDescriptorBudget(limit: limit, connections: connections) else {
-            return CheckResult("descriptors", .fail, "the hard limit is \(limit): too few to serve", advice: advice)
+            return CheckResult(
+                "descriptors", .fail, "the hard limit of \(limit) is too low to run the server", advice: advice)
         }
         guard budget.connections < connections else {
             return CheckResult("descriptors", .pass, "the hard limit is \(limit): it serves \(connections) connections")

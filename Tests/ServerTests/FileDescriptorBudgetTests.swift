@@ -56,6 +56,6 @@ struct FileDescriptorBudgetTests {
             row(4_096, 10_000)
                 == "warn descriptors: the hard limit is 4096: it serves 3840 connections, not 10000 as limits.connections "
                 + "says; \(advice)")
-        #expect(row(40, 10_000) == "fail descriptors: the hard limit is 40: too few to serve; \(advice)")
+        #expect(row(40, 10_000) == "fail descriptors: the hard limit of 40 is too low to run the server; \(advice)")
     }
 }

@@ -290,7 +290,7 @@ struct ListenerTLSTests {
                         && $0.contains("2014-06-14T00:00:00Z")
                 }, "\(proxy.log.all.filter { $0.hasPrefix("warning") })")
             let page = try await proxy.operations("/")?.text ?? ""
-            #expect(page.contains("The listener&#39;s certificate is over; clients refuse it."), "\(page)")
+            #expect(page.contains("The TLS certificate of the listener has expired; clients reject it."), "\(page)")
         }
     }
 

@@ -51,7 +51,7 @@ struct RequestBodyBudgetTests {
                         + #""status":503,"title":"Service Unavailable","type":"about:blank"}"#)
             }
             #expect(proxy.bodies.held == 3 * 200 * Self.kilobyte)
-            let full = proxy.log.all.count { $0.contains("request bodies need more memory than all may have") }
+            let full = proxy.log.all.count { $0.contains("memory for request bodies exhausted") }
             #expect(full == 1)
             for upload in uploads { upload.leave() }
             #expect(await eventually { proxy.bodies.held == 0 })

@@ -39,8 +39,8 @@ extension [StatusSnapshot.Traffic] {
 
 extension StatusSnapshot.App {
     private static let words = [
-        "keyUnusable": "its private key signs nothing", "budgetLow": "few calls are left this hour",
-        "forwardingDead": "notifications were given up",
+        "keyUnusable": "its private key is unusable", "budgetLow": "the hourly budget of calls is low",
+        "forwardingDead": "notification deliveries failed for good",
     ]
 
     /// Why an operator should look at this app, a phrase each.
@@ -48,8 +48,10 @@ extension StatusSnapshot.App {
         var concerns: [String] = []
         let retries = traffic.count(\.isRetry)
         // As the alert ReceiptBridgeNoAnswers.
-        if retries * 20 > verdicts { concerns.append("\(retries.share(of: verdicts)) of the answers are “try again”") }
-        if readiness.contains(where: { $0.verdict == .notSafe }) { concerns.append("answers differ unexpectedly") }
+        if retries * 20 > verdicts {
+            concerns.append("\(retries.share(of: verdicts)) of the responses are “try again”")
+        }
+        if readiness.contains(where: { $0.verdict == .notSafe }) { concerns.append("sources differ unexpectedly") }
         return concerns + Self.words.keys.sorted().filter(warnings.contains).compactMap { Self.words[$0] }
     }
 }
