@@ -7,7 +7,7 @@ import Pipeline
 import Reports
 import Shadowing
 
-/// What the shadow found: a page for people, or the same as JSON or Markdown.
+/// Serves the results of background comparisons as HTML, JSON or Markdown:
 ///
 ///     GET /comparisons?days=7&format=html|json|md
 struct ComparisonsController: Sendable {
@@ -44,6 +44,7 @@ struct ComparisonsController: Sendable {
         }
     }
 
+    /// Returns the report of the last `days` days; 1 to ``Shadow/days``, which is the default.
     private func page(_ request: Request) async -> Response {
         guard let shadow, shadow.hasApps else {
             return ProblemDetails(

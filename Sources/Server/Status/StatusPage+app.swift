@@ -4,7 +4,7 @@ import Pipeline
 import Reports
 import Telemetry
 
-/// One app.
+/// The section of one app.
 extension StatusPage {
     func article(_ app: StatusSnapshot.App, _ html: inout HTMLWriter) {
         html.element("article", ["class": "app"]) { html in
@@ -13,7 +13,7 @@ extension StatusPage {
         }
     }
 
-    /// Its name and what came of its receipts in a line; the rest below that.
+    /// Writes a closed `<details>` with the app's name and totals; its content is the same as in ``article(_:_:)``.
     func folded(_ app: StatusSnapshot.App, _ html: inout HTMLWriter) {
         html.element("details", ["class": "app"]) { html in
             html.element("summary") { html in
@@ -42,6 +42,7 @@ extension StatusPage {
         if !app.facts.isEmpty { html.facts("Refunds and forwarding", app.facts) }
     }
 
+    /// Writes a table of responses by status, source and environment.
     func answers(_ traffic: [StatusSnapshot.Traffic], named caption: String, _ html: inout HTMLWriter) {
         let all = traffic.count { _ in true }
         html.table(
@@ -80,10 +81,10 @@ extension HTMLWriter {
 }
 
 extension StatusSnapshot.App {
-    /// There is something to show.
+    /// Returns whether the app has any counts to show.
     var wasUsed: Bool { !traffic.isEmpty || !readiness.isEmpty || !facts.isEmpty }
 
-    /// Of all apps that are not configured.
+    /// Returns whether this is the entry of all apps that are not configured.
     var isOthers: Bool { name == "other" && sources.isEmpty }
 
     fileprivate var answeredBy: String {
@@ -117,7 +118,7 @@ extension StatusSnapshot.App {
 }
 
 extension StatusLabel {
-    /// In a few words.
+    /// A short description of the status.
     fileprivate var meaning: String {
         switch text {
         case "0": "genuine"

@@ -1,8 +1,8 @@
 import Pipeline
 import Reports
 
-/// What became of each app's receipts. Few apps are shown one by one. Of many, the page shows the totals and the apps
-/// that need attention; the others are folded.
+/// The section of all apps. Up to eight apps are shown one by one. For more, the page shows totals and the apps that
+/// need attention; the others are collapsed.
 extension StatusPage {
     func apps(_ html: inout HTMLWriter) {
         section("apps", "Apps", &html) { html in
@@ -17,6 +17,7 @@ extension StatusPage {
         }
     }
 
+    /// Writes totals, the apps that need attention and collapsed lists of the others.
     private func summary(_ html: inout HTMLWriter) {
         let apps = figures.apps.filter { !$0.isOthers }
         let concerned = apps.filter { !$0.concerns.isEmpty }

@@ -5,7 +5,7 @@ import StoreTypes
 import Telemetry
 import Transport
 
-/// What the server has to do with besides apps.
+/// The sections of the page that do not concern a single app.
 extension StatusPage {
     func sources(_ html: inout HTMLWriter) {
         section("sources", "Sources", &html) { html in
@@ -121,6 +121,9 @@ extension StatusPage {
         }
     }
 
+    /// Writes a section with a heading.
+    ///
+    /// - Parameter id: The anchor of the heading.
     func section(
         _ id: String, _ title: String, _ html: inout HTMLWriter, _ body: (inout HTMLWriter) -> Void
     ) {
@@ -132,12 +135,12 @@ extension StatusPage {
 }
 
 extension ServerAPIBudget.Level {
-    /// The share that is left.
+    /// The share of calls that are left, 0 to 1.
     fileprivate var part: Double { limit > 0 ? Double(left) / Double(limit) : 1 }
 }
 
 extension Histogram {
-    /// `2.5 ms`; the class in which it ends.
+    /// Returns the upper bound of the bucket that contains the quantile `part`, for example `2.5 ms`.
     fileprivate func words(at part: Double) -> String {
         guard let seconds = seconds(at: part) else { return "–" }
         if seconds.isInfinite { return "over 10 s" }

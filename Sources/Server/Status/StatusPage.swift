@@ -5,16 +5,16 @@ import StoreTypes
 import Telemetry
 import Comparison
 
-/// The page of a running server, for people: one file that asks nobody for anything and runs nothing.
+/// The status page of a running server: one HTML document that loads nothing and contains no script.
 struct StatusPage {
-    /// `Content-Security-Policy`.
+    /// The value of `Content-Security-Policy`.
     static let policy = ContentPolicy.text()
 
     let figures: StatusSnapshot
 
     init(_ figures: StatusSnapshot) { self.figures = figures }
 
-    /// HTML that is well-formed XML too.
+    /// The HTML, which is also well-formed XML.
     var bytes: [UInt8] {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in
@@ -75,6 +75,7 @@ struct StatusPage {
         return "Up for \(figures.uptime.words). \(answered) since then. \(warnings)"
     }
 
+    /// The headline figures.
     private var tiles: [(String, String)] {
         let traffic = figures.traffic
         let (good, refused) = (traffic.count(\.isGenuine), traffic.count(\.isRefused))
@@ -123,7 +124,7 @@ struct StatusPage {
 }
 
 extension LifecycleState.Phase {
-    /// A heading.
+    /// The heading of the page.
     fileprivate var words: String {
         switch self {
         case .starting: "Starting"
