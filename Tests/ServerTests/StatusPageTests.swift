@@ -49,7 +49,7 @@ struct StatusPageTests {
             try await post(proxy, try proxy.question(.activeSubscription, .sandbox))
             try await post(proxy, Array("{}".utf8))
             let (page, answer) = try await page(proxy)
-            #expect(page.all("h1").map(\.text) == ["Answering"])
+            #expect(page.all("h1").map(\.text) == ["Ready"])
             let rows = page.all("tr").map(\.text)
             for row in [
                 "0genuineapiProduction150.00 %", "0genuineapiSandbox150.00 %",
@@ -90,7 +90,7 @@ struct StatusPageTests {
             #expect(
                 page.all("p").map(\.text).contains(
                     "31 apps: 10 in need of attention, 1 in order, 20 without a receipt yet."))
-            #expect(page.all("caption").map(\.text).contains("Answers of all apps together"))
+            #expect(page.all("caption").map(\.text).contains("Responses of all apps"))
             #expect(page.all("h3").map(\.text) == (10..<18).map { "com.example.app\($0)" })
             let concern = "▲ Needs attention: its private key is unusable."
             #expect(page.all("p").filter { $0.text == concern }.count == 10)
@@ -99,7 +99,7 @@ struct StatusPageTests {
                     "2 more warnings", "2 more in need of attention",
                     "com.example.app18 no receipt yet, its private key is unusable",
                     "com.example.app19 no receipt yet, its private key is unusable",
-                    "1 in order", "com.example.app 1 answer, 100 % genuine", "20 without a receipt yet",
+                    "1 in order", "com.example.app 1 response, 100 % genuine", "20 without a receipt yet",
                 ])
             #expect(page.all("details").allSatisfy { $0.attributes["open"] == nil })
             let names = (20..<40).map { "com.example.app\($0)" }

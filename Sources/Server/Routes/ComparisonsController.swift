@@ -11,7 +11,7 @@ import Shadowing
 ///
 ///     GET /comparisons?days=7&format=html|json|md
 struct ComparisonsController: Sendable {
-    /// Nil where nothing is compared.
+    /// `nil` if nothing is compared.
     let shadow: Shadow?
     let gate: BearerTokenMiddleware
 
@@ -49,7 +49,8 @@ struct ComparisonsController: Sendable {
         guard let shadow, shadow.hasApps else {
             return ProblemDetails(
                 status: 404, code: "noShadow",
-                detail: "No app has a shadow: set shadow: apple or shadow: api in the configuration."
+                detail:
+                    "No app compares its sources in the background: set shadow: apple or shadow: api in the configuration."
             ).response
         }
         let query = request.uri.queryParameters
@@ -58,7 +59,7 @@ struct ComparisonsController: Sendable {
         else {
             return ProblemDetails(
                 status: 400, code: "badQuery",
-                detail: "format is html, json or md; days 1 to \(Shadow.days)."
+                detail: "format must be html, json or md; days must be 1 to \(Shadow.days)."
             ).response
         }
         do throws(StorageError) {
@@ -74,7 +75,7 @@ struct ComparisonsController: Sendable {
         } catch {
             return ProblemDetails(
                 status: 503, code: "storeUnavailable",
-                detail: "The store cannot be read now."
+                detail: "The store cannot be read at the moment."
             ).response
         }
     }

@@ -7,7 +7,7 @@ extension StatusPage {
     func apps(_ html: inout HTMLWriter) {
         section("apps", "Apps", &html) { html in
             guard !figures.apps.isEmpty else {
-                return html.element("p", text: "No app is configured, and nothing was asked yet.")
+                return html.element("p", text: "No app is configured, and no request has arrived yet.")
             }
             if figures.apps.count > HTMLWriter.maximumOpen {
                 summary(&html)
@@ -30,7 +30,7 @@ extension StatusPage {
                 \(numbers[0]) apps: \(numbers[1]) in need of attention, \(numbers[2]) in order, \(numbers[3]) without a \
                 receipt yet.
                 """)
-        if figures.verdicts > 0 { answers(figures.traffic, named: "Answers of all apps together", &html) }
+        if figures.verdicts > 0 { answers(figures.traffic, named: "Responses of all apps", &html) }
         html.element("div", ["class": "folds"]) { html in
             for app in concerned.prefix(HTMLWriter.maximumOpen) { article(app, &html) }
             html.fold(Array(concerned.dropFirst(HTMLWriter.maximumOpen)), "more in need of attention") { apps, html in

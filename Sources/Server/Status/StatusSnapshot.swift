@@ -86,21 +86,21 @@ extension StatusSnapshot {
         func add(_ name: String, _ value: String) { facts.append((name, value)) }
         let counts = view.pipelines.counts
         if let store = view.store, view.hasStore {
-            add("Store", "open; \(store.counts.writes.count.grouped) changes on disk, \(store.writesWaiting) waiting")
+            add("Store", "open; \(store.counts.writes.count.grouped) writes on disk, \(store.writesWaiting) waiting")
         } else {
-            let lack = view.isStoreLost ? "taken away or replaced; put it back and restart" : "could not be opened yet"
+            let lack = view.isStoreLost ? "file removed or replaced; restore it and restart" : "could not be opened yet"
             add("Store", view.lacksStore ? lack : "none")
         }
         add("Receipts of apps that are not configured", view.settings.unknownApps.rawValue)
         add("Profile", view.settings.usesTolerantProfile ? "tolerant" : "apple")
-        add("Look-ups that kept records saved", counts.recordCache.hits)
-        add("Requests answered from memory", counts.answerMemory.hits)
+        add("Record cache hits", counts.recordCache.hits)
+        add("Response cache hits", counts.answerMemory.hits)
         if counts.repairs.total > 0 {
-            add("Refused receipts that profile: tolerant would mend", counts.repairs.words)
+            add("Rejected receipts that the tolerant profile would repair", counts.repairs.words)
         }
         if let process = ProcessFigures() {
             add("Memory", "\((process.residentBytes >> 20).grouped) MiB")
-            add("Processor time", Duration.seconds(process.cpuSeconds).words)
+            add("CPU time", Duration.seconds(process.cpuSeconds).words)
             let limit = process.maximumFiles.map { " of \($0.grouped)" } ?? ""
             add("Open files", process.openFiles.grouped + limit)
             add("Threads", process.threads.grouped)
