@@ -2,7 +2,8 @@ import Foundation
 import ListenerTLS
 import StoreTypes
 
-/// The certificate that the public listener presents: for whom, until when. That its key fits was seen when it was read.
+/// Checks the names and the validity period of the public listener's certificate. That the private key matches was
+/// checked when the configuration was read.
 struct CertificateCheck {
     let certificate: ListenerCertificate
     let now: Timestamp
@@ -19,6 +20,8 @@ struct CertificateCheck {
         Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601.year().month().day())
     }
 
+    /// Fails if clients would reject the certificate; warns if it expires within 14 days or lacks the certificate of
+    /// its issuer.
     var result: CheckResult {
         let days = certificate.daysLeft(at: now.seconds)
         if days < 0 {

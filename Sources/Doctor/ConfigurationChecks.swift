@@ -2,7 +2,7 @@ import Ledger
 import Pipeline
 import StoreTypes
 
-/// What the configuration says, and who can read its secrets.
+/// Checks which apps and keys the configuration has, and whether other users can read its secret files.
 struct ConfigurationChecks {
     let settings: ProxyConfiguration
 

@@ -1,8 +1,9 @@
 import Server
 
-/// Whether the limit of file descriptors, which a server raises to the hard one, serves the configured connections.
+/// Checks whether the hard limit of file descriptors is high enough for the configured number of connections. The
+/// server raises its soft limit to the hard limit.
 package struct FileDescriptorCheck {
-    /// `limits.connections`.
+    /// The value of `limits.connections`.
     let connections: Int
     let limit: Int
 

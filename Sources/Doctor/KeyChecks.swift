@@ -2,7 +2,7 @@ import AppStore
 import Pipeline
 import StoreTypes
 
-/// The `.p8` of each app: there, readable, a P-256 key.
+/// Checks that each app's `.p8` file exists, is readable and contains a P-256 key.
 struct KeyChecks {
     let settings: ProxyConfiguration
     let now: Timestamp
@@ -16,7 +16,7 @@ struct KeyChecks {
 
     var all: [CheckResult] { results.map(\.checkup) }
 
-    /// Apps whose keys sign.
+    /// Apps whose private keys can sign.
     var usable: Set<BundleIdentifier> { Set(results.filter { $0.checkup.verdict == .pass }.map(\.bundleId)) }
 
     private func checkup(_ account: ServerAPIAccount) -> CheckResult {

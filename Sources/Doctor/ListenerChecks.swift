@@ -1,7 +1,7 @@
 import Pipeline
 import Server
 
-/// Whether the listeners' addresses are free.
+/// Checks whether the addresses of the listeners are free.
 struct ListenerChecks {
     let settings: ProxyConfiguration
 

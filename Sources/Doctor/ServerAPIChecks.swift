@@ -4,15 +4,16 @@ import Pipeline
 import StoreTypes
 import Transport
 
-/// Whether the App Store Server API takes the apps' keys: one look-up in each environment, of a transaction that is none.
+/// Checks whether the App Store Server API accepts the apps' keys, with one lookup of a nonexistent transaction in
+/// each environment.
 struct ServerAPIChecks {
     let settings: ProxyConfiguration
     let transport: any HTTPTransport
-    /// Apps whose keys sign.
+    /// Apps whose private keys can sign.
     let usable: Set<BundleIdentifier>
     let now: @Sendable () -> Timestamp
 
-    /// Nobody's: ids have fifteen digits and more.
+    /// An id that belongs to no transaction: real ids have fifteen digits or more.
     private static let nobodys = "1"
 
     func all() async -> [CheckResult] {
@@ -53,7 +54,7 @@ struct ServerAPIChecks {
         }
     }
 
-    /// That Apple does not know the transaction proves that it took the key.
+    /// Returns the result for a failed call. "Transaction not found" proves that Apple accepted the key.
     static func checkup(_ name: String, _ error: ServerAPIError, _ environment: AppStoreEnvironment) -> CheckResult {
         if error.httpStatus == 401 {
             let release = environment == .production ? "; production refuses apps that were never released" : ""

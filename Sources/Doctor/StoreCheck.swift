@@ -1,9 +1,9 @@
 import Foundation
 import Ledger
 
-/// The store, without opening it for writing: a newer version's layout is not made by looking.
+/// Checks the store without opening it for writing, so that a check does not migrate the schema.
 struct StoreCheck {
-    /// Nil where nothing is remembered.
+    /// `nil` if no store is configured.
     let path: String?
 
     var result: CheckResult {

@@ -4,7 +4,7 @@ import Pipeline
 import StoreTypes
 
 extension Doctor {
-    /// What old receipts are signed with must still verify here.
+    /// Checks that OpenSSL on this machine can verify the algorithms of old receipts.
     static var selfTest: CheckResult {
         do throws(CryptographyError) {
             try SelfTest.run()
@@ -17,7 +17,7 @@ extension Doctor {
     }
 }
 
-/// Whom receipts and signed transactions are traced to.
+/// Checks the root certificates that receipts and signed transactions are verified with.
 struct TrustChecks {
     let settings: ProxyConfiguration
     let now: Timestamp

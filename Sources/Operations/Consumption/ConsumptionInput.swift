@@ -1,13 +1,14 @@
 package import AppStore
 import Foundation
 
-/// What somebody wants to tell Apple of a purchase, in words and numbers as typed, until it is known whether it may be said.
+/// Consumption information as typed by a user, before it is checked against Apple's rules.
 ///
 /// Rules: https://developer.apple.com/documentation/appstoreserverapi/consumptionrequest
 package struct ConsumptionInput: Sendable, Hashable {
     package var sampleContentProvided: Bool
+    /// `DELIVERED`, for example.
     package var deliveryStatus: String?
-    /// Thousandths of a percent.
+    /// Consumed share in thousandths of a percent. For example, 40,000 is 40 %.
     package var percentage: Int64?
     package var refundPreference: String?
 
@@ -20,12 +21,16 @@ package struct ConsumptionInput: Sendable, Hashable {
         self.refundPreference = refundPreference
     }
 
-    /// Whether what may be said depends on the kind of product.
+    /// Returns whether the rules for this input depend on the type of product.
     package var dependsOnProduct: Bool {
         percentage != nil || refundPreference == ConsumptionRequest.RefundPreference.grantProrated.rawValue
     }
 
-    /// - Parameter type: of the product; nil where it is not known, then what depends on it is not looked at.
+    /// Checks the input and returns the request.
+    ///
+    /// - Parameter type: The type of the product; `nil` if it is unknown. Rules that depend on the type are skipped
+    ///   then.
+    /// - Throws: ``InvalidOperation`` naming the option that is wrong.
     package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequest {
         guard let word = deliveryStatus else { throw InvalidOperation("--delivery-status is needed") }
         let delivery: ConsumptionRequest.DeliveryStatus = try Self.value(word, "--delivery-status")
@@ -72,7 +77,7 @@ package struct ConsumptionInput: Sendable, Hashable {
     }
 }
 
-/// The same for the older form, whose fields are numbers.
+/// Consumption information for version 1 of the endpoint, whose fields are numbers.
 package struct ConsumptionDraftV1: Sendable, Hashable {
     package var sampleContentProvided: Bool
     package var appAccountToken: String
@@ -86,7 +91,10 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
         self.numbers = numbers
     }
 
-    /// - Parameter type: of the product; nil where it is not known.
+    /// Checks the input and returns the request.
+    ///
+    /// - Parameter type: The type of the product; `nil` if it is unknown.
+    /// - Throws: ``InvalidOperation`` naming the option that is wrong.
     package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequestV1 {
         guard appAccountToken.isEmpty || UUID(uuidString: appAccountToken) != nil else {
             throw InvalidOperation("--app-account-token: a UUID, or nothing")
@@ -111,7 +119,7 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
 }
 
 extension ConsumptionRequestV1.Field {
-    /// `consumptionStatus` is `--consumption-status`.
+    /// The command-line option of this field. For example, `--consumption-status` for `consumptionStatus`.
     package var option: String {
         "--" + rawValue.map { $0.isUppercase ? "-\($0.lowercased())" : String($0) }.joined()
     }

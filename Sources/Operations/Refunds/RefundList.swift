@@ -2,20 +2,21 @@ import JSONReading
 package import Ledger
 package import StoreTypes
 
-/// Customers to sweep, from a list: a transaction id a line, or a JSON object a line.
+/// A list of customers to sweep. Each line is a transaction id or a JSON object, for example a line of `migrate`'s
+/// results:
 ///
 ///     730000000000058
 ///     {"originalTransactionIds": ["730000000000058"], "environment": "Production", "bundleId": "com.example.app"}
 ///
-/// Of an object the first of `originalTransactionIds`, `originalTransactionId`, `transactionIds`, `transactionId` and `id`
-/// counts; a line of `migrate`'s result is one. Where `environment` and `bundleId` are missing the given scope counts; lines
-/// without any id, as of receipts without a purchase, are left out.
+/// The id of an object is the first of `originalTransactionIds`, `originalTransactionId`, `transactionIds`,
+/// `transactionId` and `id`. If `environment` or `bundleId` is missing, the given scope applies. Lines without an id,
+/// for example of receipts without purchases, are skipped.
 package struct RefundList: Sendable {
     package let entries: [(identifier: TransactionIdentifier, scope: AppScope)]
-    /// Lines that hold no id.
+    /// Number of lines without an id.
     package let skipped: Int
 
-    /// - Throws: ``InvalidOperation`` for a line that is neither.
+    /// - Throws: ``InvalidOperation`` for a line that is neither an id nor an object.
     package init(_ bytes: [UInt8], scope: AppScope) throws(InvalidOperation) {
         var entries: [(TransactionIdentifier, AppScope)] = []
         var seen: Set<String> = []
