@@ -18,11 +18,12 @@ package struct FileDescriptorCheck {
                 "descriptors", .fail, "the hard limit of \(limit) is too low to run the server", advice: advice)
         }
         guard budget.connections < connections else {
-            return CheckResult("descriptors", .pass, "the hard limit is \(limit): it serves \(connections) connections")
+            return CheckResult(
+                "descriptors", .pass, "the hard limit is \(limit): enough for \(connections) connections")
         }
         return CheckResult(
             "descriptors", .warn,
-            "the hard limit is \(limit): it serves \(budget.connections) connections, not \(connections) as limits.connections says",
+            "the hard limit is \(limit): enough for \(budget.connections) connections, fewer than limits.connections (\(connections))",
             advice: advice)
     }
 }

@@ -41,14 +41,16 @@ struct HostChecks {
             guard response.status < 500 else {
                 return HostProbe(
                     checkup: CheckResult(
-                        name, .warn, "\(host) answers HTTP \(response.status)", advice: "try again later"),
+                        name, .warn, "\(host) responds with HTTP \(response.status)", advice: "try again later"),
                     skew: skew)
             }
-            return HostProbe(checkup: CheckResult(name, .pass, "\(host) answers"), skew: skew)
+            return HostProbe(checkup: CheckResult(name, .pass, "\(host) responds"), skew: skew)
         } catch {
             return HostProbe(
                 checkup: CheckResult(
-                    name, .fail, "\(error)", advice: "let this machine out to \(error.place), or name a proxy"))
+                    name, .fail, "\(error)",
+                    advice:
+                        "allow outbound connections from this machine to \(error.place), or configure upstream.proxy"))
         }
     }
 
@@ -65,16 +67,16 @@ struct HostChecks {
     ///
     /// - Parameter skew: Difference in seconds; positive if this machine's clock is ahead.
     static func clock(_ skew: Int64) -> CheckResult {
-        guard abs(skew) > 2 else { return CheckResult("clock", .pass, "as the App Store's") }
+        guard abs(skew) > 2 else { return CheckResult("clock", .pass, "agrees with the App Store's") }
         let text = "\(abs(skew)) s \(skew > 0 ? "ahead of" : "behind") the App Store's"
         guard abs(skew) > 60 else { return CheckResult("clock", .pass, text) }
         return CheckResult(
             "clock", abs(skew) > 300 ? .fail : .warn, text,
             advice:
-                "set it by NTP: the Server API refuses tokens of another time, and subscriptions end too early or too late"
+                "synchronize it with NTP: the Server API rejects tokens with a wrong time, and subscriptions expire too early or too late"
         )
     }
 
     private static let unknownClock = CheckResult(
-        "clock", .warn, "nobody said what time it is", advice: "compare it with another machine's")
+        "clock", .warn, "no host reported its time", advice: "compare this machine's clock with another machine's")
 }

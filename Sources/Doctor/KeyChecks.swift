@@ -23,12 +23,12 @@ struct KeyChecks {
         let name = "key \(account.bundleId)"
         do throws(ServerAPIError) {
             _ = try ProviderTokens(account: account).token(now: now)
-            return CheckResult(name, .pass, "\(account.keyId) is a P-256 key and signs")
+            return CheckResult(name, .pass, "\(account.keyId) is a usable P-256 key")
         } catch {
             return CheckResult(
                 name, .fail, "\(account.keyId): \(error.reason)",
                 advice:
-                    "download the In-App Purchase key of App Store Connect again; it can be had once only, so else make a new one"
+                    "use the In-App Purchase key as downloaded from App Store Connect; it can be downloaded only once, so create a new one if it is lost"
             )
         }
     }

@@ -20,11 +20,12 @@ struct ListenerChecks {
             return CheckResult(
                 key, .warn, "\(address) is already in use",
                 advice: isNeeded
-                    ? "by receipt-bridge itself all is well; else stop the other program, or choose another port"
-                    : "by receipt-bridge itself all is well; else nothing listens for operations")
+                    ? "expected if receipt-bridge is running; otherwise stop the other program, or choose another port"
+                    : "expected if receipt-bridge is running; otherwise the operations listener will be disabled")
         case .unusable(let reason):
             return CheckResult(
-                key, .fail, "\(address): \(reason)", advice: "an address of this machine, and a port it may use")
+                key, .fail, "\(address): \(reason)",
+                advice: "use an address of this machine and a port that this user may use")
         }
     }
 }

@@ -8,19 +8,20 @@ struct ProxyCheck {
     let environment: [String: String]
 
     func result() async -> CheckResult {
-        guard let (text, place) = proxy else { return CheckResult("proxy", .pass, "none: Apple is asked directly") }
+        guard let (text, place) = proxy else { return CheckResult("proxy", .pass, "none: Apple is contacted directly") }
         // Only host and port are printed, because the URL may contain a password.
         let url = URLComponents(string: text.contains("://") ? text : "http://\(text)")
         guard let url, let host = url.host, !host.isEmpty else {
-            return CheckResult("proxy", .fail, "\(place) is no URL", advice: "http://host:port")
+            return CheckResult("proxy", .fail, "\(place) is not a URL", advice: "use the form http://host:port")
         }
         let address = ProxyConfiguration.Address(
             host: host.trimmingCharacters(in: ["[", "]"]), port: url.port ?? (url.scheme == "https" ? 443 : 1080))
         guard await PortProbe.connects(address) else {
             return CheckResult(
-                "proxy", .fail, "\(address), by \(place): nobody is there", advice: "nothing reaches Apple without it")
+                "proxy", .fail, "\(address), from \(place): connection failed",
+                advice: "Apple cannot be reached without it")
         }
-        return CheckResult("proxy", .pass, "\(address), by \(place)")
+        return CheckResult("proxy", .pass, "\(address), from \(place)")
     }
 
     /// The proxy and the setting it comes from, in the order of precedence that libcurl uses.

@@ -44,7 +44,7 @@ struct ServerAPIChecks {
     private func ask(_ client: ServerAPIClient, _ environment: AppStoreEnvironment) async -> CheckResult {
         let name = "serverAPI \(client.bundleId) \(environment.rawValue.lowercased())"
         guard let id = TransactionIdentifier(rawValue: Self.nobodys) else {
-            return CheckResult(name, .fail, "no identifier to ask with")
+            return CheckResult(name, .fail, "no transaction id for the check")
         }
         do throws(ServerAPIError) {
             _ = try await client.transaction(id, in: environment, CallOptions(timeLimit: .seconds(8), maximumCalls: 8))
@@ -57,10 +57,10 @@ struct ServerAPIChecks {
     /// Returns the result for a failed call. "Transaction not found" proves that Apple accepted the key.
     static func checkup(_ name: String, _ error: ServerAPIError, _ environment: AppStoreEnvironment) -> CheckResult {
         if error.httpStatus == 401 {
-            let release = environment == .production ? "; production refuses apps that were never released" : ""
+            let release = environment == .production ? "; production rejects apps that were never released" : ""
             return CheckResult(
                 name, .fail, error.reason,
-                advice: "compare issuerId, keyId and bundleId with App Store Connect; the key must be one of"
+                advice: "compare issuerId, keyId and bundleId with App Store Connect; the key must be listed under"
                     + " Users and Access, Integrations, In-App Purchase, and not be revoked\(release)")
         }
         if let status = error.httpStatus, status == 400 || status == 404, error.errorNumber != nil {
@@ -70,6 +70,7 @@ struct ServerAPIChecks {
             return CheckResult(name, .warn, error.reason, advice: "try again later")
         }
         return CheckResult(
-            name, .fail, "\(error)", advice: "the App Store Server API was not reached, or is not what answered")
+            name, .fail, "\(error)",
+            advice: "the App Store Server API could not be reached, or another server responded")
     }
 }

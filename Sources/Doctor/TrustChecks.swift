@@ -38,10 +38,11 @@ struct TrustChecks {
         let text = "\(certificate.commonName ?? "without a name"), until \(day), \(isAdded ? "added" : "built in")"
         if certificate.validity.upperBound < now.seconds {
             return CheckResult(
-                "root", .warn, "\(text): expired; what was signed in its time still counts",
-                advice: "look for a newer version of receipt-bridge")
+                "root", .warn, "\(text): expired; signatures made before its expiry are still valid",
+                advice: "install a newer version of receipt-bridge")
         }
         guard isAdded else { return CheckResult("root", .pass, text) }
-        return CheckResult("root", .warn, text, advice: "only for simulators: whoever has its key can make receipts")
+        return CheckResult(
+            "root", .warn, text, advice: "only for simulators: anyone with its private key can create receipts")
     }
 }

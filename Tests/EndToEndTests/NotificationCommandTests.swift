@@ -70,8 +70,8 @@ struct NotificationCommandTests {
         #expect(one.exit == 0 && one.output.isEmpty, "\(one.errors)")
         for (words, reason) in [
             (["--subtype", "UPGRADE"], "--subtype needs --type"), (["--replay"], "--replay needs a store"),
-            (["--type", "REFUND", "--transaction-id", id], "exclude each other"), (["--start", "noon"], "--start"),
-            (["--start", "2026-01-02", "--end", "2026-01-01"], "not before the end"),
+            (["--type", "REFUND", "--transaction-id", id], "cannot be combined"), (["--start", "noon"], "--start"),
+            (["--start", "2026-01-02", "--end", "2026-01-01"], "must be before the end"),
             (["--end", "2020-01-01"], "remembers 180 days"), (["--transaction-id", "x"], "1 to 20 digits"),
         ] { try await stage.expectRefusal(["notifications", "history"] + words, reason) }
         try await stage.ask(
@@ -133,7 +133,7 @@ struct NotificationCommandTests {
         let after = try uuids()
         #expect(Array(after.prefix(before.count)) == before && after.count > before.count)
         #expect(Set(after).count == after.count)
-        try await stage.expectRefusal(words + ["--type", "REFUND"], "holds another history")
+        try await stage.expectRefusal(words + ["--type", "REFUND"], "was written with other options")
         await stage.stop()
     }
 

@@ -154,7 +154,7 @@ struct RefundSweepTests {
         #expect(await eventually { (try? await stage.calls).map { $0 > 60 } ?? false || !sweep.isRunning })
         #expect(await eventually { FileManager.default.fileExists(atPath: stage.folder.path("bridge.sqlite.sweep")) })
         let second = try await stage.run("refunds", "sweep", "--budget", "1")
-        #expect(second.exit == 2 && second.errors.contains("another sweep works on this store"), "\(second.errors)")
+        #expect(second.exit == 2 && second.errors.contains("another sweep is using this store"), "\(second.errors)")
         sweep.stop()
         #expect(await sweep.end() == 3 && sweep.errors.contains("stopped: a signal"))
         await stage.stop()

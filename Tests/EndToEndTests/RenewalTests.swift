@@ -92,7 +92,7 @@ struct RenewalTests {
             "renewals", "extend", "--status", "--product-id", "com.example.app.other", "--request-id", id)
         #expect(unknown.exit == 1 && unknown.errors.contains("no such extension request"), "\(unknown.errors)")
         for (more, reason) in [
-            (["--request-id", "ours"], "a UUID is wanted"), (["--storefronts", "usa"], "three capital letters"),
+            (["--request-id", "ours"], "must be a UUID"), (["--storefronts", "usa"], "three capital letters"),
             (["--storefronts", ""], "an empty name"), (["--storefronts", "US"], "three capital letters"),
         ] { try await stage.expectRefusal(words + more, reason) }
         await stage.stop()

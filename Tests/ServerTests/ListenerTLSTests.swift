@@ -303,13 +303,13 @@ struct ListenerTLSTests {
             ),
             (
                 "over", "a.example", -10 ... -1, true,
-                "fail a.example, 127.0.0.1, 2026-11-11 to 2026-11-20: over; clients refuse it"
+                "fail a.example, 127.0.0.1, 2026-11-11 to 2026-11-20: expired; clients reject it"
             ),
             (
                 "early", "a.example", 1...20, true,
-                "fail a.example, 127.0.0.1, 2026-11-22 to 2026-12-11: not valid yet; clients refuse it"
+                "fail a.example, 127.0.0.1, 2026-11-22 to 2026-12-11: not valid yet; clients reject it"
             ),
-            ("nameless", nil, -10...20, true, "fail for no name, 2026-11-11 to 2026-12-11; clients refuse it"),
+            ("nameless", nil, -10...20, true, "fail for no name, 2026-11-11 to 2026-12-11; clients reject it"),
             (
                 "alone", "a.example", -10...20, false,
                 "warn a.example, 127.0.0.1, 2026-11-11 to 2026-12-11: without the certificate of its issuer"

@@ -43,7 +43,7 @@ package struct ConsumptionInput: Sendable, Hashable {
                     hint: "thousandths of a percent: 40000 is 40 %")
             }
             guard delivery == .delivered || percentage == 0 else {
-                throw InvalidOperation("--consumption-percentage: only 0 of what was not delivered")
+                throw InvalidOperation("--consumption-percentage: must be 0 if the purchase was not delivered")
             }
         }
         guard let type else {
@@ -54,12 +54,12 @@ package struct ConsumptionInput: Sendable, Hashable {
         if type == .autoRenewable {
             guard percentage == nil else {
                 throw InvalidOperation(
-                    "--consumption-percentage: not of a subscription, of which Apple knows the time that was used")
+                    "--consumption-percentage: not allowed for a subscription, whose used time Apple knows")
             }
         } else if preference == .grantProrated {
             guard let percentage, (1..<100_000).contains(percentage) else {
                 throw InvalidOperation(
-                    "GRANT_PRORATED of a one-time purchase needs --consumption-percentage between 0 and 100000",
+                    "GRANT_PRORATED for a one-time purchase needs --consumption-percentage between 0 and 100000",
                     hint: "thousandths of a percent: 40000 is 40 %")
             }
         }
@@ -73,7 +73,7 @@ package struct ConsumptionInput: Sendable, Hashable {
     ) throws(InvalidOperation) -> Value {
         if let value = Value(rawValue: word) { return value }
         throw InvalidOperation(
-            "\(name): \(word) is none of \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
+            "\(name): \(word) is not one of \(Value.allCases.map(\.rawValue).joined(separator: ", "))")
     }
 }
 
@@ -97,7 +97,7 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
     /// - Throws: ``InvalidOperation`` naming the option that is wrong.
     package func request(for type: ProductType?) throws(InvalidOperation) -> ConsumptionRequestV1 {
         guard appAccountToken.isEmpty || UUID(uuidString: appAccountToken) != nil else {
-            throw InvalidOperation("--app-account-token: a UUID, or nothing")
+            throw InvalidOperation("--app-account-token: must be a UUID or empty")
         }
         guard numbers[.deliveryStatus] != nil else { throw InvalidOperation("--delivery-status is needed") }
         for (field, number) in numbers.sorted(by: { $0.key.rawValue < $1.key.rawValue })
@@ -107,13 +107,13 @@ package struct ConsumptionDraftV1: Sendable, Hashable {
         }
         if let type, type != .consumable, type != .autoRenewable {
             throw InvalidOperation(
-                "the older form takes consumables and auto-renewable subscriptions, not \(type.rawValue)",
-                hint: "leave --v1 out")
+                "version 1 accepts only consumables and auto-renewable subscriptions, not \(type.rawValue)",
+                hint: "omit --v1")
         }
         guard
             let request = ConsumptionRequestV1(
                 appAccountToken: appAccountToken, sampleContentProvided: sampleContentProvided, numbers: numbers)
-        else { throw InvalidOperation("a number is none of its field's values") }
+        else { throw InvalidOperation("a number is not a value of its field") }
         return request
     }
 }

@@ -41,7 +41,7 @@ package struct RequestIdentifier: Sendable, Hashable {
     /// - Throws: ``InvalidOperation`` if the text is not a UUID.
     package init(uuid text: String) throws(InvalidOperation) {
         guard UUID(uuidString: text) != nil else {
-            throw InvalidOperation("--request-id: a UUID is wanted, not \(text)")
+            throw InvalidOperation("--request-id: must be a UUID, not \(text)")
         }
         self.text = text
     }
@@ -61,8 +61,8 @@ package struct Storefronts: Sendable, Hashable {
         let codes = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         for code in codes where code.utf8.count != 3 || !code.utf8.allSatisfy({ (0x41...0x5A).contains($0) }) {
             throw InvalidOperation(
-                "--storefronts: \(code.isEmpty ? "an empty name" : code) is no country of three capital letters",
-                hint: "as USA,DEU; without --storefronts it is all of them")
+                "--storefronts: \(code.isEmpty ? "an empty name" : code) is not a country code of three capital letters",
+                hint: "for example USA,DEU; without --storefronts all countries are included")
         }
         self.codes = codes
     }

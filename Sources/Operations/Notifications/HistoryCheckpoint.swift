@@ -18,7 +18,7 @@ package struct HistoryCheckpoint {
         ledger = try MigrationStore(path: path + ".progress")
         if let kept = try text("wish"), kept != wish {
             throw InvalidOperation(
-                "\(path) holds another history: other options were given for it", hint: "name another file")
+                "\(path) was written with other options", hint: "name another file")
         }
         done = try text("done").flatMap { Int64($0) }.map(Timestamp.init(milliseconds:))
         size = try text("size").flatMap { Int64($0) }

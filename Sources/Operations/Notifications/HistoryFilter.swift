@@ -15,7 +15,7 @@ package struct HistoryFilter: Sendable, Hashable {
     ) throws(InvalidOperation) {
         guard subtype == nil || type != nil else { throw InvalidOperation("--subtype needs --type") }
         guard type == nil || transactionId == nil else {
-            throw InvalidOperation("--type and --transaction-id exclude each other")
+            throw InvalidOperation("--type and --transaction-id cannot be combined")
         }
         self.type = type
         self.subtype = subtype

@@ -25,9 +25,10 @@ package struct HistoryInterval: Sendable, Hashable {
     ) throws(InvalidOperation) {
         let oldest = now.advanced(byMilliseconds: Self.margin - Self.days(environment) * 86_400_000)
         self.end = min(end ?? now, now)
-        if let start, start >= self.end { throw InvalidOperation("--start: not before the end") }
+        if let start, start >= self.end { throw InvalidOperation("--start: must be before the end") }
         guard self.end > oldest else {
-            throw InvalidOperation("--end: Apple remembers \(Self.days(environment)) days, not that long")
+            throw InvalidOperation(
+                "--end: older than the \(Self.days(environment)) days for which Apple keeps notifications")
         }
         isClamped = start.map { $0 < oldest } ?? false
         self.start = max(start ?? oldest, oldest)

@@ -75,7 +75,8 @@ package struct NotificationCatchUp: Sendable {
             guard isWhole else {
                 guard windows.halve(window) else {
                     throw ServerAPIError(
-                        .endlessPages, at: "notification history", "the pages of a minute take longer than they live")
+                        .endlessPages, at: "notification history",
+                        "the pagination token expired before all pages of one minute were read")
                 }
                 continue
             }
@@ -106,7 +107,8 @@ package struct NotificationCatchUp: Sendable {
             try await body(page.records)
             guard page.hasMore else { return true }
             guard let next = page.paginationToken, next != token else {
-                throw ServerAPIError(.endlessPages, at: "notification history", "more is announced, but not where")
+                throw ServerAPIError(
+                    .endlessPages, at: "notification history", "Apple announced another page but sent no token for it")
             }
             token = next
         }

@@ -22,8 +22,8 @@ package struct RefundSweep: Sendable {
             case .limit: "--limit"
             case .time: "--max-hours"
             case .signal: "a signal"
-            case .budget: "the budget is spent"
-            case .trouble(let reason): "the App Store gives no answers: \(reason)"
+            case .budget: "the hourly budget of calls is used up"
+            case .trouble(let reason): "lookups in the App Store fail: \(reason)"
             }
         }
     }

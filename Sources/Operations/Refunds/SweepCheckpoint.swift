@@ -13,7 +13,7 @@ package struct SweepCheckpoint {
             ledger = try MigrationStore(path: path + ".sweep")
         } catch {
             guard error.code == .locked else { throw error }
-            throw StorageError(.locked, at: path, "another sweep works on this store")
+            throw StorageError(.locked, at: path, "another sweep is using this store")
         }
     }
 
