@@ -1,7 +1,7 @@
 import ArgumentParser
 import StoredRows
 
-/// The options of every command that goes through stored receipts, row by row, and can go on where it stopped.
+/// Options of the commands that process stored receipts row by row and can be resumed (`migrate`, `compare`).
 struct BatchOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

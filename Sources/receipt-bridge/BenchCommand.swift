@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Rendering
 
-/// `bench`: what this work costs on this machine, as `openssl speed` does for its own.
+/// The `bench` command. It measures decoding and rendering on this machine, similar to `openssl speed`.
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
@@ -44,7 +44,7 @@ struct BenchCommand: AsyncParsableCommand {
         return "[" + lines.joined(separator: ",\n ") + "]"
     }
 
-    /// A file's name is anything.
+    /// Returns the name as a JSON string, because a file name may contain any character.
     private static func text(_ name: String) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .withoutEscapingSlashes
@@ -65,7 +65,7 @@ struct BenchCommand: AsyncParsableCommand {
         String(repeating: " ", count: max(1, width - text.count)) + text
     }
 
-    /// Two digits behind the point.
+    /// Formats with two decimals, for example `12.50`.
     private static func number(_ value: Double) -> String {
         let hundredths = Int64((value * 100).rounded())
         let fraction = String(hundredths % 100)

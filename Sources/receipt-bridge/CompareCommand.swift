@@ -10,7 +10,7 @@ import StoreTypes
 import StoredRows
 import Transport
 
-/// `compare`: verifyReceipt against the App Store Server API.
+/// The `compare` command: compares verifyReceipt with the App Store Server API.
 struct CompareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compare",

@@ -5,7 +5,7 @@ import Operations
 import Pipeline
 import StoreTypes
 
-/// `consumption`: what Apple wants to know before it decides about a refund.
+/// The `consumption` command: sends the information that Apple requests before it decides about a refund.
 struct ConsumptionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "consumption", abstract: "Answers Apple's questions about refunds.", subcommands: [Send.self])
@@ -155,7 +155,7 @@ struct ConsumptionCommand: ParsableCommand {
             try await ConsumptionDeadline(of: id, in: context.scope, held: store)?.check(at: .now)
         }
 
-        /// As the store knows it; else, where it matters, Apple is asked.
+        /// Returns the product's type from the store. If it is not stored but matters, asks the App Store Server API.
         private func type(
             of id: TransactionIdentifier, _ context: CommandContext, matters: Bool
         ) async throws -> ProductType? {

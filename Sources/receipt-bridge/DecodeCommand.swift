@@ -7,7 +7,7 @@ import ReceiptDecoding
 import Rendering
 import StoreTypes
 
-/// `decode`: what is inside a receipt, and whether it is authentic.
+/// The `decode` command: prints the contents of receipts, and whether they are authentic.
 struct DecodeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "decode",

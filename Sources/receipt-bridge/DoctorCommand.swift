@@ -4,7 +4,7 @@ import Foundation
 import Pipeline
 import Transport
 
-/// `doctor`: whether an installation has what it needs.
+/// The `doctor` command: checks whether an installation has what it needs.
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",

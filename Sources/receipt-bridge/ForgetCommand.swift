@@ -5,7 +5,7 @@ import Operations
 import Pipeline
 import StoreTypes
 
-/// `forget`: erases a customer from the store; beside a running server or without one.
+/// The `forget` command: erases a customer from the store, whether a server is running or not.
 struct ForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget",
@@ -109,7 +109,7 @@ struct ForgetCommand: AsyncParsableCommand {
         Terminal.line(ErasureAnswer.line(expired: deleted, isDryRun: dryRun, isRewritten: rewrite == true && !dryRun))
     }
 
-    /// Nil where only the file is to be written anew.
+    /// Returns `nil` if the command only rewrites the file.
     private func erase(from store: Store) async throws(StorageError) -> Erasure? {
         guard let subject else { return nil }
         return try await store.erase(

@@ -5,14 +5,15 @@ import Pipeline
 import Rendering
 import StoreTypes
 
-/// `forwarding`: what became of notifications that are forwarded; beside a running server or without one.
+/// The `forwarding` command: lists and repeats deliveries of forwarded notifications, whether a server is running or
+/// not.
 struct ForwardingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forwarding",
         abstract: "Shows forwarded notifications, and sends them again.",
         subcommands: [List.self, Replay.self])
 
-    /// A line a delivery, in the order of arrival.
+    /// Prints one line per delivery, in the order in which the notifications arrived.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "One line of JSON for each delivery.",
@@ -40,7 +41,7 @@ struct ForwardingCommand: AsyncParsableCommand {
         }
     }
 
-    /// A line for each delivery that is queued anew; exit 1 where there is none.
+    /// Prints one line per delivery that is queued again. The exit code is 1 if there is none.
     struct Replay: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Queues deliveries again; the server sends them.",
@@ -81,7 +82,7 @@ struct ForwardingCommand: AsyncParsableCommand {
 }
 
 extension ConfigurationOptions {
-    /// The configured store, which must be there.
+    /// Opens the configured store, runs `work` and closes the store. The store must exist.
     func withStore<Value>(
         _ work: (Store) async throws(StorageError) -> Value
     ) async throws -> Value {
@@ -111,7 +112,7 @@ extension ConfigurationOptions {
 }
 
 extension DeliverySummary {
-    /// Without a line break.
+    /// One JSON object without a line feed.
     fileprivate var line: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()

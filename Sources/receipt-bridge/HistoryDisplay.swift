@@ -2,7 +2,7 @@ import Operations
 import Reports
 import StoreTypes
 
-/// What people see of a history while it is read, on standard error.
+/// Progress and summary of `notifications history`, on standard error.
 final class HistoryDisplay {
     private(set) var counts = NotificationCatchUp.Counts()
     private let span: Range<Timestamp>
@@ -20,7 +20,7 @@ final class HistoryDisplay {
         showNow()
     }
 
-    /// Everything before is done.
+    /// Records that everything before `instant` has been read.
     func reached(_ instant: Timestamp) {
         self.instant = instant
         showNow()

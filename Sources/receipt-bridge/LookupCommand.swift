@@ -4,7 +4,7 @@ import Pipeline
 import Rendering
 import Transport
 
-/// `lookup`: the one view of a customer, as new clients get it from the server.
+/// The `lookup` command: prints the view of a customer that the server returns to new clients.
 struct LookupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lookup",

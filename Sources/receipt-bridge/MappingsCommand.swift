@@ -2,14 +2,14 @@ import ArgumentParser
 import Foundation
 import Rendering
 
-/// `mappings`: the field tables, validated, shown and applied.
+/// The `mappings` command: validates, shows and applies the field tables.
 struct MappingsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mappings",
         abstract: "The tables between verifyReceipt's keys and the App Store Server API's names.",
         subcommands: [Check.self, List.self, Convert.self])
 
-    /// A line a table, `ok` or what is wrong with it; exit 2 for a fault.
+    /// Prints one line per table: `ok` or its errors. The exit code is 2 if there are errors.
     struct Check: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Checks the tables of a folder, or those in the program.",
@@ -33,7 +33,7 @@ struct MappingsCommand: ParsableCommand {
         }
     }
 
-    /// Every key, property and conversion, and what is left out.
+    /// Prints every key, property and conversion, and the omitted fields.
     struct List: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Shows every table, omissions included.",
@@ -53,7 +53,7 @@ struct MappingsCommand: ParsableCommand {
         }
     }
 
-    /// One document; exit 1 when it cannot be converted.
+    /// Converts one document. The exit code is 1 if it cannot be converted.
     struct Convert: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Converts a verifyReceipt answer to camelCase, or a camelCase document to one.",
@@ -103,7 +103,7 @@ struct MappingsCommand: ParsableCommand {
     }
 }
 
-/// Which tables a command uses.
+/// The option that selects the tables of a command.
 struct TablesOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Folder of tables, as Mappings/; those in the program without it.", valueName: "dir"))
     var mappings: String?

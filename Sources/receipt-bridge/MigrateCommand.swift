@@ -8,7 +8,7 @@ import Rendering
 import StoredRows
 import Transport
 
-/// `migrate`: stored receipts in, original transaction ids and the Server API's records out.
+/// The `migrate` command: reads stored receipts, and writes original transaction ids and the Server API's records.
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
@@ -120,7 +120,7 @@ struct MigrateCommand: AsyncParsableCommand {
         try result.get()
     }
 
-    /// Unless something else is said, a configuration with a key is there to be used.
+    /// Without an option, the API is used if the configuration has a key for it.
     private func asksAPI(_ settings: ProxyConfiguration) -> Bool {
         if withApi || offline { return withApi }
         return settings.apps.contains { $0.serverAPI != nil }
@@ -179,7 +179,7 @@ struct MigrateCommand: AsyncParsableCommand {
         }
     }
 
-    /// Shows how it goes meanwhile, and lets a first Ctrl-C or SIGTERM end the run at its next checkpoint.
+    /// Shows progress during the work. The first Ctrl-C or SIGTERM stops the run at its next checkpoint.
     private static func whileWatching(
         _ display: MigrationDisplay, _ watch: MigrationMonitor,
         _ work: () async throws(RunError) -> Migration.RunResult

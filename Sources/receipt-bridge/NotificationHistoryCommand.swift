@@ -8,7 +8,7 @@ import Rendering
 import StoreTypes
 import StoredRows
 
-/// `notifications history`: what was missed, from Apple's own memory.
+/// The `notifications history` command: fetches missed notifications from Apple's notification history.
 struct NotificationHistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "history",
@@ -58,7 +58,8 @@ struct NotificationHistoryCommand: AsyncParsableCommand {
         }
     }
 
-    /// Of a piece that is done as a whole, in milliseconds: a day; a single customer has few.
+    /// Length of a window of the history in milliseconds. Progress is saved after each window. It is a day; a single
+    /// customer has few notifications, so one window covers the whole history.
     private var windowLength: Int64 { transactionId == nil ? 86_400_000 : 200 * 86_400_000 }
 
     func run() async throws {

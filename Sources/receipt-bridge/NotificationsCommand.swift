@@ -4,7 +4,7 @@ import Ledger
 import Operations
 import StoreTypes
 
-/// `notifications`: what the App Store told, or tried to.
+/// The `notifications` command: tests the delivery of App Store Server Notifications and fetches missed ones.
 struct NotificationsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notifications", abstract: "Tests the way of notifications, and fetches those that were missed.",

@@ -4,7 +4,7 @@ import Ledger
 import Operations
 import StoreTypes
 
-/// `orders`: what customers say they bought.
+/// The `orders` command: looks up a customer's order.
 struct OrdersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "orders", abstract: "What an order holds.", subcommands: [Lookup.self])

@@ -10,7 +10,7 @@ import StoreTypes
 import StoredRows
 import Transport
 
-/// `refunds`: what was given back.
+/// The `refunds` command: finds refunds.
 struct RefundsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "refunds", abstract: "Finds refunds.", subcommands: [Sweep.self])
@@ -75,7 +75,7 @@ struct RefundsCommand: ParsableCommand {
             guard bundleId == nil || ids != nil else { throw ValidationError("--bundle-id needs --ids") }
         }
 
-        /// Apple's limit of this endpoint.
+        /// Apple's rate limit of this endpoint.
         private static let requestsPerSecond = 10.0
 
         func run() async throws {

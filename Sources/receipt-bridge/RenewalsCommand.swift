@@ -5,7 +5,7 @@ import Operations
 import Pipeline
 import StoreTypes
 
-/// `renewals`: later renewal dates.
+/// The `renewals` command: extends subscriptions by moving their renewal dates.
 struct RenewalsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "renewals", abstract: "Moves renewal dates of subscriptions.", subcommands: [Extend.self])
@@ -108,7 +108,7 @@ struct RenewalsCommand: ParsableCommand {
             Terminal.line(ExtensionAnswers.accepted(accepted, productId: product))
         }
 
-        /// Apple offers no call that takes an extension back.
+        /// Asks for confirmation, because Apple has no call that reverses an extension.
         private func confirm(_ request: MassExtensionRequest, _ scope: AppScope) throws(InvalidOperation) {
             guard !yes else { return }
             let countries =
@@ -156,7 +156,8 @@ struct RenewalsCommand: ParsableCommand {
                 of: context.scope)
         }
 
-        /// Where it is not known whether Apple did it, the same request may be sent again.
+        /// Prints the request id after an error that does not tell whether Apple executed the request. The same
+        /// request can be sent again.
         private func naming<Value>(_ identifier: String, _ body: () async throws -> Value) async throws -> Value {
             do {
                 return try await body()

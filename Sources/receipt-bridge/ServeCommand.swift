@@ -12,7 +12,7 @@ import Shadowing
 import Transport
 import UnixSignals
 
-/// `serve`: the proxy.
+/// The `serve` command: the proxy.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -41,7 +41,7 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = Logger.toStandardError(level: Logger.Level(rawValue: logLevel.rawValue) ?? .notice)
         CoreDumps.disable()
-        // Before anything else: from here on SIGHUP no longer ends the process.
+        // Installed before anything else: from here on SIGHUP no longer ends the process.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let transport: CurlTransport
         let server: ProxyServer
@@ -71,7 +71,7 @@ struct ServeCommand: AsyncParsableCommand {
             ) { ports in
                 var address = settings.listen
                 address.port = ports.public
-                // At every log level: scripts wait for it.
+                // Written at every log level, because scripts wait for it.
                 var announcing = logger
                 announcing.logLevel = .notice
                 announcing.notice("listening on \(settings.tls == nil ? "http" : "https")://\(address)")
@@ -112,7 +112,8 @@ struct ServeCommand: AsyncParsableCommand {
             metadata: ["reason": "\(failure)"])
     }
 
-    /// What others than the owner can read: the store is made private if it is this user's, secrets stay as they are.
+    /// Warns about files that other users can read or change. The store is made private if it belongs to this user;
+    /// secret files are not changed.
     private func warn(of settings: ProxyConfiguration, _ store: Store?, _ logger: Logger) {
         let warn: @Sendable (String, FileExposure) -> Void = { path, exposure in
             logger.warning(
@@ -127,7 +128,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    /// Flags before environment before file.
+    /// Reads the configuration. Flags take precedence over environment variables, and these over the file.
     private func read() throws(ConfigurationError) -> ProxyConfiguration {
         try configuration.settings([configuration.addRoots, mappings.apply, listen])
     }
@@ -140,7 +141,8 @@ struct ServeCommand: AsyncParsableCommand {
         settings.listen = address
     }
 
-    /// Nobody is denied an answer because nothing can be remembered.
+    /// Opens the store, or starts without it: requests are answered even if the store is unavailable. Opening is
+    /// retried.
     private func openStore(_ settings: ProxyConfiguration, _ logger: Logger) -> Store? {
         guard let path = settings.storePath else { return nil }
         return Store(opening: path) { error in
@@ -161,13 +163,13 @@ extension CurlTransport {
         try self.init(
             CurlConfiguration(
                 version: ReceiptBridge.version, proxy: settings.upstreamProxy.map { .url($0) } ?? .environment,
-                // One host that hangs leaves half of them to the others.
+                // A host that hangs can use at most half of the connections.
                 maximumConnectionsPerHost: min(64, connections / 2), maximumConnections: connections))
     }
 }
 
 extension Logger {
-    /// A host of the App Store is left alone, or is back.
+    /// Logs that a circuit breaker has changed its state.
     fileprivate func note(_ host: CircuitBreakingTransport.HostState) {
         let words: [CircuitBreaker.State: Logger.Message] = [
             .closed: "the App Store's host answers again", .open: "the App Store's host fails; it is left alone",

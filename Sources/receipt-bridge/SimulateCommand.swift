@@ -5,7 +5,7 @@ import Server
 import Simulator
 import StoreTypes
 
-/// A stand-in App Store on this machine.
+/// The `simulate` command: a simulated App Store on this machine.
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
@@ -95,7 +95,7 @@ struct SimulateCommand: AsyncParsableCommand {
             ?? SimulatedStore(seed: seed, customers: customers, clock: clock, options: options)
         if let target = try target() { store.outbox.targets.set(target) }
         store.outbox.setSpeed(notifySpeed)
-        // Complete before the port answers; only a port that is not known yet is written down behind that.
+        // All files are complete before the port answers, except the configuration if the system chooses the port.
         try directory?.write(store)
         if port > 0 { try directory?.writeConfiguration(store, host: host, port: port) }
         try await store.run(host: host, port: port, stopsOnSignals: true) { bound in

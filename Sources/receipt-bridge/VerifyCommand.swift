@@ -7,7 +7,7 @@ import Rendering
 import StoreTypes
 import Transport
 
-/// `verify`: one receipt through the same walk as the server.
+/// The `verify` command: evaluates one receipt as the server does.
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -45,7 +45,7 @@ struct VerifyCommand: AsyncParsableCommand {
     var excludeOldTransactions = false
 
     func validate() throws {
-        // It opens no store: one receipt is to be answered, whoever else writes there.
+        // This command opens no store, so that it works while another process uses the store.
         let sources = AnswerSource.allCases.filter { $0 != .stored }.map(\.rawValue)
         if let answer, !sources.contains(answer) {
             let names = sources.joined(separator: ", ")
@@ -92,7 +92,8 @@ struct VerifyCommand: AsyncParsableCommand {
         guard exit == .success else { throw exit }
     }
 
-    /// The request that an app would post with what is in the file: the receipt as the device has it, or its base64.
+    /// Returns the request body that an app would post for the file's contents: the base64 text as it is, or the
+    /// base64 of binary data.
     private func body(of bytes: [UInt8]) -> [UInt8] {
         let isText = bytes.first != UInt8(ascii: "{") && bytes.allSatisfy { (0x20...0x7E).contains($0) || isBreak($0) }
         let text =
