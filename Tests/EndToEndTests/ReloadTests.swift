@@ -116,7 +116,7 @@ struct ReloadTests {
         let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
         try await stage.reload(
             stage.yaml.replacing("answer: [apple, receipt]", with: "answer: [oracle]") + "\nlistn: x\n",
-            until: "the former one goes on")
+            until: "keeping the previous configuration")
         #expect(await eventually { stage.proxy.errors.contains("listn: unknown key") })
         #expect(stage.proxy.errors.contains("apps[0].answer: oracle is none of apple, api, receipt, stored"))
         #expect(try await stage.ask(body) == 0)

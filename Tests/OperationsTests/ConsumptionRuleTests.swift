@@ -19,7 +19,7 @@ struct ConsumptionRuleTests {
         Case(percentage: 100_001, refusal: "0 to 100000"), Case(percentage: -1, refusal: "0 to 100000"),
         Case(delivery: nil, refusal: "--delivery-status"), Case(delivery: "delivered", refusal: "none of DELIVERED"),
         Case(preference: "GRANT", refusal: "none of DECLINE"),
-        Case(delivery: "UNDELIVERED_OTHER", percentage: 1, refusal: "only 0"),
+        Case(delivery: "UNDELIVERED_OTHER", percentage: 1, refusal: "must be 0"),
         Case(delivery: "UNDELIVERED_OTHER", percentage: 0),
         Case(type: .autoRenewable),
         Case(type: .autoRenewable, percentage: 0, refusal: "not allowed for a subscription"),
