@@ -6,7 +6,7 @@ import Server
 /// baseline.
 struct BaselineRouteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bare-route", abstract: "A route that does next to nothing, to measure by.", shouldDisplay: false)
+        commandName: "bare-route", abstract: "Serves one minimal route as a benchmark baseline.", shouldDisplay: false)
 
     @Option var port: Int
 

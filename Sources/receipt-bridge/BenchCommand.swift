@@ -6,21 +6,21 @@ import Rendering
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Measures decoding and answering against the bare signature verification.",
+        abstract: "Benchmarks decoding and rendering against bare signature verification.",
         discussion: """
-            The limit of a row is the least that OpenSSL can do for the item in this process: digest and verification \
-            with the item's own key, nothing else. Without receipts, samples made on the spot are measured.
+            The limit of a row is the least work that OpenSSL needs for the item in this process: digest and verification \
+            with the item's own key, nothing else. Without receipts, generated samples are measured.
 
             Example:
               receipt-bridge bench receipt.b64
             """)
 
-    @Argument(help: ArgumentHelp("Files that hold one receipt each.", valueName: "file"), completion: .file())
+    @Argument(help: ArgumentHelp("Files with one receipt each.", valueName: "file"), completion: .file())
     var receipts: [String] = []
     @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: ArgumentHelp("Only rows whose name begins so.", valueName: "name"))
+    @Option(help: ArgumentHelp("Measure only rows whose name has this prefix.", valueName: "name"))
     var only: String?
-    @Flag(help: "An array of rows for programs.")
+    @Flag(help: "Print a JSON array.")
     var json = false
 
     func run() async throws {

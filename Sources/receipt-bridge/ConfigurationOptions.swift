@@ -5,12 +5,12 @@ import Pipeline
 /// Options of every command that verifies receipts.
 struct ConfigurationOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Configuration file (YAML); or RECEIPT_BRIDGE_CONFIG.", valueName: "file"),
+        help: ArgumentHelp("Configuration file (YAML); the default is RECEIPT_BRIDGE_CONFIG.", valueName: "file"),
         completion: .file(extensions: ["yaml", "yml"]))
     var config: String?
 
     @Option(
-        help: ArgumentHelp("Folder of test roots and their authorities, besides Apple's.", valueName: "dir"),
+        help: ArgumentHelp("Folder of test root certificates to trust in addition to Apple's.", valueName: "dir"),
         completion: .directory)
     var roots: String?
 
@@ -71,7 +71,7 @@ struct ConfigurationOptions: ParsableArguments {
 /// The option of commands that render verifyReceipt responses.
 struct MappingsOption: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Folder of field tables, in place of those in the program.", valueName: "dir"),
+        help: ArgumentHelp("Folder of field tables to use instead of the built-in tables.", valueName: "dir"),
         completion: .directory)
     var mappings: String?
 

@@ -10,22 +10,22 @@ import StoreTypes
 struct ForwardingCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "forwarding",
-        abstract: "Shows forwarded notifications, and sends them again.",
+        abstract: "Lists deliveries of forwarded notifications, and queues them again.",
         subcommands: [List.self, Replay.self])
 
     /// Prints one line per delivery, in the order in which the notifications arrived.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "One line of JSON for each delivery.",
+            abstract: "Prints one line of JSON per delivery.",
             discussion: """
-                Only reads the store; a server may run.
+                Only reads the store. A server may be running.
 
                 Example:
                   receipt-bridge forwarding list --dead --config bridge.yaml
                 """)
 
         @OptionGroup var configuration: ConfigurationOptions
-        @Flag(help: "Only those that were given up.")
+        @Flag(help: "Only deliveries that failed for good.")
         var dead = false
 
         func run() async throws {
@@ -46,23 +46,23 @@ struct ForwardingCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Queues deliveries again; the server sends them.",
             discussion: """
-                Exit codes: 0 queued; 1 nothing to send again; 2 usage.
+                Exit codes: 0 queued; 1 no matching deliveries; 2 usage.
 
                 Example:
                   receipt-bridge forwarding replay --all-dead --config bridge.yaml
                 """)
 
         @OptionGroup var configuration: ConfigurationOptions
-        @Flag(help: "All that were given up.")
+        @Flag(help: "Queue all deliveries that failed for good.")
         var allDead = false
-        @Option(help: ArgumentHelp("All of one notification, delivered or not.", valueName: "uuid"))
+        @Option(help: ArgumentHelp("Queue all deliveries of this notification, delivered or not.", valueName: "uuid"))
         var notification: String?
-        @Option(help: ArgumentHelp("Those to this target only.", valueName: "url"))
+        @Option(help: ArgumentHelp("Only deliveries to this target.", valueName: "url"))
         var target: String?
 
         func validate() throws {
             guard allDead != (notification != nil) else {
-                throw ValidationError("name either --all-dead or --notification UUID")
+                throw ValidationError("specify either --all-dead or --notification UUID")
             }
         }
 
@@ -74,7 +74,7 @@ struct ForwardingCommand: AsyncParsableCommand {
                 return queued.count
             }
             guard count > 0 else {
-                Terminal.say("nothing to send again")
+                Terminal.say("no matching deliveries")
                 throw ExitCode.someNotVerified
             }
         }
@@ -89,7 +89,7 @@ extension ConfigurationOptions {
         let path: String
         do throws(ConfigurationError) {
             guard let store = try settings().storePath else {
-                throw ConfigurationError(["store: nothing is remembered; name a configuration with --config"])
+                throw ConfigurationError(["store: no store is configured; specify a configuration with --config"])
             }
             path = store
         } catch {

@@ -40,8 +40,8 @@ final class HistoryDisplay {
         line.clear()
         var text =
             "\(counts.records) notifications from \(span.lowerBound.instantText) to \(span.upperBound.instantText)"
-        if isReplay { text += ": \(counts.new) new, \(counts.known) known already" }
-        if counts.refused > 0 { text += ", \(counts.refused) not taken" }
+        if isReplay { text += ": \(counts.new) new, \(counts.known) already stored" }
+        if counts.refused > 0 { text += ", \(counts.refused) rejected" }
         if counts.notVerified > 0 { text += ", \(counts.notVerified) not verified" }
         Terminal.say(text)
     }

@@ -142,7 +142,7 @@ struct InspectionReport {
     var text: String {
         var lines = ["\(printable(file)): \(kindName), \(verdict)"]
         if !inspection.repairs.isEmpty {
-            lines.append("  mended:       \(inspection.repairs.map(\.rawValue).joined(separator: ", "))")
+            lines.append("  repaired:     \(inspection.repairs.map(\.rawValue).joined(separator: ", "))")
         }
         if let failure {
             lines.append("  failure:      \(failure.code.rawValue) at \(failure.place)")

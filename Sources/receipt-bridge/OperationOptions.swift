@@ -21,9 +21,9 @@ enum EnvironmentName: String, ExpressibleByArgument, CaseIterable {
 /// Options of the commands that send a request about one app to the App Store Server API.
 struct OperationOptions: ParsableArguments {
     @OptionGroup var configuration: ConfigurationOptions
-    @Option(help: ArgumentHelp("The app; not needed where exactly one is configured.", valueName: "bundle-id"))
+    @Option(help: ArgumentHelp("The app; optional if exactly one is configured.", valueName: "bundle-id"))
     var bundleId: String?
-    @Option(help: "Which part of the App Store.")
+    @Option(help: "The environment of the App Store.")
     var environment = EnvironmentName.production
 
     /// Opens the resources of a command, runs it and closes them. Errors are printed and turned into an exit code.
@@ -87,8 +87,8 @@ struct CommandContext {
         guard let app = wanted ?? apps.only?.bundleId else {
             throw apps.isEmpty
                 ? InvalidOperation(
-                    "no app is configured", hint: "name the configuration with --config or RECEIPT_BRIDGE_CONFIG")
-                : InvalidOperation("several apps are configured", hint: "say which one with --bundle-id")
+                    "no app is configured", hint: "specify the configuration with --config or RECEIPT_BRIDGE_CONFIG")
+                : InvalidOperation("several apps are configured", hint: "specify one with --bundle-id")
         }
         let clients = try UpstreamClients(
             settings: settings, transport: transport, trust: try TrustStore(settings: settings))
@@ -109,7 +109,7 @@ struct CommandContext {
     func requiredStore(for command: String) throws(InvalidOperation) -> Store {
         guard let store else {
             throw InvalidOperation(
-                "\(command) needs a store", hint: "the configuration says store: none, or there is none")
+                "\(command) needs a store", hint: "set store in the configuration")
         }
         return store
     }
@@ -140,7 +140,7 @@ enum OperationFailure {
             Terminal.say("\(error)")
             return ExitCode.usage
         case let error as NotificationRejection:
-            Terminal.say("\(error)", hint: "the same command goes on")
+            Terminal.say("\(error)", hint: "run the same command again to resume")
             return ExitCode.limit
         case let error as ExitCode: return error
         default: return ConfigurationOptions.report(error)

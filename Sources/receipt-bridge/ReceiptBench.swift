@@ -58,7 +58,7 @@ struct ReceiptBench {
             guard let text = ReceiptInputs.read(name) else { throw ConfigurationError(["\(name): cannot be read"]) }
             let inspection = decoder.inspect(text.span)
             guard inspection.isVerified, let repaired = ReceiptDecoder.repaired(text.span) else {
-                throw ConfigurationError(["\(name): not authentic, so there is nothing to measure"])
+                throw ConfigurationError(["\(name): not authentic, so it cannot be measured"])
             }
             let suffix = names.count > 1 ? "@\(URL(filePath: name).lastPathComponent)" : ""
             return Sample(suffix: suffix, kind: inspection.kind, text: repaired)

@@ -9,7 +9,7 @@ struct ReceiptBridge: AsyncParsableCommand {
 
     static let configuration = CommandConfiguration(
         commandName: "receipt-bridge",
-        abstract: "Answers App Store receipts: for old app versions, for migrations, for comparisons.",
+        abstract: "Replaces Apple's verifyReceipt: proxy server, receipt decoder, migration and comparison tools.",
         version: version,
         subcommands: [
             DecodeCommand.self, VerifyCommand.self, LookupCommand.self, MigrateCommand.self, CompareCommand.self,

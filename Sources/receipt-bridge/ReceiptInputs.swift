@@ -4,7 +4,7 @@ import Foundation
 /// The receipts named on a command line: files, or standard input for `-` or no argument.
 struct ReceiptInputs: ParsableArguments {
     @Argument(
-        help: ArgumentHelp("Files that hold one receipt each; - or nothing for standard input.", valueName: "file"),
+        help: ArgumentHelp("Files with one receipt each; - or no file for standard input.", valueName: "file"),
         completion: .file())
     var files: [String] = []
 

@@ -16,9 +16,10 @@ import UnixSignals
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Answers verifyReceipt over HTTP.",
+        abstract: "Runs the verifyReceipt proxy server.",
         discussion: """
-            Works without any configuration: Apple is asked, and the receipt itself answers when Apple cannot.
+            Works without any configuration: requests are forwarded to Apple, and if Apple is unavailable the response is \
+            computed from the receipt itself.
 
             Example:
               receipt-bridge serve --config bridge.yaml --listen 127.0.0.1:8080
@@ -31,7 +32,7 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup var mappings: MappingsOption
     @Option(
         help: ArgumentHelp(
-            "Least severe log messages to write: debug, info, notice, warning, error.", valueName: "level"))
+            "Lowest level of log messages to write: debug, info, notice, warning, error.", valueName: "level"))
     var logLevel = LogLevel.notice
 
     enum LogLevel: String, ExpressibleByArgument, CaseIterable {
@@ -52,7 +53,7 @@ struct ServeCommand: AsyncParsableCommand {
             let settings = try read()
             let descriptors = try FileDescriptorBudget(of: settings, logger: logger)
             for key in settings.unused {
-                logger.notice("configured, and not used by this version", metadata: ["key": "\(key)"])
+                logger.notice("configuration key is not used by this version", metadata: ["key": "\(key)"])
             }
             transport = try CurlTransport(settings: settings, connections: descriptors.upstream)
             store = openStore(settings, logger)
@@ -108,7 +109,7 @@ struct ServeCommand: AsyncParsableCommand {
     private func close(_ store: Store?, _ logger: Logger) async {
         guard let failure = await store?.close() else { return }
         logger.warning(
-            "the store file does not hold everything; copy its -wal file with it",
+            "the store file is incomplete without its -wal file; copy both files",
             metadata: ["reason": "\(failure)"])
     }
 
@@ -117,7 +118,7 @@ struct ServeCommand: AsyncParsableCommand {
     private func warn(of settings: ProxyConfiguration, _ store: Store?, _ logger: Logger) {
         let warn: @Sendable (String, FileExposure) -> Void = { path, exposure in
             logger.warning(
-                "a private file can be read or changed by others",
+                "a private file can be read or changed by other users",
                 metadata: ["path": "\(path)", "by": "\(exposure.description)"])
         }
         for path in Set(settings.secretFiles.map(\.path)).sorted() {
@@ -148,10 +149,10 @@ struct ServeCommand: AsyncParsableCommand {
         return Store(opening: path) { error in
             if let error {
                 logger.error(
-                    "the store cannot be opened; nothing is remembered until it can",
+                    "store unavailable; running without persistence, will retry",
                     metadata: ["reason": "\(error)"])
             } else {
-                logger.notice("the store is open")
+                logger.notice("store opened")
             }
         }
     }
@@ -172,11 +173,13 @@ extension Logger {
     /// Logs that a circuit breaker has changed its state.
     fileprivate func note(_ host: CircuitBreakingTransport.HostState) {
         let words: [CircuitBreaker.State: Logger.Message] = [
-            .closed: "the App Store's host answers again", .open: "the App Store's host fails; it is left alone",
-            .halfOpen: "the App Store's host is tried",
+            .closed: "circuit breaker closed for App Store host; the host responds again",
+            .open: "circuit breaker open for App Store host; requests are not sent until it recovers",
+            .halfOpen: "circuit breaker half open for App Store host; sending a probe request",
         ]
         log(
-            level: host.state == .open ? .error : .notice, words[host.state] ?? "the App Store's host",
+            level: host.state == .open ? .error : .notice,
+            words[host.state] ?? "circuit breaker of App Store host changed",
             metadata: ["host": "\(host.host)", "state": "\(host.state.rawValue)", "opened": "\(host.opened)"])
     }
 }

@@ -10,7 +10,7 @@ enum StopSignals {
             var isFirst = true
             for await _ in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
                 guard isFirst else {
-                    Terminal.say("stopped at once: a second signal")
+                    Terminal.say("stopped at once by a second signal")
                     _exit(3)
                 }
                 isFirst = false

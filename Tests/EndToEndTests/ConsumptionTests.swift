@@ -39,7 +39,7 @@ struct ConsumptionTests {
         try await stage.expectRefusal(
             words(consumable).filter { $0 != "--customer-consented" }, "without the customer's consent")
         try await stage.expectRefusal(words(consumable, "--consumption-percentage", "100001"), "0 to 100000")
-        try await stage.expectRefusal(words(consumable, "--platform", "1"), "--platform: only with --v1")
+        try await stage.expectRefusal(words(consumable, "--platform", "1"), "--platform: only allowed with --v1")
         try await stage.expectRefusal(words("0"), "1 to 20 digits")
         // The product is not known here, so that Apple is asked what it is; what it does not take is not sent.
         let percentage = try await stage.run(words(subscription, "--consumption-percentage", "1000"))

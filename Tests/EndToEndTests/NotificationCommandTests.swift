@@ -40,7 +40,7 @@ struct NotificationCommandTests {
         proxy.stop()
         #expect(await proxy.end() == 0)
         let lost = try await stage.run("notifications", "test")
-        #expect(lost.exit == 1 && lost.errors.contains("Apple could not deliver it: "), "\(lost.errors)")
+        #expect(lost.exit == 1 && lost.errors.contains("Apple could not deliver the notification: "), "\(lost.errors)")
         #expect(lost.lines.first?["delivered"] == .bool(false))
         await stage.stop()
     }
@@ -52,7 +52,7 @@ struct NotificationCommandTests {
         let stage = try await CommandFixture(store: nil)
         try await stage.ask("POST", "/events", .object(["count": .number(60), "seed": .number(7)]))
         let all = try await stage.run("notifications", "history", "--start", "2020-01-01")
-        #expect(all.exit == 0 && all.errors.contains("Apple remembers 180 days"), "\(all.errors)")
+        #expect(all.exit == 0 && all.errors.contains("Apple keeps notifications for 180 days"), "\(all.errors)")
         let uuids = all.lines.compactMap { $0["notificationUUID"]?.text }
         #expect(uuids.count == all.lines.count && Set(uuids).count == uuids.count && uuids.count > 20)
         for line in all.lines {
@@ -220,9 +220,9 @@ struct NotificationCommandTests {
         let all = try stage.folder.lines("first.jsonl").count
         // Each was put in by one of the two.
         #expect(stored.reduce(0) { $0 + ($1["new"] ?? 0) } == all, "\(stored)")
-        #expect(first.errors.contains("known already"))
+        #expect(first.errors.contains("already stored"))
         let again = try await stage.run("notifications", "history", "--replay")
-        #expect(again.errors.contains(": 0 new, \(all) known already"), "\(again.errors)")
+        #expect(again.errors.contains(": 0 new, \(all) already stored"), "\(again.errors)")
         proxy.stop()
         #expect(await proxy.end() == 0)
         // A process without memory answers from the store, as the App Store Server API would.
