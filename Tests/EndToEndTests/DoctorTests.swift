@@ -66,7 +66,7 @@ struct DoctorTests {
             "warn secret tokens[0]", "fail store", "fail proxy", "fail serverAPI com.example.app production",
             "fail serverAPI com.example.app sandbox", "pass key com.example.app",
         ] { #expect(found.contains(expected), "\(expected): \(found)") }
-        #expect(try row(ill, "proxy").detail == "127.0.0.1:1, by https_proxy: nobody is there")
+        #expect(try row(ill, "proxy").detail == "127.0.0.1:1, from https_proxy: connection failed")
         let refused = try row(ill, "serverAPI com.example.app production")
         #expect(refused.detail == "HTTP status 401: wrong key or identifier, or the app has not been released yet")
         #expect(refused.advice.contains("issuerId, keyId and bundleId") && refused.advice.contains("never released"))
@@ -129,7 +129,7 @@ struct DoctorTests {
         let damaged = try await stage.run("doctor", "--offline", "--json")
         let found = try row(damaged, "store")
         #expect(damaged.exit == 1 && found.detail.contains("bridge.sqlite is damaged: "), "\(found)")
-        #expect(found.advice.contains("put back a copy"))
+        #expect(found.advice.contains("restore a backup"))
 
         try stage.folder.write("bridge.sqlite", whole)
         try await DatabaseQueue(path: stage.folder.path("bridge.sqlite")).write { db in

@@ -122,7 +122,8 @@ struct ExitCodeTests {
         #expect(outcome.exit == 3, "\(outcome.errors)")
         #expect(
             outcome.errors.hasSuffix(
-                "receipt-bridge: stopped: the App Store Server API cannot be reached; the same command goes on\n"),
+                "receipt-bridge: stopped: the App Store Server API cannot be reached; run the same command again to resume\n"
+            ),
             "\(outcome.errors)")
         #expect(try stage.folder.lines("out.jsonl").map { $0["outcome"]?.text } == ["failed"])
         let again = try await stage.run("migrate", "in.jsonl", "--to", "out.jsonl")
