@@ -1,23 +1,23 @@
-/// The rules, as a table. The first whose place and conditions fit gives a difference its name.
+/// The table of all rules. The first rule whose section, subject and conditions match gives a difference its name.
 ///
-/// What none of them fits is ``unexplained``.
+/// A difference that no rule matches is ``unexplained``.
 package enum ComparisonRules {
-    /// In the order in which they are tried.
+    /// All rules, in the order in which they are tried.
     package static let all =
         ofApps + ofValues + ofRows + ofRenewals + [unexplained]
 
-    /// Everything that differs and has no other name.
+    /// Matches every difference that has no other rule.
     package static let unexplained = ComparisonRule(
         "unexplained", .unexpected, Finding.Part.allCases, [],
         "No rule knows this difference.")
 
-    /// Overrides that name no rule.
+    /// Returns the names in `overrides` that are not names of rules, sorted.
     package static func unknown(in overrides: [String: ComparisonContext.Override]) -> [String] {
         let names = Set(all.map(\.name))
         return overrides.keys.filter { !names.contains($0) }.sorted()
     }
 
-    /// The first of each name: those that share one say the same of different places.
+    /// The first rule with each name. Rules with the same name have the same meaning in different sections.
     static let named = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
     private static let rows: [Finding.Part] = [.snapshot, .latest]

@@ -1,6 +1,6 @@
-/// The rules as a table for people.
+/// Documentation of the rules as a table.
 package enum RuleListing {
-    /// Markdown, in the order in which the rules are tried.
+    /// Returns a Markdown table in the order in which the rules are tried.
     package static func markdown(_ rules: [ComparisonRule]) -> String {
         let head = "| rule | class | where | when | why | source |\n|---|---|---|---|---|---|\n"
         return head
@@ -20,7 +20,7 @@ package enum RuleListing {
 }
 
 extension ComparisonRule {
-    /// What it rests on where there is no public page.
+    /// Basis of a rule that has no public page.
     var basis: String { name == ComparisonRules.unexplained.name ? "–" : Self.observed }
 
     fileprivate var places: String {
@@ -41,7 +41,7 @@ extension Finding.Subject {
 }
 
 extension ComparisonCondition {
-    /// For the table.
+    /// The condition in words, for the table.
     fileprivate var words: String {
         switch self {
         case .sandbox: "in the sandbox"

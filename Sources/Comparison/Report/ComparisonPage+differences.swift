@@ -1,7 +1,7 @@
 import Reports
 import StoreTypes
 
-/// Every difference, and what narrows them down.
+/// The section with all differences and the filters.
 extension ComparisonPage {
     private var shown: ArraySlice<ComparisonReport.Entry> { report.entries.prefix(Self.maximumEntries) }
 
@@ -82,7 +82,7 @@ extension ComparisonPage {
         }
     }
 
-    /// To the minute; the report as JSON has the milliseconds.
+    /// Writes the first and last time to the minute. The JSON report has milliseconds.
     private func seen(_ entry: ComparisonReport.Entry, into html: inout HTMLWriter) {
         let (first, last) = (entry.firstSeen?.minute, entry.lastSeen?.minute)
         html.element("span", ["class": "minute"], text: first ?? "–")
@@ -117,10 +117,10 @@ extension ComparisonPage {
 }
 
 extension ComparisonReport.Entry {
-    /// What it is filtered by.
+    /// Name of the field, which entries are filtered by.
     var field: String { Self.field(of: path) }
 
-    /// The last name of a path; `row` and `order` where it leads to no field.
+    /// Returns the last name of a path; `row` or `order` if the path does not end in a field.
     static func field(of path: String) -> String {
         if path.hasSuffix("[]") { return "row" }
         let name = path.split(separator: ".").last.map(String.init) ?? path

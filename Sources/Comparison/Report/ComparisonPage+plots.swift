@@ -1,6 +1,6 @@
 import Reports
 
-/// Counts, with pictures of them.
+/// The counts, as tables with bars.
 extension ComparisonPage {
     var plots: [ReportSection] {
         var plots = [rules]
@@ -82,8 +82,8 @@ extension ComparisonPage {
 }
 
 extension ComparisonRule.Class {
-    /// The class of its bars.
+    /// CSS class of the bars.
     var style: String { self == .unexpected ? "refused" : "decoded" }
-    /// Beside the word, so that it is found without reading.
+    /// Symbol next to the word, so that the class does not depend on color.
     var symbol: String { self == .unexpected ? "≠" : "≈" }
 }

@@ -1,7 +1,7 @@
 import Reports
 
 extension ComparisonReport {
-    /// What the numbers rest on, a sentence each.
+    /// Facts that the numbers are based on, one sentence each.
     var facts: [String] {
         let versions = historyVersions.filter { $0.value > 0 }.sorted { $0.key > $1.key }
         var facts: [String] = []
