@@ -1,13 +1,14 @@
 import Foundation
 package import StoredRows
 
-/// A report on its way to disk: written beside its place, readable by its owner alone, and there as a whole or not at
-/// all.
+/// Writes a report atomically: to a temporary file next to the destination, which replaces the destination when it is
+/// complete. Only the owner can read it.
 package struct ReportFile {
     private let path: String
     private let draft: String
     private var file: OutputFile
 
+    /// Creates the temporary file.
     package init(path: String) throws(SinkError) {
         self.path = path
         draft = Files.draft(of: path)
@@ -15,20 +16,25 @@ package struct ReportFile {
         file = try OutputFile(path: draft, cutAt: nil)
     }
 
+    /// Appends bytes to the temporary file.
     package mutating func append(_ bytes: [UInt8]) throws(SinkError) {
         try file.append(bytes)
     }
 
+    /// Writes the data durably and replaces the destination.
     package mutating func finish() throws(SinkError) {
         try file.makeDurable()
         try Files.replace(path, with: draft)
     }
 
+    /// Removes the temporary file.
     package func discard() { try? Files.remove(draft) }
 
-    /// Whether a report can be written there, asked before the work and not behind it.
+    /// Checks that a report can be written to a path, so that the error is found before the work and not after it.
     ///
-    /// - Parameter kinds: what this report is written as.
+    /// - Parameters:
+    ///   - path: Path of the report.
+    ///   - kinds: Formats that this report supports.
     package static func check(_ path: String, kinds: [Kind]) throws(SinkError) {
         guard let kind = Kind(path: path), kinds.contains(kind) else {
             let endings = kinds.map { ".\($0.rawValue)" }.joined(separator: ", ")
@@ -49,11 +55,11 @@ package struct ReportFile {
 }
 
 extension ReportFile {
-    /// What a report is written as: the ending of its name.
+    /// File format of a report, determined by the file name extension.
     package enum Kind: String, Sendable, CaseIterable {
         case html, json, md
 
-        /// Nil for a name that ends in none of them.
+        /// Determines the format; `nil` if the extension is none of the supported ones.
         package init?(path: String) {
             let name = path.lowercased()
             guard let kind = Self.allCases.first(where: { name.hasSuffix(".\($0.rawValue)") }) else { return nil }
