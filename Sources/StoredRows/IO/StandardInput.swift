@@ -1,4 +1,4 @@
-/// Standard input: read once, from its beginning.
+/// The stream of standard input, which can be read only once.
 struct StandardInput: ByteStream {
     let name = "standard input"
     private let file: FileDescriptor
@@ -18,8 +18,8 @@ struct StandardInput: ByteStream {
         return count
     }
 
-    /// Nothing can be seen of a stream before it is read. Whoever goes on in it is told by the digest in the position
-    /// whether the part to leave out is the same.
+    /// Returns an identity without digest, because a stream cannot be inspected before it is read. To resume, the
+    /// digest in the position is compared with that of the skipped bytes.
     func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity {
         SourceIdentity(kind: .standardInput, size: nil, digest: "")
     }
