@@ -20,7 +20,7 @@ extension HTMLReport {
         }
     }
 
-    /// Nil where there are none.
+    /// Returns a sentence about how many refused rows are shown; `nil` if there are none.
     private func shownSentence(_ shown: Int) -> String? {
         guard shown > 0 else { return nil }
         let (shown, all) = (Int64(shown), max(report.refused, Int64(shown)))
@@ -43,7 +43,7 @@ extension HTMLReport {
 }
 
 extension HTMLReport {
-    /// Where, when and how.
+    /// Writes the section about the run: source, destination, times and options.
     func run(into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": "run"]) { html in
             html.element("h2", ["id": "run"], text: "The run")
@@ -72,12 +72,12 @@ extension HTMLReport {
 }
 
 extension Timestamp {
-    /// `2026-11-21 13:25:00 UTC`
+    /// For example, `2026-11-21 13:25:00 UTC`.
     fileprivate var words: String { iso8601.replacing("T", with: " ").replacing("Z", with: " UTC") }
 }
 
 extension MigrationOptions {
-    /// What it was told, a phrase each.
+    /// The options in words, one phrase each.
     var words: [String] {
         var words = [lasting.withAPI ? "the App Store Server API is asked" : "offline: nobody is asked"]
         if lasting.allowUnverified { words.append("receipts that are not authentic go on, marked") }

@@ -2,7 +2,7 @@ import Ledger
 import Reports
 
 extension HTMLReport {
-    /// What is counted, a plot and a table each.
+    /// The sections with counts, each with a plot and a table.
     var sections: [ReportSection] {
         var sections = [outcomes]
         if let customers { sections.append(customers) }
@@ -50,7 +50,8 @@ extension HTMLReport {
             whole: report.refused, none: "No row was refused.")
     }
 
-    /// Of rows that were not refused: not found, failed, or let through.
+    /// Reasons of rows that were not refused: rows that were not found, failed, or were accepted with
+    /// `--allow-unverified`. `nil` if there are none.
     private var otherReasons: ReportSection? {
         let counts = report.counts
         let others = counts.reasons.merging(counts.refusals) { $0 - $1 }.filter { $0.value > 0 }

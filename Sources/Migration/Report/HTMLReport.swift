@@ -2,7 +2,7 @@ import Ledger
 import Reports
 import StoreTypes
 
-/// The page of a report: one file that asks nobody for anything, without a script, for screen and paper.
+/// The HTML page of a report: one file without external resources or scripts, for screen and print.
 struct HTMLReport {
     let report: MigrationReport
 
@@ -10,7 +10,9 @@ struct HTMLReport {
         self.report = report
     }
 
-    /// - Parameter refusals: the first ones.
+    /// Returns the page.
+    ///
+    /// - Parameter refusals: The first refused rows.
     func page(_ refusals: [Refusal]) -> [UInt8] {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in

@@ -1,7 +1,8 @@
 import Reports
 
 extension MigrationReport {
-    /// The result in words: `98,233 of 100,000 rows are authentic receipts; 1,767 were refused; nothing failed.`
+    /// The result as a sentence. For example, `98,233 of 100,000 rows are authentic receipts; 1,767 were refused;
+    /// nothing failed.`
     package var summary: String {
         guard counts.rows > 0 else { return "There were no rows." }
         var parts = [authenticity]
@@ -16,7 +17,7 @@ extension MigrationReport {
         return parts.joined(separator: "; ") + "."
     }
 
-    /// Whether this is the end, in words.
+    /// The state of the migration as a sentence: finished, stopped, or finished with rows to retry.
     package var standing: String {
         switch ending.stop {
         case nil where counts.count(of: .failed) > 0 || ending.hasFailedCustomers:
@@ -27,7 +28,7 @@ extension MigrationReport {
         }
     }
 
-    /// Not authentic, and not refused.
+    /// Number of rows that are not authentic but were not refused.
     private var unverified: Int64 { max(counts.rows - counts.authentic - refused, 0) }
 
     private var authenticity: String {

@@ -1,8 +1,9 @@
 import ReceiptDecoding
 
-/// What the words of a report mean, for people who do not know them.
+/// Explanations of the names in a report.
 enum ReportGlossary {
     static func meaning(of outcome: Outcome) -> String {
+        /// Explanation of an outcome.
         switch outcome {
         case .migrated: "authentic, with the App Store's records"
         case .decoded: "authentic; the App Store was not asked"
@@ -13,7 +14,7 @@ enum ReportGlossary {
         }
     }
 
-    /// Where receipts that are not authentic were let through.
+    /// Explanation of an outcome with `--allow-unverified`.
     static func unverifiedMeaning(of outcome: Outcome) -> String {
         switch outcome {
         case .migrated: "with the App Store's records"
@@ -109,7 +110,7 @@ enum ReportGlossary {
         }
     }
 
-    /// Of rows that could not be read, and of customers that were not found or failed.
+    /// Reasons of rows that could not be read, and of customers that were not found or failed.
     private static let rowReasons: [String: String] = [
         "malformedAccountToken": "an account token that is not UTF-8",
         "malformedId": "an id that is not UTF-8",

@@ -4,7 +4,7 @@ import Reports
 import StoredRows
 
 extension Migration {
-    /// Ties the accounts of the source's token column to their customers' purchases, or says what would be tied.
+    /// Sets the account tokens of the source on the customers' purchases, or reports what would be set.
     mutating func linkAccounts(_ directory: any CustomerLookupService) async throws(RunError) -> Stop? {
         guard options.lasting.source.accountTokenColumn != nil else { return nil }
         let ledger = ledger
@@ -66,7 +66,7 @@ extension Migration {
         }
     }
 
-    /// What the codes of failures mean, with the code; the code alone if it says enough.
+    /// Returns the explanation of an error code together with the code, or only the code if there is no explanation.
     private static func words(forTokenFailure reason: String) -> String {
         let words = Int64(reason).map(ServerAPIErrorNumber.init(rawValue:))?.meaning ?? tokenFailures[reason]
         return words.map { "\($0) (\(reason))" } ?? reason
