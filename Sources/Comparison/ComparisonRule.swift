@@ -25,7 +25,7 @@ package struct ComparisonRule: Sendable {
     package let explanation: String
 
     /// Basis of rules without a public page.
-    package static let observed = "observed in genuine answers"
+    package static let observed = "observed in genuine responses"
 
     init(
         _ name: String, _ verdict: Class, _ parts: [Finding.Part], _ subjects: [Finding.Subject] = [],
