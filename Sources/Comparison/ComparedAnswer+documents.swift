@@ -8,13 +8,13 @@ extension ComparedAnswer {
     /// For example, an HTML error page throws ``ComparisonError/Code/html``.
     static func outline(of bytes: [UInt8], at place: String) throws(ComparisonError) -> JSONOutline {
         guard bytes.count <= maximumSize else {
-            throw ComparisonError(code: .tooLarge, place: place, reason: "over \(maximumSize) bytes")
+            throw ComparisonError(code: .tooLarge, place: place, reason: "larger than \(maximumSize) bytes")
         }
         guard let first = bytes.first(where: { $0 > 0x20 }) else {
-            throw ComparisonError(code: .empty, place: place, reason: "there is nothing")
+            throw ComparisonError(code: .empty, place: place, reason: "the document is empty")
         }
         guard first != UInt8(ascii: "<") else {
-            throw ComparisonError(code: .html, place: place, reason: "a web page in place of JSON")
+            throw ComparisonError(code: .html, place: place, reason: "an HTML page instead of JSON")
         }
         do throws(JSONStructureError) {
             return try JSONOutline(bytes, maximumNodes: maximumValues)

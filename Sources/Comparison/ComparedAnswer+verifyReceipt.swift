@@ -6,7 +6,7 @@ extension ComparedAnswer {
     ///
     /// https://developer.apple.com/documentation/appstorereceipts/responsebody
     package init(verifyReceipt bytes: [UInt8]?, at place: String = "verifyReceipt") throws(ComparisonError) {
-        guard let bytes else { throw ComparisonError(code: .missing, place: place, reason: "there is no answer") }
+        guard let bytes else { throw ComparisonError(code: .missing, place: place, reason: "the response is missing") }
         let outline = try Self.outline(of: bytes, at: place)
         let reader = ResponseReader(outline: outline)
         var parts: [AnswerField: Int] = [:]
@@ -21,7 +21,7 @@ extension ComparedAnswer {
             }
         }
         guard parts[.status] != nil || parts[.receipt] != nil else {
-            throw ComparisonError(code: .notAnAnswer, place: place, reason: "there is neither status nor receipt")
+            throw ComparisonError(code: .notAnAnswer, place: place, reason: "neither status nor receipt found")
         }
         if let receipt = parts[.receipt], !outline.isObject(receipt) {
             throw ComparisonError(code: .badValue, place: "\(place).receipt", reason: "expected an object")

@@ -184,7 +184,7 @@ package struct ComparisonSummary: Sendable, Codable {
         report.unverified = unverified
         if overflow > 0 {
             report.notes.append(
-                "\(overflow) differences have paths beyond the first \(Self.maximumEntries); they are counted as “…”.")
+                "\(overflow) differences beyond the limit of \(Self.maximumEntries) paths are counted as “…”.")
         }
         return report
     }

@@ -46,7 +46,7 @@ package struct RecordedRecords: Sendable {
     ///   - voucher: Verifier of signed rows. If `nil`, a signed row is an error.
     package init(history: [[UInt8]]?, statuses: [UInt8]?, voucher: SignatureVerifier? = nil) throws(ComparisonError) {
         guard history != nil || statuses != nil else {
-            throw ComparisonError(code: .missing, place: "serverAPI", reason: "neither history nor statuses")
+            throw ComparisonError(code: .missing, place: "serverAPI", reason: "neither history nor statuses recorded")
         }
         if let history {
             transactions = []
@@ -75,7 +75,7 @@ package struct RecordedRecords: Sendable {
         let place = "history"
         let object = try Self.object(bytes, at: place)
         guard object.has("signedTransactions") else {
-            throw ComparisonError(code: .notAnAnswer, place: place, reason: "there is no signedTransactions")
+            throw ComparisonError(code: .notAnAnswer, place: place, reason: "signedTransactions is missing")
         }
         try readEnvelope(object, at: place)
         if let texts = try? object.texts("signedTransactions"), !texts.isEmpty {
@@ -100,13 +100,13 @@ package struct RecordedRecords: Sendable {
     ) throws(ComparisonError) -> Signed<Payload> {
         guard let voucher else {
             throw ComparisonError(
-                code: .signedRow, place: place, reason: "a signed row, which must be verified first")
+                code: .signedRow, place: place, reason: "a signed row, but no verifier to check its signature")
         }
         do throws(SignedPayloadError) {
             return try voucher.verifier.verify(text, now: voucher.now)
         } catch {
             throw ComparisonError(
-                code: .notAuthentic, place: place, reason: "a row that is not authentic: \(error.code.rawValue)")
+                code: .notAuthentic, place: place, reason: "the signature of a row is not valid: \(error.code.rawValue)")
         }
     }
 
@@ -114,7 +114,7 @@ package struct RecordedRecords: Sendable {
         let place = "statuses"
         let object = try Self.object(bytes, at: place)
         guard object.has("data") else {
-            throw ComparisonError(code: .notAnAnswer, place: place, reason: "there is no data")
+            throw ComparisonError(code: .notAnAnswer, place: place, reason: "data is missing")
         }
         try readEnvelope(object, at: place)
         renewals = []

@@ -35,8 +35,8 @@ package struct ComparisonRun {
         package var sentence: String {
             switch self {
             case .rowLimit: "--limit is reached"
-            case .timeLimit: "--max-hours are over"
-            case .asked: "as asked"
+            case .timeLimit: "--max-hours is reached"
+            case .asked: "interrupted by a signal"
             case .refused(let reason): reason
             }
         }
@@ -93,7 +93,7 @@ package struct ComparisonRun {
             if let ledger, let progress = try ComparisonProgress(in: ledger) {
                 guard progress.options == rows else {
                     throw RunError.notPossible(
-                        "--receipt-column, --id-column and --table must be as before. --fresh begins anew")
+                        "--receipt-column, --id-column and --table have changed since the last run; use --fresh to start over")
                 }
                 let source = try Sources.open(
                     options.source, options: rows, limits: Self.limits(options), at: progress.position)
@@ -113,7 +113,7 @@ package struct ComparisonRun {
         guard let destination = options.destination, let path = options.progressPath else { return nil }
         let isTaken = !Files.isEmptyOrMissing(destination)
         let foreign = RunError.notPossible(
-            "\(destination) exists, and is not this comparison's: there is no \(path), or it is empty")
+            "\(destination) exists, but does not belong to this comparison: \(path) is missing or empty")
         // If there is no progress file, do not create one for a destination that belongs to something else.
         guard !isTaken || !Files.isEmptyOrMissing(path) else { throw foreign }
         let ledger = try MigrationStore(path: path)
@@ -136,7 +136,7 @@ package struct ComparisonRun {
         case .grown:
             guard !progress.hasCountedTail else {
                 throw .notPossible(
-                    "\(options.source) has grown behind a line that was counted without its line break. --fresh begins anew"
+                    "\(options.source) has grown after its last line was counted without a line break; use --fresh to start over"
                 )
             }
             progress.identity = source.identity
@@ -173,10 +173,13 @@ package struct ComparisonRun {
         let tally = findings.tally
         var report = tally.report(.run, title: Self.name(options.source), madeAt: .now)
         report.pairs = findings.samples.pairs
-        if let stop { report.notes.append("The run is not finished (\(stop.sentence)); the same command goes on.") }
+        if let stop {
+            report.notes.append(
+                "The run is not finished (stopped: \(stop.sentence)); run the same command again to resume.")
+        }
         if !findings.retries.isEmpty {
             report.notes.append(
-                "\(findings.retries.count) receipts failed for a while; the same command with --to tries them again.")
+                "\(findings.retries.count) receipts had a temporary failure; the same command with --to retries them.")
         }
         return RunResult(
             report: report, stop: stop, rows: findings.rows, compared: tally.compared,

@@ -27,7 +27,7 @@ final class CredentialRejections: Sendable {
         state.withLock { state in
             state.reason =
                 state.reason
-                ?? "verifyReceipt answers 21004 for \(app.rawValue): its sharedSecret is missing, or not the one of App Store Connect"
+                ?? "Apple rejected the sharedSecret of \(app.rawValue) (21004): it is missing, or not the one in App Store Connect"
         }
     }
 
@@ -52,7 +52,7 @@ final class CredentialRejections: Sendable {
             guard count > (state.accepted.contains(app) ? Self.toleratedInARow : 0) else { return }
             state.reason =
                 state.reason
-                ?? "the App Store refuses the key of \(app.rawValue) (\(error.reason)): check issuerId, keyId and privateKey of its serverAPI"
+                ?? "the App Store rejected the key of \(app.rawValue) (\(error.reason)): check issuerId, keyId and privateKey of its serverAPI"
         }
     }
 }

@@ -38,18 +38,18 @@ package struct ReportFile {
     package static func check(_ path: String, kinds: [Kind]) throws(SinkError) {
         guard let kind = Kind(path: path), kinds.contains(kind) else {
             let endings = kinds.map { ".\($0.rawValue)" }.joined(separator: ", ")
-            throw SinkError(.unknownKind, at: path, "the name of a report ends in one of \(endings)")
+            throw SinkError(.unknownKind, at: path, "the file name extension of a report must be one of \(endings)")
         }
         let folder = Files.folder(of: path)
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isDirectory),
             isDirectory.boolValue
-        else { throw SinkError(.notWritable, at: path, "there is no such folder") }
+        else { throw SinkError(.notWritable, at: path, "there is no such directory") }
         guard FileManager.default.isWritableFile(atPath: folder) else {
-            throw SinkError(.notWritable, at: path, "its folder may not be written")
+            throw SinkError(.notWritable, at: path, "no permission to write to its directory")
         }
         guard !FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) || !isDirectory.boolValue else {
-            throw SinkError(.notWritable, at: path, "this is a folder")
+            throw SinkError(.notWritable, at: path, "this is a directory")
         }
     }
 }

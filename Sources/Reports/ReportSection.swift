@@ -57,7 +57,7 @@ package struct ReportSection {
             guard entries.largest > 0 else { return html.element("p", text: none) }
             html.element("div", ["class": "pair"]) { html in
                 html.element("div", ["class": "plot"]) { html in
-                    let title = "\(caption): the table has the numbers"
+                    let title = "\(caption): see the table for the numbers"
                     if isInTime {
                         Plot.columns(entries, titled: title, into: &html)
                     } else {

@@ -12,7 +12,7 @@ extension ComparisonPage {
             html.element(
                 "p",
                 text:
-                    "Both documents of \(pairs.count == 1 ? "one receipt" : "\(pairs.count) receipts"), row beside row."
+                    "Both documents of \(pairs.count == 1 ? "one receipt" : "\(pairs.count) receipts"), aligned row by row."
                     + (rest > 0 ? " \(rest) more are not shown." : ""))
             html.element("p", ["class": "toggle", "id": "toggle", "hidden": "hidden"]) { html in
                 html.element("label") { html in
@@ -27,7 +27,7 @@ extension ComparisonPage {
     /// Writes what the numbers are based on and what they do not include.
     func basis(into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": "basis"]) { html in
-            html.element("h2", ["id": "basis"], text: "What it rests on")
+            html.element("h2", ["id": "basis"], text: "Basis of the numbers")
             guard !report.facts.isEmpty || !report.notes.isEmpty else {
                 return html.element("p", text: "No comparison was made.")
             }
@@ -69,7 +69,7 @@ extension AlignedPair {
 
 extension AlignedPair.Section {
     private static let titles = [
-        "answer": "The answer", "transactions": "in_app", "latestTransactions": "latest_receipt_info and history",
+        "answer": "Response", "transactions": "in_app", "latestTransactions": "latest_receipt_info and history",
         "renewals": "Renewals", "subscriptions": "Statuses of subscriptions",
     ]
 

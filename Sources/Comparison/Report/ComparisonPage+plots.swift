@@ -13,7 +13,7 @@ extension ComparisonPage {
             plots.append(
                 ReportSection(
                     id: "failures", title: "Not compared",
-                    caption: "Why receipts could not be compared, and the share of all", column: "Reason",
+                    caption: "Reasons why receipts could not be compared, with their share", column: "Reason",
                     entries: [ReportEntry](failures, style: "notFound"), whole: whole, number: "Receipts",
                     none: "Every receipt was compared."))
         }
@@ -42,7 +42,7 @@ extension ComparisonPage {
             ]
             html.table(
                 named:
-                    "What was compared of each app. With 95 % confidence no larger share than the upper bound would differ",
+                    "Compared receipts of each app. With 95 % confidence, the share that would differ is at most the upper bound",
                 columns: columns,
                 numbers: ["Compared", "Customers", "Same answer", "Upper bound", "Not compared"]
             ) { html in

@@ -4,7 +4,7 @@ import StoreTypes
 /// The section with the result for each app, for the decision to switch.
 extension ComparisonPage {
     func header(_ html: inout HTMLWriter) {
-        let kind = report.kind == .run ? "comparison" : "comparison in the shadow"
+        let kind = report.kind == .run ? "comparison" : "shadow comparison"
         html.element("p", ["class": "product"], text: "Receipt Bridge · \(kind) · \(report.madeAt.words)")
         html.element("h1") { $0.foreign(report.title) }
         if readiness.isEmpty {

@@ -41,8 +41,8 @@ package struct ComparisonPage {
                     html.element(
                         "p",
                         text: """
-                            Written by Receipt Bridge. There is no receipt in this page, but there are ids of \
-                            transactions and values of their fields: treat it as you treat those.
+                            Written by Receipt Bridge. This page contains no receipts, but transaction ids and \
+                            values of their fields: protect it accordingly.
                             """)
                 }
                 html.script(ComparisonScript.text)
@@ -54,7 +54,7 @@ package struct ComparisonPage {
     private func contents(_ html: inout HTMLWriter) {
         var links = [("apps", "Apps")]
         links += plots.map { ($0.id, $0.title) }
-        links += [("differences", "Differences"), ("side-by-side", "Side by side"), ("basis", "What it rests on")]
+        links += [("differences", "Differences"), ("side-by-side", "Side by side"), ("basis", "Basis of the numbers")]
         html.element("ul") { html in
             for (id, title) in links {
                 html.element("li") { $0.element("a", ["href": "#\(id)"], text: title) }

@@ -8,7 +8,7 @@ extension ComparisonReport {
         parts += [apps.isEmpty ? "No receipt was compared." : sentences]
         if !apps.isEmpty { parts += ["## Apps", appTable] }
         parts += ["## Differences", entries.isEmpty ? "There were none." : entryTable]
-        if !facts.isEmpty || !notes.isEmpty { parts += ["## What it rests on", list(facts + notes)] }
+        if !facts.isEmpty || !notes.isEmpty { parts += ["## Basis of the numbers", list(facts + notes)] }
         return parts.joined(separator: "\n\n") + "\n"
     }
 

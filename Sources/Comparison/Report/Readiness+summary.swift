@@ -24,7 +24,7 @@ extension Readiness {
             guard app.partial == 0 else { return "\(all) would get the same answer, as far as it was recorded." }
             guard app.customers > 3 else { return "\(all) would get the same answer." }
             return "\(all) would get the same answer; with 95 % confidence fewer than 1 customer in "
-                + "\((min(app.customers, compared) / 3).grouped) would get another."
+                + "\((min(app.customers, compared) / 3).grouped) would get a different one."
         }
         let same = compared - different
         let receipts = compared == 1 ? "receipt" : "receipts\(ofCustomers)"
@@ -57,7 +57,7 @@ extension Readiness {
     private var recordsOnly: String? {
         guard let count = app.recordsOnly, count > 0 else { return nil }
         let verb = count == 1 ? "was" : "were"
-        return "\(count.grouped) \(verb) compared by the records alone, without the answer that is made of them."
+        return "\(count.grouped) \(verb) compared by the records alone, because no answer could be made from them."
     }
 
     /// Lists the rules. The number of differences is included if it is not the number of receipts, because one
@@ -87,7 +87,7 @@ extension Readiness {
         switch verdict {
         case .safe:
             let isSandbox = app.scope.environment == AppStoreEnvironment.sandbox.rawValue
-            return isSandbox ? "Safe to switch in the sandbox, which says nothing of production." : "Safe to switch."
+            return isSandbox ? "Safe to switch in the sandbox, which says nothing about production." : "Safe to switch."
         case .notSafe: return "Not safe to switch yet."
         case .notYet:
             let isFew = app.customers < Self.minimumCustomers

@@ -53,7 +53,7 @@ extension SinkError {
 
     init(_ failure: SystemFailure, at place: String) {
         let code: Code = failure.isFull ? .full : failure.isForbidden ? .notWritable : .failed
-        self.init(code, at: place, failure.isNoSuchFile ? "there is no such folder" : failure.reason)
+        self.init(code, at: place, failure.isNoSuchFile ? "there is no such directory" : failure.reason)
     }
 }
 
