@@ -106,7 +106,8 @@ package struct RecordedRecords: Sendable {
             return try voucher.verifier.verify(text, now: voucher.now)
         } catch {
             throw ComparisonError(
-                code: .notAuthentic, place: place, reason: "the signature of a row is not valid: \(error.code.rawValue)")
+                code: .notAuthentic, place: place, reason: "the signature of a row is not valid: \(error.code.rawValue)"
+            )
         }
     }
 

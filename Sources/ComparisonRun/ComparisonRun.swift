@@ -93,7 +93,8 @@ package struct ComparisonRun {
             if let ledger, let progress = try ComparisonProgress(in: ledger) {
                 guard progress.options == rows else {
                     throw RunError.notPossible(
-                        "--receipt-column, --id-column and --table have changed since the last run; use --fresh to start over")
+                        "--receipt-column, --id-column and --table have changed since the last run; use --fresh to start over"
+                    )
                 }
                 let source = try Sources.open(
                     options.source, options: rows, limits: Self.limits(options), at: progress.position)
