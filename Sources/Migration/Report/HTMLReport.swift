@@ -30,7 +30,7 @@ struct HTMLReport {
                 html.element("footer") { html in
                     html.element("p") {
                         $0.text(
-                            "Written by receipt-bridge migrate. There is no receipt in this report, but there are ids of rows: treat it as you treat those."
+                            "Written by receipt-bridge migrate. This report contains no receipts, but row ids: protect it accordingly."
                         )
                     }
                 }
@@ -69,7 +69,7 @@ struct HTMLReport {
             tiles.append(("customers", customers.all.grouped))
             tiles.append(("API calls", report.ending.history.calls.grouped))
         }
-        if let rate = report.rowsPerSecond { tiles.append(("rows a second", rate.grouped)) }
+        if let rate = report.rowsPerSecond { tiles.append(("rows per second", rate.grouped)) }
         return tiles
     }
 

@@ -8,7 +8,7 @@ extension MigrationReport {
         var parts = [authenticity]
         if withAPI, ending.stop != .planned { parts.append(Self.clause(.migrated, counts)) }
         if unverified > 0 {
-            let verb = unverified == 1 ? "went on although it is not" : "went on although they are not"
+            let verb = unverified == 1 ? "was accepted although it is not" : "were accepted although they are not"
             parts.append("\(unverified.grouped) \(verb), because of --allow-unverified")
         }
         parts.append(Self.clause(.refused, counts))
@@ -21,10 +21,10 @@ extension MigrationReport {
     package var standing: String {
         switch ending.stop {
         case nil where counts.count(of: .failed) > 0 || ending.hasFailedCustomers:
-            "Done but for what failed: the same command tries those rows again."
+            "Done, except for rows that failed: run the same command again to retry them."
         case nil: "Finished."
-        case .planned: "Planned only: nobody was asked, and no result was written."
-        case let stop?: "Stopped before its end: \(stop.sentence). The same command goes on."
+        case .planned: "Planned only: no customer was looked up, and no result was written."
+        case let stop?: "Stopped early: \(stop.sentence). Run the same command again to resume."
         }
     }
 

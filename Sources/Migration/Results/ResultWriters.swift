@@ -30,7 +30,7 @@ package enum ResultWriters {
         case "csv": return .csv
         case "sqlite", "db": return .table
         default:
-            throw SinkError(.unknownKind, at: path, "the name of a destination ends in .jsonl, .csv, .sqlite or .db")
+            throw SinkError(.unknownKind, at: path, "a destination must be a .jsonl, .csv, .sqlite or .db file")
         }
     }
 

@@ -20,7 +20,7 @@ struct TableSink: ResultSink {
             try Files.makePrivate(at: path, mustBeEmpty: position == nil)
         } else if !Files.exists(path) {
             // SQLite would create a new file.
-            throw SinkError(.changed, at: path, "the file is gone")
+            throw SinkError(.changed, at: path, "the file no longer exists")
         }
         table = try asSinkError { () throws(StorageError) in
             try ResultsTable(path: path, columns: columns, keeping: position?.rows ?? 0)

@@ -79,7 +79,7 @@ struct TextSink<Format: ResultFormat>: ResultSink {
                 count += Int64(batch.rows.count)
             }
             guard count == rows else {
-                throw SourceError(.changed, at: path, "the file has \(count) rows where \(rows) were written")
+                throw SourceError(.changed, at: path, "the file has \(count) rows, but \(rows) were written")
             }
         } catch {
             throw SinkError(error.code == .notReadable ? .failed : .changed, at: path, error.reason)

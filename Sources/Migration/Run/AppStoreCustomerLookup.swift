@@ -51,7 +51,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         if error.code == .unauthorized || error.code == .privateKey {
             let count = refusals.add(1, ordering: .relaxed).newValue
             guard count < Self.refusalsInARow else {
-                return .giveUp(reason: "the App Store refuses the key again and again: \(error.reason)")
+                return .giveUp(reason: "the App Store repeatedly rejected the key: \(error.reason)")
             }
             return .failing(.refusedByAppStore, reason: error.code.rawValue)
         } else if error.code != .refused || !error.isTemporary {

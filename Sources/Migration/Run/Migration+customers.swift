@@ -46,8 +46,8 @@ extension Migration {
         let stale = try running { try ledger.staleCustomers() }
         if stale > 0 {
             say(
-                "\(stale) customers could not be asked about again: what was known of them stays, "
-                    + "and the next run tries again"
+                "\(stale) customers could not be refreshed: their existing data is kept, "
+                    + "and the next run retries them"
             )
         }
         try running {

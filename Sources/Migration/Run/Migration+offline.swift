@@ -4,7 +4,7 @@ extension Migration {
     /// Writes rows to the result as they are read.
     mutating func runOffline() async throws(RunError) -> RunResult {
         guard !options.isPlan else {
-            throw .notPossible("--plan is for --with-api: without it no calls are made")
+            throw .notPossible("--plan requires --with-api: without it, no calls are made")
         }
         var sink = try running {
             // Save before writing to the destination: the checkpoint proves that the destination belongs to this

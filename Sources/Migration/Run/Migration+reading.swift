@@ -57,7 +57,7 @@ extension Migration {
             if isRenamed {
                 if counts.renamedIds == 0 {
                     say(
-                        "row \(row.number) has no id, or another row's: such rows are called ID#ROW, this one \(row.id)"
+                        "row \(row.number) has no id, or the id of another row; such rows are named ID#ROW, this one \(row.id)"
                     )
                 }
                 counts.renamedIds += 1

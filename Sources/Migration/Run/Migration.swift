@@ -54,9 +54,9 @@ package struct Migration {
         package var sentence: String {
             switch self {
             case .rowLimit: "--limit is reached"
-            case .timeLimit: "--max-hours are over"
-            case .asked: "as asked"
-            case .refusedByAppStore: "the App Store refuses the key"
+            case .timeLimit: "--max-hours is reached"
+            case .asked: "interrupted by a signal"
+            case .refusedByAppStore: "the App Store rejected the key"
             case .unreachable: "the App Store Server API cannot be reached"
             case .planned: "planned only"
             }
@@ -103,12 +103,12 @@ package struct Migration {
         for report in options.reports { try MigrationReport.check(report) }
         let isTaken = !Files.isEmptyOrMissing(options.destination)
         let foreign = RunError.notPossible(
-            "\(options.destination) exists, and is not this migration's: there is no \(options.progressPath), or it is empty"
+            "\(options.destination) exists, but does not belong to this migration: \(options.progressPath) is missing or empty"
         )
         // If there is no progress file, do not create one for a destination that belongs to something else.
         guard !isTaken || !Files.isEmptyOrMissing(options.progressPath) else { throw foreign }
         guard Files.isRegularOrMissing(options.destination) else {
-            throw .notPossible("\(options.destination) is no file that could be written again")
+            throw .notPossible("\(options.destination) is not a regular file")
         }
         (ledger, isDestinationOurs, source, progress) = try running {
             _ = try ResultWriters.kind(of: options.destination)
@@ -151,7 +151,7 @@ package struct Migration {
         if let progress = try MigrationProgress(in: ledger) {
             let differences = options.lasting.differences(from: progress.options)
             guard differences.isEmpty else {
-                throw RunError.notPossible("\(differences.joined(separator: "; ")). --fresh begins anew")
+                throw RunError.notPossible("\(differences.joined(separator: "; ")). Use --fresh to start over")
             }
             return (try open(at: progress.checkpoint.source), progress)
         }
@@ -185,7 +185,7 @@ package struct Migration {
             if options.isRefresh, !source.identity.hasEnd { progress.whole = nil }
         case .grown:
             if progress.whole != nil {
-                say("the source has grown since: going on behind row \(progress.checkpoint.counts.rows)")
+                say("the source has grown; resuming after row \(progress.checkpoint.counts.rows)")
                 progress.whole = nil
                 progress.isFinished = false
             }

@@ -46,7 +46,7 @@ extension MigrationMonitor.Snapshot {
     private var asking: [ProgressText.Part] {
         let customers = "\((customers.all - customers.waiting).grouped) of \(customers.all.grouped)"
         var parts: [ProgressText.Part] = [
-            .init("asking about customers: \(customers)", short: "customers \(customers)", importance: 5),
+            .init("looking up customers: \(customers)", short: "customers \(customers)", importance: 5),
             .init("\(calls.grouped) calls", importance: 0),
         ]
         if let budgetLeft { parts.append(.init("\(budgetLeft.grouped) left of this hour", importance: 1)) }

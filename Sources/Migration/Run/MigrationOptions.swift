@@ -70,7 +70,7 @@ package struct MigrationOptions: Sendable {
 extension MigrationOptions.PersistedOptions {
     /// Returns the changed options, one sentence each.
     func differences(from earlier: Self) -> [String] {
-        func displayText(_ text: String?) -> String { text ?? "the usual one" }
+        func displayText(_ text: String?) -> String { text ?? "the default" }
         let pairs: [(name: String, before: String, now: String)] = [
             ("--receipt-column", displayText(earlier.source.receiptColumn), displayText(source.receiptColumn)),
             ("--id-column", displayText(earlier.source.idColumn), displayText(source.idColumn)),
@@ -83,9 +83,9 @@ extension MigrationOptions.PersistedOptions {
             ("--allow-unverified", "\(earlier.allowUnverified)", "\(allowUnverified)"),
         ]
         let sentences = pairs.filter { $0.before != $0.now }.map {
-            "\($0.name) was \($0.before) and is \($0.now) now"
+            "\($0.name) was \($0.before) and is now \($0.now)"
         }
         guard let before = earlier.trust, let now = trust, before != now else { return sentences }
-        return sentences + ["the certificates of --roots, trust.roots or trust.intermediates are others now"]
+        return sentences + ["the certificates of --roots, trust.roots or trust.intermediates have changed"]
     }
 }

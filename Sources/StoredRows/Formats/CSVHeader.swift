@@ -24,7 +24,7 @@ struct CSVHeader: Sendable {
         var scanner = CSVScanner(separator: separator, wantedFields: Self.maximumColumns)
         if !scanner.scan(record) { scanner.finish(record) }
         guard !scanner.isBroken, scanner.fieldCount <= Self.maximumColumns else {
-            throw SourceError(.malformed, at: place, "the first line is no header of CSV")
+            throw SourceError(.malformed, at: place, "the first line is not a CSV header")
         }
         count = scanner.fieldCount
         var names: [String] = []
@@ -101,8 +101,8 @@ struct CSVHeader: Sendable {
 
     private static func inventory(of names: [String], without wanted: String) -> String {
         guard names.allSatisfy({ $0.utf8.count <= longestName && !$0.hasControlCharacters && !$0.isNumber }) else {
-            return "the first line does not look like a header: "
-                + "CSV needs one, a line before the rows with the names of the columns, \(wanted) among them"
+            return "the first line does not look like a header; "
+                + "a CSV file must start with a line of column names that includes \(wanted)"
         }
         let others = names.count > shownNames ? " and \(names.count - shownNames) more" : ""
         return "there are: \(names.prefix(shownNames).joined(separator: ", "))\(others)"

@@ -73,5 +73,5 @@ extension CSVSource {
 extension StoredValue {
     static let unclosedQuote = StoredValue.unreadable(
         code: "unclosedQuote",
-        reason: "a quote opens a field and does not close it in its row; the record was ended at the end of a line")
+        reason: "a quote opens a field and is not closed in its row; the record was ended at a line break")
 }

@@ -32,7 +32,7 @@ struct CSVSource: RowSource {
         nextRowNumber = position?.nextRowNumber ?? 1
         guard let position else { return }
         guard let offset = Int64(position.place), offset >= window.offset else {
-            throw SourceError(.changed, at: window.name, "the position is of a source of another kind")
+            throw SourceError(.changed, at: window.name, "the saved position is of a different kind of source")
         }
         try window.skip(behindLineBreak: offset - window.offset)
     }
@@ -147,12 +147,12 @@ struct CSVSource: RowSource {
         guard !scanner.isBroken else {
             let reason =
                 scanner.isInQuotes
-                ? "the file ends within quotes, \(lines(in: record)) after the one in which the record begins"
-                : "something stands between a closing quote and the next separator"
+                ? "the file ends within quotes, \(lines(in: record)) after the start of the record"
+                : "there is text between a closing quote and the next separator"
             return row(.unreadable(code: "malformedQuotes", reason: reason), in: record)
         }
         guard scanner.fieldCount == header.count else {
-            let reason = "the record has \(scanner.fieldCount) fields where the header has \(header.count)"
+            let reason = "the record has \(scanner.fieldCount) fields, but the header has \(header.count)"
             return row(.unreadable(code: "wrongFieldCount", reason: reason), in: record)
         }
         let field = scanner.fields[header.receipt]
@@ -190,10 +190,10 @@ extension ByteWindow {
             try extend()
             length = read { CSVHeader.length(in: $0) }
             guard length != nil || count <= CSVHeader.maximumBytes else {
-                throw SourceError(.malformed, at: name, "the first line is too long for a header of CSV")
+                throw SourceError(.malformed, at: name, "the first line is too long for a CSV header")
             }
         } while length == nil && !isAtEnd
-        guard count > 0 else { throw SourceError(.malformed, at: name, "the file is empty; CSV has a header") }
+        guard count > 0 else { throw SourceError(.malformed, at: name, "the file is empty; CSV needs a header") }
         guard read({ $0[0] < 0xFE }) else { throw SourceError(.malformed, at: name, "the text is UTF-16, not UTF-8") }
         if read({ $0.beginsWithByteOrderMark }) {
             drop(3)

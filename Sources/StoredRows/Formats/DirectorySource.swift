@@ -47,7 +47,7 @@ struct DirectorySource: RowSource {
             return
         }
         guard let last = PathText.path(of: position.place) else {
-            throw SourceError(.changed, at: path, "the position is of a source of another kind")
+            throw SourceError(.changed, at: path, "the saved position is of a different kind of source")
         }
         lastPath = last
         try resume()
@@ -84,7 +84,7 @@ struct DirectorySource: RowSource {
         guard earlier.kind == .directory, earlier.digest != identity.digest else {
             return identity.comparison(with: earlier, unit: "file")
         }
-        return .changed("it is another folder")
+        return .changed("it is a different directory")
     }
 
     mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
@@ -133,7 +133,7 @@ struct DirectorySource: RowSource {
     private mutating func enter(_ path: [UInt8]) -> StoredValue? {
         guard levels.count < Self.maximumDepth else {
             return .unreadable(
-                code: "tooDeep", reason: "there are more than \(Self.maximumDepth) folders in one another")
+                code: "tooDeep", reason: "the directory is nested more than \(Self.maximumDepth) levels deep")
         }
         do throws(SystemFailure) {
             levels.append(Level(path: path, page: try DirectoryPage(of: full(path), after: nil, size: limits.names)))
@@ -192,14 +192,14 @@ struct DirectorySource: RowSource {
     private func value(at path: [UInt8], _ kind: DirectoryPage.Kind) -> StoredValue? {
         switch kind {
         case .link: return .unreadable(code: "symbolicLink", reason: "symbolic links are not followed")
-        case .other: return .unreadable(code: "notAFile", reason: "this is no ordinary file")
+        case .other: return .unreadable(code: "notAFile", reason: "this is not a regular file")
         case .file, .directory: break
         }
         do throws(SystemFailure) {
             let file = try FileDescriptor(reading: full(path))
             let status = try file.status()
             guard status.isRegularFile else {
-                return .unreadable(code: "notAFile", reason: "this is no ordinary file")
+                return .unreadable(code: "notAFile", reason: "this is not a regular file")
             }
             let bytes = try file.readAll(about: Int(status.st_size), atMost: limits.row)
             return bytes.map(StoredValue.init(bytes:)) ?? .tooLarge("the file", limit: limits.row)

@@ -41,7 +41,7 @@ struct JSONLine: Sendable {
                 }
             }
         } catch {
-            let value = StoredValue.unreadable(code: "notJSON", reason: "the line is no JSON object: \(error)")
+            let value = StoredValue.unreadable(code: "notJSON", reason: "the line is not a JSON object: \(error)")
             return SourceRow(number: number, id: nil, value: value)
         }
         var receipt = isWhole ? StoredValue.bytes(line.array(0..<line.count)) : .missing
@@ -56,9 +56,9 @@ struct JSONLine: Sendable {
         case .string(let string): return StoredValue(bytes: string.unescaped(in: line))
         case .container(let range) where line[range.lowerBound] == UInt8(ascii: "{"): return .bytes(line.array(range))
         case .scalar(let range) where line[range.lowerBound] == UInt8(ascii: "n"): return .missing
-        case .container: return .unreadable(code: "notText", reason: "an array stands in place of the receipt")
+        case .container: return .unreadable(code: "notText", reason: "an array instead of a receipt")
         case .scalar:
-            return .unreadable(code: "notText", reason: "a number or a truth value stands in place of the receipt")
+            return .unreadable(code: "notText", reason: "a number or a Boolean value instead of a receipt")
         }
     }
 

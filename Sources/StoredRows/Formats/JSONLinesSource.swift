@@ -142,7 +142,7 @@ struct JSONLinesSource: RowSource {
         let parts = position.place.split(separator: " ")
         guard let offset = parts.first.flatMap({ Int64($0) }), offset >= 0, parts.count == (digest == nil ? 1 : 2)
         else {
-            throw SourceError(.changed, at: window.name, "the position is of a source of another kind")
+            throw SourceError(.changed, at: window.name, "the saved position is of a different kind of source")
         }
         guard digest == nil else { return try readAgain(offset, position) }
         try window.skip(behindLineBreak: offset)
@@ -155,7 +155,7 @@ struct JSONLinesSource: RowSource {
             drop(Int(min(Int64(window.count), offset - window.offset)))
         }
         guard self.position == position else {
-            let reason = "its first \(offset) bytes are not those that were read before"
+            let reason = "its first \(offset) bytes differ from those that were read before"
             throw SourceError(.changed, at: window.name, reason)
         }
     }
@@ -168,7 +168,7 @@ extension ByteWindow {
         try skip(count - 1)
         while self.count == 0, !isAtEnd { try extend() }
         guard self.count > 0, read({ $0[0] }) == UInt8(ascii: "\n") else {
-            throw SourceError(.changed, at: name, "no line ends at byte \(count), up to where it was read before")
+            throw SourceError(.changed, at: name, "no line ends at byte \(count), where the previous run stopped")
         }
         drop(1)
     }

@@ -39,7 +39,7 @@ package enum Sources {
         if named(".sqlite", ".db") {
             return try TableSource(path: path, options: options, limits: limits, at: position)
         }
-        let reason = "the name of a source ends in .jsonl, .csv, .jsonl.gz, .csv.gz, .sqlite or .db, or is a folder's"
+        let reason = "a source must be a directory or a .jsonl, .csv, .jsonl.gz, .csv.gz, .sqlite or .db file"
         throw SourceError(.unknownKind, at: path, reason)
     }
 

@@ -30,7 +30,7 @@ struct TableSource: RowSource {
         lastKey = position.flatMap { Int64($0.place) }
         nextRowNumber = position?.nextRowNumber ?? 1
         guard position == nil || lastKey != nil else {
-            throw SourceError(.changed, at: path, "the position is of a source of another kind")
+            throw SourceError(.changed, at: path, "the saved position is of a different kind of source")
         }
     }
 
@@ -80,7 +80,7 @@ extension StoredValue {
         switch value {
         case .bytes(let bytes): self = .bytes(bytes)
         case .missing: self = .missing
-        case .number: self = .unreadable(code: "notText", reason: "a number stands in place of the receipt")
+        case .number: self = .unreadable(code: "notText", reason: "a number instead of a receipt")
         case .tooLarge: self = .tooLarge("the value", limit: limit)
         }
     }

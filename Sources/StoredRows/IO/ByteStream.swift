@@ -29,7 +29,7 @@ extension ByteStream {
         while rest > 0 {
             let read = try buffer.read(atMost: rest, from: &self)
             guard read > 0 else {
-                throw SourceError(.changed, at: name, "it ends before byte \(count), up to where it was read before")
+                throw SourceError(.changed, at: name, "it ends before byte \(count), where the previous run stopped")
             }
             rest -= Int64(read)
         }

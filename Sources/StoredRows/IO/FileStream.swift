@@ -14,7 +14,7 @@ struct FileStream: ByteStream {
         } catch {
             throw SourceError(error, at: path)
         }
-        guard isRegularFile else { throw SourceError(.notReadable, at: path, "this is no ordinary file") }
+        guard isRegularFile else { throw SourceError(.notReadable, at: path, "this is not a regular file") }
         name = path
     }
 

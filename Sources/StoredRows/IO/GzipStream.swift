@@ -60,7 +60,7 @@ final class GzipStream: ByteStream {
         switch (process.terminationReason, process.terminationStatus) {
         // Exit code 2 is a warning. For example, for trailing zeros, which tapes add.
         case (.exit, 0), (.exit, 2): break
-        case (.exit, 126), (.exit, 127): throw SourceError(.notReadable, at: name, "there is no command gzip")
+        case (.exit, 126), (.exit, 127): throw SourceError(.notReadable, at: name, "the command gzip was not found")
         default: throw SourceError(.truncated, at: name, "the compressed data ends early or is damaged")
         }
     }

@@ -25,7 +25,7 @@ package struct OutputFile {
         let number = open(path, flags, 0o600)
         if number >= 0 { _ = fcntl(number, F_SETFL, O_WRONLY) }
         guard number >= 0 else {
-            if size ?? 0 > 0, errno == ENOENT { throw SinkError(.changed, at: path, "the file is gone") }
+            if size ?? 0 > 0, errno == ENOENT { throw SinkError(.changed, at: path, "the file no longer exists") }
             throw SinkError(.last, at: path)
         }
         try self.init(path: path, FileDescriptor(number), cutAt: size)
@@ -60,7 +60,7 @@ package struct OutputFile {
 
     private static func check(_ path: String, has found: Int64, of size: Int64) throws(SinkError) {
         guard found >= size else {
-            throw SinkError(.changed, at: path, "the file has \(found) bytes where \(size) were written")
+            throw SinkError(.changed, at: path, "the file has \(found) bytes, but \(size) were written")
         }
     }
 

@@ -12,7 +12,7 @@ struct StandardInput: ByteStream {
         let count: Int
         do throws(SystemFailure) { count = try file.read(into: buffer) } catch { throw SourceError(error, at: name) }
         if isAtBeginning, count >= 2, buffer[0] == 0x1F, buffer[1] == 0x8B {
-            throw SourceError(.malformed, at: name, "it is compressed: gzip -dc FILE | receipt-bridge … -")
+            throw SourceError(.malformed, at: name, "the input is compressed; use: gzip -dc FILE | receipt-bridge … -")
         }
         isAtBeginning = false
         return count

@@ -15,7 +15,7 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The source differs from the one that the previous run read.
     package static func anotherSource(_ path: String, reason: String) -> RunError {
-        .notPossible("\(path) is not the source that this run began with: \(reason). --fresh begins anew")
+        .notPossible("\(path) is not the source that this run started with: \(reason). Use --fresh to start over")
     }
 
     /// Converts an error of the source.

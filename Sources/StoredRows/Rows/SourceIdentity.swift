@@ -34,9 +34,9 @@ package enum SourceComparison: Sendable, Hashable {
 extension SourceIdentity {
     /// Compares kind, digest and size. The digests must cover the same range of both sources.
     func comparison(with earlier: SourceIdentity, unit: String) -> SourceComparison {
-        guard kind == earlier.kind else { return .changed("it was a source of another kind, \(earlier.kind.rawValue)") }
-        guard digest == earlier.digest else { return .changed("it begins differently") }
+        guard kind == earlier.kind else { return .changed("it was a different kind, \(earlier.kind.rawValue)") }
+        guard digest == earlier.digest else { return .changed("its beginning has changed") }
         guard let size, let before = earlier.size, size != before else { return .same }
-        return size > before ? .grown : .changed("it ends at \(unit) \(size), and ended at \(before)")
+        return size > before ? .grown : .changed("it ends at \(unit) \(size), previously at \(before)")
     }
 }
