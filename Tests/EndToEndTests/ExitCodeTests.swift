@@ -170,7 +170,7 @@ struct ExitCodeTests {
         let running = try stage.start("migrate", "receipts.jsonl", "--to", "out.jsonl")
         let said = await eventually(within: .seconds(45)) {
             running.errors.contains(
-                /asking about customers: 0 of \d+, .*, waiting \d+ s: App Store Server API rate limit\n/)
+                /looking up customers: 0 of \d+, .*, waiting \d+ s: App Store Server API rate limit\n/)
         }
         #expect(said, "\(running.errors)")
         running.stop()
