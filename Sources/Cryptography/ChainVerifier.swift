@@ -1,16 +1,19 @@
 import COpenSSL
 import Synchronization
 
-/// Judges a signer's certificate: exactly leaf, authority, pinned root; the markers of a role on both; every signature
-/// in the chain. Time is not judged here: the verdict is a key and the window in which the whole chain was valid.
+/// Verifies a signer's certificate chain, which must be exactly leaf, authority and pinned root.
 ///
-/// `@unchecked Sendable`: the X509_STORE is filled in `init` and only read afterwards; OpenSSL locks it inside.
+/// Checks the role's marker extension on the authority, and every signature in the chain. The time of signing is not
+/// checked here: the result is the leaf's key and the period in which the whole chain was valid.
+///
+/// `@unchecked Sendable`: the X509_STORE is filled in `init` and only read afterwards, and OpenSSL locks it
+/// internally.
 final class ChainVerifier: @unchecked Sendable {
     private let store: OpaquePointer
     private let roots: [Certificate]
     private let verifications = Atomic(0)
 
-    /// Chains that OpenSSL was asked about.
+    /// Number of chains that OpenSSL verified or rejected.
     var count: Int { verifications.load(ordering: .relaxed) }
 
     init(roots: [Certificate]) throws(CryptographyError) {
@@ -26,7 +29,9 @@ final class ChainVerifier: @unchecked Sendable {
         X509_STORE_free(store)
     }
 
-    /// - Throws: `markerMissing`, `untrusted`, `malformed`, `keyRefused`.
+    /// Verifies one chain. The caller has already checked the leaf's own marker.
+    ///
+    /// - Throws: `markerMissing`, `untrusted`, `outsideValidity`, `malformed`, `keyRefused`, `unavailable`.
     func verify(
         leaf: Certificate, authority: Certificate, role: SignerRole
     ) throws(CryptographyError) -> VerifiedSigner {
@@ -45,7 +50,8 @@ final class ChainVerifier: @unchecked Sendable {
         return VerifiedSigner(key: key, window: window)
     }
 
-    /// OpenSSL's verdict, then the shape of the chain it found.
+    /// Runs OpenSSL's verification, then checks the shape of the chain it found. Returns the period in which all
+    /// three certificates were valid, in seconds since 1970.
     private func buildChain(
         leaf: Certificate, authority: Certificate
     ) throws(CryptographyError) -> ClosedRange<Int64> {
@@ -61,7 +67,7 @@ final class ChainVerifier: @unchecked Sendable {
             X509_STORE_CTX_init(context, store, leaf.x509, untrusted) == 1
         else { throw .openSSL(.unavailable, "no memory to verify a chain") }
         let parameters = X509_STORE_CTX_get0_param(context)
-        // Time is judged by the caller; level 0 admits the SHA-1 and RSA-1024 of Apple's own past.
+        // The caller checks the time. Security level 0 allows Apple's older SHA-1 signatures and RSA-1024 keys.
         X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_NO_CHECK_TIME))
         X509_VERIFY_PARAM_set_auth_level(parameters, 0)
         X509_VERIFY_PARAM_set_depth(parameters, 2)
@@ -81,9 +87,9 @@ final class ChainVerifier: @unchecked Sendable {
     }
 }
 
-/// A key whose chain was verified, and when that chain was valid.
+/// The key of a verified chain, and the period in which that chain was valid.
 package struct VerifiedSigner: Sendable {
     package let key: VerifyingKey
-    /// Seconds since 1970, both inclusive.
+    /// Seconds since 1970, both bounds inclusive.
     package let window: ClosedRange<Int64>
 }

@@ -1,13 +1,12 @@
-/// A chain that travels complete, as the header of a JWS carries it.
+/// A complete chain as in the `x5c` header of a JWS: the byte ranges of its three certificates.
 package struct PresentedChain: Sendable {
-    /// The signer's certificate, DER.
+    /// Range of the signer's certificate, DER.
     package let leaf: Range<Int>
-    /// The certificate of the signer's issuer, DER.
+    /// Range of the certificate of the signer's issuer, DER.
     package let authority: Range<Int>
-    /// The certificate of the authority's issuer, DER.
+    /// Range of the certificate of the authority's issuer, DER.
     package let root: Range<Int>
 
-    /// Where the three stand.
     package init(leaf: Range<Int>, authority: Range<Int>, root: Range<Int>) {
         self.leaf = leaf
         self.authority = authority
@@ -16,12 +15,12 @@ package struct PresentedChain: Sendable {
 }
 
 extension TrustStore {
-    /// The key of a signer whose chain travelled complete and holds for the role. Time is the caller's to judge: by the
-    /// window that comes back.
+    /// Returns the key of a signer whose presented chain is valid for the role. The caller checks the time of signing
+    /// against the returned window.
     ///
-    /// Exactly the presented authority counts, and the presented root must be a pinned one, byte for byte. A chain that
-    /// held is remembered whether or not the signature under it holds: a stranger who sends a genuine chain with a false
-    /// signature pays for two verifications of certificates once, not with every text.
+    /// Only the presented authority is tried, and the presented root must equal a pinned one byte for byte. A
+    /// verified chain is cached even if the signature under it turns out to be invalid. So a client that sends a
+    /// genuine chain with a forged signature costs two certificate verifications once, not with every JWS.
     ///
     /// - Throws: `malformed`, `keyRefused`, `markerMissing`, `untrusted`, `outsideValidity`.
     package func signer(
