@@ -39,7 +39,7 @@ package struct ArchivedResponseRow: Sendable, Hashable {
 
 /// The effect of storing a response.
 package struct ArchiveChange: Sendable, Hashable {
-    /// By how many bytes the archive has grown.
+    /// Growth of the archive in bytes; negative if it shrank.
     package let bytes: Int
     /// Digests of the same customer's requests whose responses were deleted to make room.
     package let deleted: [[UInt8]]

@@ -1,7 +1,7 @@
 import GRDB
 import StoreTypes
 
-/// Single records: the newest signature counts.
+/// Inserts and updates of single records. The most recently signed version is stored.
 extension Store {
     static func insert(
         _ row: TransactionRow, as text: EncodedJWS, customer: Int64?, place: Int64? = nil, app: Int64,
@@ -32,7 +32,7 @@ extension Store {
         ])
     }
 
-    /// Behind all that the customer has: a history is in the order of the last change.
+    /// Returns the position after all records of the customer, because a history is sorted by the last change.
     static func nextPlace(of customer: Int64?, in db: Database) throws -> Int64 {
         guard let customer else { return 0 }
         let last = try Int64.fetchOne(
@@ -41,7 +41,7 @@ extension Store {
         return (last ?? -1) + 1
     }
 
-    /// Whether the purchase is taken back now.
+    /// Stores or deletes the revocation of a purchase, depending on the record.
     static func note(_ row: TransactionRow, app: Int64, in db: Database) throws {
         if let revocation = row.revocation {
             try save(revocation, app: app, in: db)
@@ -65,7 +65,7 @@ extension Store {
             arguments: [transactionId, app])
     }
 
-    /// The subscription stays where it is among the customer's, or comes behind the others.
+    /// Stores renewal info if it is newer. An existing subscription keeps its position; a new one comes last.
     static func save(_ renewal: RenewalRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: """
@@ -80,7 +80,10 @@ extension Store {
         ])
     }
 
-    /// - Parameter place: among the customer's subscriptions; nil leaves it where it is, or puts it behind the others.
+    /// Stores the status of a subscription if it is newer.
+    ///
+    /// - Parameter place: position among the customer's subscriptions. If `nil`, an existing subscription keeps its
+    ///   position and a new one comes last.
     static func save(_ row: StatusRow, place: Int?, app: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: """
@@ -115,14 +118,14 @@ extension Store {
         }
     }
 
-    /// Until a look-up that was signed later.
+    /// Marks a customer as stale until a lookup that was signed later.
     static func markStale(_ customer: Int64, since clock: Timestamp, in db: Database) throws {
         try db.cachedStatement(
             sql: "UPDATE customer SET needsLookupSince = max(coalesce(needsLookupSince, 0), ?) WHERE id = ?"
         ).execute(arguments: [clock.milliseconds, customer])
     }
 
-    /// Whose a transaction, or a first transaction, is.
+    /// Returns the customer with this transaction id or original transaction id, or `nil` if there is none.
     static func customer(of identifier: String, app: Int64, in db: Database) throws -> Int64? {
         for column in ["originalTransactionId", "transactionId"] {
             let found = try Int64.fetchOne(
