@@ -6,13 +6,14 @@ package import StoreTypes
 package struct ArchivedResponseRow: Sendable, Hashable {
     /// A digest of the request: the first ``receiptDigestSize`` bytes depend on the receipt, the others on the rest.
     package let question: [UInt8]
-    /// Apple's `status`.
+    /// Apple's `status`: 0 or 21006.
     package let status: Int
-    /// The response body without ``latestReceipt``.
+    /// The response body, in which the texts that differ in every response are empty: the request dates and
+    /// `latest_receipt`.
     package let body: [UInt8]
-    /// The `latest_receipt` that was cut out of the body, to be stored separately.
+    /// The decoded `latest_receipt`; `nil` if it equals the submitted receipt, and if there is none.
     package let latestReceipt: Data?
-    /// A digest of the content. Equal for responses that differ only in newly created signatures.
+    /// SHA-256 of ``body``. Equal for responses that differ only in the emptied texts.
     package let digest: [UInt8]
     /// Original transaction ids of the purchases in the response, which identify the customer.
     package let originals: [String]
