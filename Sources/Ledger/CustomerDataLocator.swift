@@ -150,6 +150,7 @@ struct CustomerDataLocator: Sendable {
                     """, arguments: [Self.list(customers), app]))
     }
 
+    /// Adds the account tokens in the customer's current and replaced transactions.
     private mutating func readTexts(in db: Database) throws {
         for text in try DatabaseValue.fetchAll(
             db,
@@ -177,6 +178,7 @@ struct CustomerDataLocator: Sendable {
         }
     }
 
+    /// Finds difference examples that contain one of the customer's identifiers or tokens.
     private mutating func findExamples(in db: Database) throws {
         let wanted = words
         let rows = try Row.fetchCursor(
@@ -191,6 +193,7 @@ struct CustomerDataLocator: Sendable {
         }
     }
 
+    /// All texts that identify the customer in a JWS or a response.
     private var words: Set<String> { identifiers.union(downloads).union(tokens) }
 
     private static func list(_ numbers: Set<Int64>) -> String {

@@ -42,6 +42,7 @@ package struct ErasurePolicy: Sendable {
         "erasure": "that somebody was erased, not who",
     ]
 
+    /// Names of two tables that the erasure treats specially.
     static let (revocations, deliveries) = ("revocation", "delivery")
 
     private static let ids = list("ids")
@@ -50,6 +51,7 @@ package struct ErasurePolicy: Sendable {
         UNION SELECT value FROM json_each(:notifications)
         """
 
+    /// A subquery over the JSON array that is bound to a parameter.
     private static func list(_ name: String) -> String { "(SELECT value FROM json_each(:\(name)))" }
 
     private init(_ name: String, _ kind: String, _ condition: String) {

@@ -63,6 +63,7 @@ package struct CustomerTally: Sendable, Hashable, Codable {
     package init() {}
 
     /// The number of all customers.
+    /// State of a customer's lookup, as stored in `customer.state`.
     package var all: Int64 { waiting + known + notFound + failed }
 }
 

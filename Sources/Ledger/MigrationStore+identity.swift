@@ -66,6 +66,7 @@ extension MigrationStore {
         }
     }
 
+    /// Returns the key of an app in one environment. Inserts a row if there is none.
     private func scope(_ bundleId: String, _ environment: String, in db: Database) throws -> Int64 {
         let select = try db.cachedStatement(sql: "SELECT key FROM scope WHERE bundleId = ? AND environment = ?")
         if let key = try Int64.fetchOne(select, arguments: [bundleId, environment]) { return key }
@@ -95,6 +96,7 @@ extension MigrationStore {
         for identifier in gained { try ask.execute(arguments: [key, Data("\"\(identifier)\"".utf8)]) }
     }
 
+    /// Moves the identifiers, staged rows and account token of a customer to another one, and deletes it.
     private func merge(_ other: Int64, into key: Int64, in db: Database) throws {
         for table in ["identifier", "staged"] {
             try db.cachedStatement(sql: "UPDATE \(table) SET customer = ? WHERE customer = ?").execute(

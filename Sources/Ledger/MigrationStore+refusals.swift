@@ -51,6 +51,7 @@ extension MigrationStore {
                 """)
     }
 
+    /// Stores refused rows. A row that is already stored is replaced.
     package func add(_ refusals: [Refusal]) throws(StorageError) {
         guard !refusals.isEmpty else { return }
         try write { db in
@@ -61,6 +62,7 @@ extension MigrationStore {
         }
     }
 
+    /// Returns the key of a reason. Inserts a row if there is none.
     private func reasonKey(of refusal: Refusal, in db: Database) throws -> Int64 {
         let reason: StatementArguments = [refusal.code, refusal.place.asBytes, refusal.reason.asBytes]
         let select = try db.cachedStatement(

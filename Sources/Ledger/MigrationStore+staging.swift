@@ -53,6 +53,7 @@ extension MigrationStore {
         }
     }
 
+    /// Returns the lookup result in a row of the join of `staged` and `customer`.
     private func finding(in row: Row) throws(StorageError) -> CustomerLookupResult? {
         func bytes(_ column: Int) throws(StorageError) -> [UInt8] {
             try written(

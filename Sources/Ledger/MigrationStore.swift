@@ -87,6 +87,17 @@ package final class MigrationStore {
     // Rolls back first: a connection that is closed inside a transaction calls GRDB's observers after they are gone.
     deinit { try? queue.inDatabase { if $0.isInsideTransaction { try $0.execute(sql: "ROLLBACK") } } }
 
+    /// Creates the tables.
+    ///
+    /// - `state`: checkpoint and other values, by key.
+    /// - `refusal`, `refusalReason`: refused rows.
+    /// - `scope`: an app in one environment.
+    /// - `customer`: a customer and the result of the lookup. `state` is 0 pending, 1 found, 2 not found, 3 failed.
+    ///   `claims` is set only for customers of rows that are not authentic. `tokens` is 0 if the rows have no account
+    ///   token, 1 if they have one, 2 if they have different ones. `tokenState` is `set` once the token is set on the
+    ///   purchases, or the reason why that failed.
+    /// - `identifier`: assigns transaction ids to customers.
+    /// - `staged`: decoded rows that wait for a lookup.
     private static func prepare(_ db: Database) throws {
         try db.execute(
             sql: """

@@ -88,6 +88,7 @@ struct PackedJWS: Sendable, Hashable {
         payload = Array(rest)
     }
 
+    /// Reads a big-endian integer of four bytes; `nil` if there are fewer.
     private static func number(_ rest: inout Data.SubSequence) -> Int? {
         guard rest.count >= 4 else { return nil }
         defer { rest = rest.dropFirst(4) }

@@ -44,6 +44,8 @@ enum PersonalIdentifierScanner {
         }
     }
 
+    /// Returns the run if it is a number of at most ``maximumDigits`` digits, or in lower case if it is a UUID; `nil`
+    /// otherwise.
     private static func word(_ run: ArraySlice<UInt8>) -> String? {
         if run.count <= maximumDigits, run.allSatisfy({ (0x30...0x39).contains($0) }) {
             return String(decoding: run, as: UTF8.self)

@@ -27,6 +27,7 @@ package final class ResultsTable {
     /// Number of rows, including those that are not committed yet.
     package private(set) var rows: Int64 = 0
 
+    /// Name of the unique index over the first column. It exists only in a completed table.
     private static let index = "results_id"
 
     private let path: String
@@ -75,6 +76,7 @@ package final class ResultsTable {
         try check(path, has: last ?? 0, of: rows)
     }
 
+    /// Throws `changed` if the table has fewer rows than were written.
     private static func check(_ path: String, has found: Int64, of rows: Int64) throws(StorageError) {
         guard found >= rows else {
             throw StorageError(.changed, at: path, "the table results has \(found) rows where \(rows) were written")
@@ -100,6 +102,7 @@ package final class ResultsTable {
         return true
     }
 
+    /// Returns the texts of the first column. The first call reads those of the existing rows.
     private func knownIds() throws(StorageError) -> FingerprintSet {
         if let ids { return ids }
         let known = FingerprintSet()
@@ -145,6 +148,7 @@ package final class ResultsTable {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master WHERE name = ?", arguments: [Self.index]) == 1
     }
 
+    /// Runs the body. Saves the first error and throws it again on every later call.
     private func onDatabase<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
         if let failure { throw failure }
         guard let queue else { throw StorageError(.failed, at: path, "the database was closed") }

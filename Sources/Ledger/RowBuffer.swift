@@ -40,6 +40,7 @@ package struct RowBuffer: Sendable {
         cells.append(.text(end: text.count))
     }
 
+    /// Appends NULL.
     package mutating func appendNull() { cells.append(.null) }
 
     var count: Int { cells.count }

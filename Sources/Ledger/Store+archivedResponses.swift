@@ -58,6 +58,8 @@ package struct ArchivedResponseMatch: Sendable {
 }
 
 extension Store {
+    /// Creates the archive table `lastGood`, with one row for each request. `originals` contains original transaction
+    /// ids, separated by spaces.
     static func addLastGood(_ db: Database) throws {
         try db.execute(
             sql: """

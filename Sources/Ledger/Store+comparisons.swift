@@ -58,6 +58,8 @@ extension Store {
     /// Maximum number of examples of each difference.
     package static let differenceExamples = 3
 
+    /// Creates the tables of the shadow comparison: `comparison` counts comparisons, `difference` counts differences,
+    /// `differenceExample` has a few examples of each difference.
     static func addComparisons(_ db: Database) throws {
         try db.execute(
             sql: """

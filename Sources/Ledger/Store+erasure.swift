@@ -99,6 +99,7 @@ extension Store {
 
     // MARK: - Parts
 
+    /// Returns the apps that match the bundle id and the environment; all if both are `nil`.
     private static func apps(
         _ bundleId: BundleIdentifier?, _ environment: AppStoreEnvironment?, in db: Database
     ) throws -> [(app: Int64, scope: AppScope)] {
@@ -141,6 +142,7 @@ extension Store {
         return found
     }
 
+    /// Erases or counts the rows of one customer, table by table, and adds their numbers to `erasure`.
     private static func erase(
         _ footprint: CustomerDataLocator, keepsRevocations: Bool, isDryRun: Bool, in db: Database,
         counting erasure: inout Erasure

@@ -29,6 +29,7 @@ package struct ExtensionRow: Sendable, Hashable {
 }
 
 extension Store {
+    /// Creates the table of renewal date extensions.
     static func addExtensions(_ db: Database) throws {
         try db.execute(
             sql: """

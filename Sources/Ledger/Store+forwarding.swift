@@ -5,6 +5,12 @@ package import StoreTypes
 /// The outbox of forwarded notifications: one row for each notification and target, inserted in the transaction that
 /// stores the notification.
 extension Store {
+    /// Creates the tables of the outbox.
+    ///
+    /// - `addressee`: a forwarding target (``ForwardingTargetKey``).
+    /// - `delivery`: a notification to be sent to a target. `state` is a ``DeliveryState``; `queuedAt` changes when a
+    ///   delivery is queued again, `createdAt` does not.
+    /// - `unusualBody`: the received body of a notification that is not `{"signedPayload":"<text>"}`.
     static func addForwarding(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -211,6 +217,7 @@ extension Store {
         JOIN notification ON notification.id = delivery.notification JOIN app ON app.id = notification.app
         """
 
+    /// Returns the delivery in a row of ``summaries``.
     private static func summary(_ row: Row) -> DeliverySummary? {
         guard let bundleId = BundleIdentifier(rawValue: row[5]), let state = DeliveryState(rawValue: row[8]) else {
             return nil

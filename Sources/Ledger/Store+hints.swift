@@ -10,6 +10,7 @@ extension Store {
     /// `wholeHint`.
     private static let isWhole = "version = 1 AND instr(text, '{') > 0"
 
+    /// Creates the indices of version 1 notifications.
     static func addHints(_ db: Database) throws {
         try db.execute(
             sql: """
@@ -38,6 +39,7 @@ extension Store {
         }
     }
 
+    /// Deletes the oldest version 1 notifications of an app's UTC day beyond `count`.
     private static func deleteOldestHints(
         of app: Int64, onDayOf time: Timestamp, keeping count: Int, in db: Database
     ) throws {

@@ -3,6 +3,7 @@ import StoreTypes
 
 /// Inserts and updates of single records. The most recently signed version is stored.
 extension Store {
+    /// Inserts a transaction. Without `place` it comes after all records of the customer.
     static func insert(
         _ row: TransactionRow, as text: EncodedJWS, customer: Int64?, place: Int64? = nil, app: Int64,
         in db: Database
@@ -19,6 +20,7 @@ extension Store {
         ])
     }
 
+    /// Replaces a transaction by a version that was signed later.
     static func update(
         _ row: TransactionRow, as text: EncodedJWS, id: Int64, customer: Int64?, place: Int64, in db: Database
     ) throws {
@@ -50,6 +52,7 @@ extension Store {
         }
     }
 
+    /// Stores a revocation and replaces an earlier one of the same transaction.
     static func save(_ revocation: RevocationRow, app: Int64, in db: Database) throws {
         try db.cachedStatement(
             sql: "INSERT OR REPLACE INTO revocation (app, transactionId, webOrderLineItemId, date, reason, "
@@ -106,8 +109,10 @@ extension Store {
         ).execute(arguments: [place, row.originalTransactionId, app, place])
     }
 
+    /// Position of subscriptions that no lookup has returned yet: after all others.
     private static let lastPlace = 1_000_000
 
+    /// Marks the customers that have one of the identifiers as stale.
     static func markStale(
         customersOf identifiers: [String], app: Int64, since clock: Timestamp, in db: Database
     ) throws {

@@ -38,6 +38,12 @@ package struct UnreportedRefund: Sendable, Hashable {
 }
 
 extension Store {
+    /// Creates the tables of the refund sweep.
+    ///
+    /// - `refundSweep`: the revision of a customer's refund history, and when it was last read.
+    /// - `refund`: refunds found so far. `isTold` is 1 once a refund was reported.
+    /// - `refundOutput`: the size in bytes of each output file after the last report, so that a sweep that was killed
+    ///   can continue the file.
     static func addRefunds(_ db: Database) throws {
         try db.execute(
             sql: """

@@ -6,6 +6,18 @@ extension Store {
     ///
     /// A record is one JWS and its date of signing. A `customer` groups the records of one history. Records whose
     /// customer is unknown have none until a lookup assigns one.
+    ///
+    /// - `app`: an app in one environment (``AppScope``).
+    /// - `notification`: received notifications (``NotificationRow``).
+    /// - `customer`: a customer, and when the history was last looked up. `needsLookupSince` is set while the
+    ///   customer is stale.
+    /// - `companion`: aliases, that is, identifiers of the customer's receipts that are not in the history.
+    /// - `transactionRecord`: the most recently signed version of each transaction. `place` is the position in the
+    ///   history.
+    /// - `supersededTransaction`: replaced versions of transactions.
+    /// - `subscription`: status and renewal info. Each has its own date, and the later one is stored.
+    /// - `revocation`: revoked purchases.
+    /// - `learntIdentifiers`: customer identifiers of receipts without a purchase.
     static func addCustomers(_ db: Database) throws {
         try db.execute(
             sql: """

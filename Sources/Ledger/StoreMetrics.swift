@@ -33,6 +33,7 @@ package final class StoreMetrics: Sendable {
         count(error)
     }
 
+    /// Counts an error by its code.
     private func count(_ error: StorageError) {
         if let place = StorageError.Code.allCases.firstIndex(of: error.code) { errors.add(place) }
     }

@@ -61,6 +61,7 @@ struct TableSchema: Sendable, Hashable {
         return (found.name, found.schema)
     }
 
+    /// Returns the column with this name, in the spelling of the table.
     private static func column(_ wanted: String, of columns: [Column], at place: String) throws(StorageError) -> SQLName
     {
         guard let column = columns.first(where: { SQLName.areSame($0.name, wanted) }) else {

@@ -69,6 +69,7 @@ final class WriteQueue: Sendable {
         await withCheckedContinuation { continuation in thread.async { continuation.resume() } }
     }
 
+    /// Queues a write. Returns an error if the queue is full or closed.
     private func add(_ job: Job) -> StorageError? {
         state.withLock { state in
             guard !state.isFinished else { return StorageError(.failed, at: path, "the store was closed") }
@@ -118,6 +119,7 @@ final class WriteQueue: Sendable {
         }
     }
 
+    /// Runs one write in a savepoint and rolls back only its changes if it fails.
     private func runAlone(_ job: Job, in db: Database) {
         do {
             try db.inSavepoint {
