@@ -24,7 +24,8 @@ package final class Certificate: @unchecked Sendable {
     ///   `keyRefused` if its key is not allowed.
     package init(der bytes: borrowing Span<UInt8>) throws(CryptographyError) {
         guard bytes.count <= Self.maximumSize else {
-            throw CryptographyError(.malformed, "a certificate of \(bytes.count) bytes")
+            throw CryptographyError(
+                .malformed, "the certificate has \(bytes.count) bytes; the limit is \(Self.maximumSize)")
         }
         let outline: CertificateSummary
         do throws(BERError) {
@@ -39,16 +40,16 @@ package final class Certificate: @unchecked Sendable {
             var start = buffer.baseAddress
             return d2i_X509(nil, &start, buffer.count)
         }
-        guard let parsed else { throw .openSSL(.malformed, "certificate") }
+        guard let parsed else { throw .openSSL(.malformed, "the certificate cannot be parsed") }
         guard let validity = Self.validity(of: parsed), X509_get0_pubkey(parsed) != nil else {
             X509_free(parsed)
-            throw .openSSL(.malformed, "validity or key of a certificate")
+            throw .openSSL(.malformed, "the certificate has no readable validity or key")
         }
         // The outermost lengths are not covered by the signature. A non-DER encoding of them would make the same
         // certificate look like a different one to a cache.
         guard Int(i2d_X509(parsed, nil)) == bytes.count else {
             X509_free(parsed)
-            throw CryptographyError(.malformed, "a certificate that is not DER")
+            throw CryptographyError(.malformed, "the certificate is not encoded in DER")
         }
         self.x509 = parsed
         self.validity = validity
@@ -79,7 +80,9 @@ package final class Certificate: @unchecked Sendable {
 
     /// Returns the certificate's public key, which stays usable after the certificate is released.
     package func publicKey() throws(CryptographyError) -> VerifyingKey {
-        guard let key = X509_get_pubkey(x509) else { throw .openSSL(.malformed, "key of a certificate") }
+        guard let key = X509_get_pubkey(x509) else {
+            throw .openSSL(.malformed, "the key of the certificate cannot be read")
+        }
         return VerifyingKey(owning: key)
     }
 

@@ -17,11 +17,13 @@ final class ChainVerifier: @unchecked Sendable {
     var count: Int { verifications.load(ordering: .relaxed) }
 
     init(roots: [Certificate]) throws(CryptographyError) {
-        guard let store = X509_STORE_new() else { throw .openSSL(.unavailable, "no memory for a certificate store") }
+        guard let store = X509_STORE_new() else { throw .openSSL(.unavailable, "cannot allocate a certificate store") }
         self.store = store
         self.roots = roots
         for root in roots {
-            guard X509_STORE_add_cert(store, root.x509) == 1 else { throw .openSSL(.malformed, "a trusted root") }
+            guard X509_STORE_add_cert(store, root.x509) == 1 else {
+                throw .openSSL(.malformed, "a trusted root cannot be added to the certificate store")
+            }
         }
     }
 
@@ -35,12 +37,15 @@ final class ChainVerifier: @unchecked Sendable {
     func verify(
         leaf: Certificate, authority: Certificate, role: SignerRole
     ) throws(CryptographyError) -> VerifiedSigner {
-        guard authority.isAuthority else { throw CryptographyError(.untrusted, "the issuer is not an authority") }
+        guard authority.isAuthority else {
+            throw CryptographyError(.untrusted, "the issuer's certificate is not a CA certificate")
+        }
         guard authority.carries(role.authorityMarker) else {
-            throw CryptographyError(.markerMissing, "the issuer does not carry \(role.authorityMarker)")
+            throw CryptographyError(
+                .markerMissing, "the issuer's certificate lacks the marker extension \(role.authorityMarker)")
         }
         guard leaf.hasAcceptedSignatureAlgorithm, authority.hasAcceptedSignatureAlgorithm else {
-            throw CryptographyError(.untrusted, "a certificate is signed by an algorithm that is not accepted")
+            throw CryptographyError(.untrusted, "a certificate is signed with an unsupported algorithm")
         }
         let window = try buildChain(leaf: leaf, authority: authority)
         let key = try leaf.publicKey()
@@ -57,7 +62,7 @@ final class ChainVerifier: @unchecked Sendable {
     ) throws(CryptographyError) -> ClosedRange<Int64> {
         verifications.add(1, ordering: .relaxed)
         guard let context = X509_STORE_CTX_new(), let untrusted = bridge_certificates_new() else {
-            throw .openSSL(.unavailable, "no memory to verify a chain")
+            throw .openSSL(.unavailable, "cannot allocate memory to verify a chain")
         }
         defer {
             X509_STORE_CTX_free(context)
@@ -65,7 +70,7 @@ final class ChainVerifier: @unchecked Sendable {
         }
         guard bridge_certificates_push(untrusted, authority.x509) > 0,
             X509_STORE_CTX_init(context, store, leaf.x509, untrusted) == 1
-        else { throw .openSSL(.unavailable, "no memory to verify a chain") }
+        else { throw .openSSL(.unavailable, "cannot allocate memory to verify a chain") }
         let parameters = X509_STORE_CTX_get0_param(context)
         // The caller checks the time. Security level 0 allows Apple's older SHA-1 signatures and RSA-1024 keys.
         X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_NO_CHECK_TIME))
@@ -79,10 +84,12 @@ final class ChainVerifier: @unchecked Sendable {
         guard let chain = X509_STORE_CTX_get0_chain(context), bridge_certificates_count(chain) == 3,
             X509_cmp(bridge_certificates_at(chain, 1), authority.x509) == 0,
             let root = roots.first(where: { X509_cmp($0.x509, bridge_certificates_at(chain, 2)) == 0 })
-        else { throw CryptographyError(.untrusted, "the chain is not leaf, authority, pinned root") }
+        else { throw CryptographyError(.untrusted, "the chain is not leaf, authority and pinned root") }
         let from = max(leaf.validity.lowerBound, authority.validity.lowerBound, root.validity.lowerBound)
         let to = min(leaf.validity.upperBound, authority.validity.upperBound, root.validity.upperBound)
-        guard from <= to else { throw CryptographyError(.outsideValidity, "the chain was never valid as a whole") }
+        guard from <= to else {
+            throw CryptographyError(.outsideValidity, "the validity periods of the chain do not overlap")
+        }
         return from...to
     }
 }

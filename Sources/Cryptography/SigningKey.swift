@@ -39,7 +39,7 @@ package final class SigningKey: @unchecked Sendable {
     ///   belong to the private half.
     package init(privateKeyPEM text: String) throws(CryptographyError) {
         guard let input = BIO_new(BIO_s_mem()) else {
-            throw .openSSL(.unavailable, "no memory for a private key")
+            throw .openSSL(.unavailable, "cannot allocate memory for a private key")
         }
         defer { BIO_free(input) }
         // The bytes are copied in, because a BIO over them would keep a pointer that Swift lends for one call only.
@@ -55,7 +55,7 @@ package final class SigningKey: @unchecked Sendable {
         // OpenSSL accepts the public half as it is written in the file, so it may belong to a different key, for
         // example in a file that is being replaced.
         guard isRSA || hasMatchingHalves else {
-            throw .openSSL(.keyRefused, "a private key with another one's public key")
+            throw .openSSL(.keyRefused, "the public key in the file does not belong to the private key")
         }
     }
 
@@ -70,13 +70,13 @@ package final class SigningKey: @unchecked Sendable {
         _ type: String, configure: (OpaquePointer) -> Int32
     ) throws(CryptographyError) -> SigningKey {
         guard let context = EVP_PKEY_CTX_new_from_name(nil, type, nil) else {
-            throw .openSSL(.unavailable, "no \(type) keys here")
+            throw .openSSL(.unavailable, "OpenSSL on this system does not support \(type) keys")
         }
         defer { EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
         guard EVP_PKEY_keygen_init(context) == 1, configure(context) == 1, EVP_PKEY_generate(context, &key) == 1,
             let key
-        else { throw .openSSL(.keyRefused, "cannot make such a \(type) key") }
+        else { throw .openSSL(.keyRefused, "cannot generate a \(type) key with these parameters") }
         return SigningKey(owning: key)
     }
 }
@@ -91,13 +91,15 @@ extension SigningKey {
 
     /// Signs the bytes. RSA: PKCS#1 v1.5, as many bytes as the key has. EC: a DER `ECDSA-Sig-Value`.
     package func signature(over bytes: [UInt8], digest: DigestAlgorithm) throws(CryptographyError) -> [UInt8] {
-        guard let context = EVP_MD_CTX_new() else { throw .openSSL(.unavailable, "no memory for a signature") }
+        guard let context = EVP_MD_CTX_new() else {
+            throw .openSSL(.unavailable, "cannot allocate a signature context")
+        }
         defer { EVP_MD_CTX_free(context) }
         var length = Int(EVP_PKEY_get_size(key))
         var result = [UInt8](repeating: 0, count: max(length, 0))
         guard EVP_DigestSignInit(context, nil, digest.signingMethod, nil, key) == 1,
             EVP_DigestSign(context, &result, &length, bytes, bytes.count) == 1
-        else { throw .openSSL(.unavailable, "cannot sign") }
+        else { throw .openSSL(.unavailable, "OpenSSL on this system cannot sign with this key and digest") }
         return Array(result.prefix(length))
     }
 
@@ -113,7 +115,7 @@ extension SigningKey {
         defer { ECDSA_SIG_free(parts) }
         var (r, s) = ([UInt8](repeating: 0, count: 32), [UInt8](repeating: 0, count: 32))
         guard BN_bn2binpad(ECDSA_SIG_get0_r(parts), &r, 32) == 32, BN_bn2binpad(ECDSA_SIG_get0_s(parts), &s, 32) == 32
-        else { throw .openSSL(.malformed, "an ECDSA signature that is too long") }
+        else { throw .openSSL(.malformed, "the ECDSA signature is too long") }
         return r + s
     }
 

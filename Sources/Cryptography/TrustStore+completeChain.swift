@@ -29,14 +29,15 @@ extension TrustStore {
         if let known = completeChains.signer(of: chain, role: role, in: bytes) { return known }
         let leaf = try Certificate(der: bytes.extracting(chain.leaf))
         guard leaf.carries(role.leafMarker) else {
-            throw CryptographyError(.markerMissing, "the signer does not carry \(role.leafMarker)")
+            throw CryptographyError(
+                .markerMissing, "the signer's certificate lacks the marker extension \(role.leafMarker)")
         }
         var pinned: Certificate?
         for root in anchors.roots where bytes.holds(root.der, at: chain.root) { pinned = root }
         guard let pinned else { throw CryptographyError(.untrusted, "the last certificate is not a pinned root") }
         let authority = try Certificate(der: bytes.extracting(chain.authority))
         guard authority.subject == leaf.issuer, pinned.subject == authority.issuer else {
-            throw CryptographyError(.untrusted, "the certificates do not follow one another")
+            throw CryptographyError(.untrusted, "the certificates do not form a chain")
         }
         let signer = try verifier.verify(leaf: leaf, authority: authority, role: role)
         completeChains.insert(signer, leaf: leaf, authority: authority, root: pinned, role: role)

@@ -69,11 +69,12 @@ package final class TrustStore: Sendable {
     ) throws(CryptographyError) -> [VerifiedSigner] {
         let leaf = try Certificate(der: bytes.extracting(presented.leaf))
         guard leaf.carries(role.leafMarker) else {
-            throw CryptographyError(.markerMissing, "the signer does not carry \(role.leafMarker)")
+            throw CryptographyError(
+                .markerMissing, "the signer's certificate lacks the marker extension \(role.leafMarker)")
         }
-        guard !leaf.isSelfIssued else { throw CryptographyError(.untrusted, "the signer vouches for itself") }
+        guard !leaf.isSelfIssued else { throw CryptographyError(.untrusted, "the signer's certificate is self-issued") }
         var signers: [VerifiedSigner] = []
-        var failure = CryptographyError(.issuerUnknown, "the certificate of the signer's issuer is not at hand")
+        var failure = CryptographyError(.issuerUnknown, "the certificate of the signer's issuer is not available")
         for encoding in presented.authorities {
             do throws(CryptographyError) {
                 let authority = try Certificate(der: bytes.extracting(encoding))

@@ -28,7 +28,7 @@ package final class VerifyingKey: @unchecked Sendable {
             var start = buffer.baseAddress
             return d2i_PUBKEY(nil, &start, buffer.count)
         }
-        guard let parsed else { throw .openSSL(.malformed, "public key") }
+        guard let parsed else { throw .openSSL(.malformed, "the public key cannot be parsed") }
         self.init(owning: parsed)
     }
 
@@ -55,7 +55,7 @@ package final class VerifyingKey: @unchecked Sendable {
         let holds = try context.holds(signature, over: message)
         contexts.checkIn(context)
         guard holds else {
-            throw CryptographyError(.badSignature, "the signature is not this key's over the signed bytes")
+            throw CryptographyError(.badSignature, "the signature does not verify with the signer's key")
         }
     }
 

@@ -36,10 +36,10 @@ package struct ErasurePolicy: Sendable {
         "app": "a bundle id and an environment",
         "addressee": "where notifications are forwarded to",
         "comparison": "counts",
-        "difference": "counts; its examples go",
+        "difference": "counts; the examples are erased",
         "refundOutput": "the length of a file",
         "signedHeader": "certificates of the App Store's signers",
-        "erasure": "that somebody was erased, not who",
+        "erasure": "time and number of rows of each erasure, without identifiers",
     ]
 
     /// Names of two tables that the erasure treats specially.

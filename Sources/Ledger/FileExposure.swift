@@ -21,7 +21,7 @@ package enum FileExposure: String, Sendable, CaseIterable {
     package var description: String {
         switch self {
         case .group: "the file's group"
-        case .everybody: "everybody on this machine"
+        case .everybody: "every user of this machine"
         }
     }
 }

@@ -142,7 +142,7 @@ extension MigrationStore {
     /// Reads the sixth and seventh column; `nil` if there was no lookup.
     private func known(of row: Row) throws(StorageError) -> (revision: String, signedTransactions: [UInt8])? {
         guard let revision = row[5] as String?, let data = row[6] as Data? else { return nil }
-        return (revision, try written([UInt8](data), "what is known of customer \(row[0] as Int64)"))
+        return (revision, try written([UInt8](data), "the lookup result of customer \(row[0] as Int64)"))
     }
 
     /// Records the result of a lookup. Pending customers with an identifier of this customer's history are merged

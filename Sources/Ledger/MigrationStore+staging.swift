@@ -57,7 +57,7 @@ extension MigrationStore {
     private func finding(in row: Row) throws(StorageError) -> CustomerLookupResult? {
         func bytes(_ column: Int) throws(StorageError) -> [UInt8] {
             try written(
-                (row[column] as Data?).map { [UInt8]($0) } ?? [], "what is known of row \(row[0] as Int64)")
+                (row[column] as Data?).map { [UInt8]($0) } ?? [], "the lookup result of row \(row[0] as Int64)")
         }
         // While a new lookup is pending, the previous result counts.
         if row[12] as Bool {

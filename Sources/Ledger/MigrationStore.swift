@@ -1,8 +1,11 @@
 import Foundation
 import GRDB
 
-/// The progress file of a migration, next to its destination, so that the migration can be stopped at any moment and
-/// resumed. Holds the checkpoint and the refused rows and, with the Server API, the rows and customers in progress.
+/// The progress file of a long-running command, next to its output, so that the command can be stopped at any moment and
+/// resumed: `migrate`, `compare`, `refunds sweep` or `notifications history`.
+///
+/// Contains the checkpoint of each of these. For a migration it also contains the refused rows and, with the Server API,
+/// the rows and customers in progress.
 ///
 /// The process that opens the file has an exclusive lock until it exits, however it exits. After a crash, the writes
 /// between two calls of ``commit()`` are either all there or all missing.
@@ -25,7 +28,7 @@ package final class MigrationStore {
             guard
                 FileManager.default.createFile(
                     atPath: path, contents: nil, attributes: [.posixPermissions: 0o600])
-            else { throw StorageError(.notPermitted, at: path, "the file cannot be made") }
+            else { throw StorageError(.notPermitted, at: path, "the file cannot be created") }
         }
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
@@ -49,12 +52,12 @@ package final class MigrationStore {
     /// Adds to the reason what the user can do.
     private static func explained(_ error: StorageError) -> StorageError {
         switch error.code {
-        case .locked: StorageError(.locked, at: error.place, "another process works on this destination")
+        case .locked: StorageError(.locked, at: error.place, "another process is using this destination")
         case .notADatabase:
             StorageError(
                 .notADatabase, at: error.place,
-                "\(error.reason). It says how far the work is, and cannot be read; nothing was changed. Put a copy of it "
-                    + "back, or move it and what was written with it elsewhere, and the same command begins anew")
+                "\(error.reason). The progress file cannot be read; nothing was changed. Restore a copy of it, and the "
+                    + "same command resumes; or move it and the output away, and the same command starts over")
         default: error
         }
     }
@@ -70,8 +73,8 @@ package final class MigrationStore {
         guard isNew || found >= versionBeforeReasons else {
             throw StorageError(
                 .changed, at: path,
-                "an older version of receipt-bridge wrote this file, or something else did. Move it and what was "
-                    + "written with it elsewhere, and the same command begins anew")
+                "an older version of receipt-bridge or another program wrote this file. Move it and the output "
+                    + "away, and the same command starts over")
         }
         let verdict = try String.fetchOne(db, sql: "PRAGMA quick_check(1)") ?? ""
         guard verdict == "ok" else {

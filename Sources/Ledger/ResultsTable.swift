@@ -79,7 +79,7 @@ package final class ResultsTable {
     /// Throws `changed` if the table has fewer rows than were written.
     private static func check(_ path: String, has found: Int64, of rows: Int64) throws(StorageError) {
         guard found >= rows else {
-            throw StorageError(.changed, at: path, "the table results has \(found) rows where \(rows) were written")
+            throw StorageError(.changed, at: path, "the table results has \(found) rows, but \(rows) were written")
         }
     }
 
@@ -151,7 +151,7 @@ package final class ResultsTable {
     /// Runs the body. Saves the first error and throws it again on every later call.
     private func onDatabase<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
         if let failure { throw failure }
-        guard let queue else { throw StorageError(.failed, at: path, "the database was closed") }
+        guard let queue else { throw StorageError(.failed, at: path, "the database is closed") }
         do {
             return try queue.inDatabase(body)
         } catch {
@@ -204,7 +204,7 @@ package final class ResultsTable {
         }
         guard names == columns.map(\.name) else {
             throw StorageError(
-                .changed, at: path, "the table results has other columns: \(names.joined(separator: ", "))")
+                .changed, at: path, "the table results has different columns: \(names.joined(separator: ", "))")
         }
         let last = try Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") ?? 0
         try Self.check(path, has: last, of: wanted)

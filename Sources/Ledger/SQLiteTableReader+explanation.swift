@@ -8,7 +8,7 @@ extension SQLiteTableReader {
         return StorageError(
             .notPermitted, at: path,
             "the database is in WAL mode, and to read it this user must be able to write \(path)-shm in the same folder "
-                + "(\(error.reason)). Copy the file together with its -wal to a folder that can be written, or have its "
+                + "(\(error.reason)). Copy the file together with its -wal to a writable folder, or have its "
                 + "owner run PRAGMA journal_mode = DELETE on it")
     }
 

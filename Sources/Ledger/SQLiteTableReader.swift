@@ -130,7 +130,7 @@ package struct SQLiteTableReader: Sendable {
     private func row(of statement: SQLiteStatement, largestValue: Int) throws(StorageError) -> Row {
         // In a table without rowids the primary key can contain text, which SQLite sorts after all numbers.
         guard sqlite3_column_type(statement, 0) == SQLITE_INTEGER else {
-            throw StorageError(.unusableTable, at: place, "a primary key is no integer")
+            throw StorageError(.unusableTable, at: place, "a primary key is not an integer")
         }
         return Row(
             key: sqlite3_column_int64(statement, 0), id: statement.text(at: 2),

@@ -64,7 +64,8 @@ extension Store {
     func lost(_ opened: OpenedDatabase) -> StorageError {
         let error = StorageError(
             .changed, at: path,
-            "the file was taken away, or replaced, while it was open. Stop, put it back as a whole, and start again")
+            "the file was removed or replaced while it was open. Stop receipt-bridge, restore the complete file, and restart"
+        )
         let whenLost = state.withLock { state -> (@Sendable (StorageError) -> Void)? in
             guard state.opened?.pool === opened.pool else { return nil }
             (state.opened, state.lost) = (nil, opened)

@@ -76,20 +76,22 @@ extension Store {
         case .raw(let text): text
         case .packed(let packed):
             String(decoding: try packed.text { number in try header(number, in: db) }, as: UTF8.self)
-        case .damaged: throw damaged("a signed text")
+        case .damaged: throw damaged("a stored JWS")
         }
     }
 
     private func header(_ number: UInt16, in db: Database) throws -> [UInt8] {
         if let known = headers.text(of: number) { return known }
         let find = try db.cachedStatement(sql: "SELECT text FROM signedHeader WHERE id = ?")
-        guard let bytes = try Data.fetchOne(find, arguments: [number]) else { throw damaged("a signed text's header") }
+        guard let bytes = try Data.fetchOne(find, arguments: [number]) else {
+            throw damaged("the header of a stored JWS")
+        }
         let header = [UInt8](bytes)
         headers.note(number, header)
         return header
     }
 
     private func damaged(_ what: String) -> StorageError {
-        StorageError(.changed, at: path, "\(what) is not as it was left")
+        StorageError(.changed, at: path, "\(what) failed its integrity check")
     }
 }

@@ -73,7 +73,7 @@ package final class Store: Sendable {
         if !FileManager.default.fileExists(atPath: path) {
             let file = Foundation.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
             guard file >= 0 || errno == EEXIST else {
-                throw StorageError(.notPermitted, at: path, "the file cannot be made")
+                throw StorageError(.notPermitted, at: path, "the file cannot be created")
             }
             if file >= 0 { Foundation.close(file) }
         }
@@ -116,7 +116,9 @@ package final class Store: Sendable {
     /// - Throws: `notOpen` before the store was opened and after it was closed; `changed` if the file at the path is
     ///   no longer the one that was opened, because writes to it would be lost.
     private func opened() throws(StorageError) -> OpenedDatabase {
-        guard let opened = state.withLock(\.opened) else { throw StorageError(.notOpen, at: path, "not open") }
+        guard let opened = state.withLock(\.opened) else {
+            throw StorageError(.notOpen, at: path, "the store is not open")
+        }
         guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
         return opened
     }

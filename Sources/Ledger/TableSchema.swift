@@ -55,7 +55,7 @@ struct TableSchema: Sendable, Hashable {
             throw StorageError(.missingTable, at: place, "\(what); \(names)")
         }
         guard !found.isView else {
-            let reason = "\(found.name) is a view: its rows have no number to go on from; name a table"
+            let reason = "\(found.name) is a view: its rows have no integer key to resume from; select a table"
             throw StorageError(.unusableTable, at: place, reason)
         }
         return (found.name, found.schema)
@@ -80,7 +80,7 @@ struct TableSchema: Sendable, Hashable {
         if let free, (try? db.makeStatement(sql: "SELECT \(free) FROM \(table) LIMIT 0")) != nil { return free }
         let primary = columns.filter { $0.placeInPrimaryKey > 0 }
         if primary.count == 1, primary[0].type.uppercased().contains("INT") { return "\(SQLName(primary[0].name))" }
-        let reason = "the rows have neither a rowid nor an integer primary key to go on from"
+        let reason = "the rows have neither a rowid nor an integer primary key to resume from"
         throw StorageError(.unusableTable, at: place, reason)
     }
 

@@ -72,9 +72,10 @@ final class WriteQueue: Sendable {
     /// Queues a write. Returns an error if the queue is full or closed.
     private func add(_ job: Job) -> StorageError? {
         state.withLock { state in
-            guard !state.isFinished else { return StorageError(.failed, at: path, "the store was closed") }
+            guard !state.isFinished else { return StorageError(.failed, at: path, "the store is closed") }
             guard state.jobs.count < Self.capacity else {
-                return StorageError(.locked, at: path, "\(Self.capacity) writes are waiting for the disk")
+                return StorageError(
+                    .locked, at: path, "write queue full: \(Self.capacity) writes are waiting for the disk")
             }
             state.jobs.append(job)
             if !state.isWriting {
