@@ -184,7 +184,7 @@ struct TrustStoreTests {
         #expect {
             _ = try key(signer, in: store)
         } throws: {
-            "\($0)".contains("an algorithm that is not accepted")
+            "\($0)".contains("an unsupported algorithm")
         }
     }
 
