@@ -100,12 +100,12 @@ struct DoctorTests {
         #expect(found.contains("warn store") && !found.contains("warn secret tokens[1]"), "\(found)")
         #expect(
             try row(outcome, "store").detail.hasSuffix(
-                "bridge.sqlite can be read or changed by everybody on this machine"))
+                "bridge.sqlite can be read or changed by every user of this machine"))
         #expect(
             try row(outcome, "secret tokens[0]").detail.hasSuffix("a.txt can be read or changed by the file's group"))
         #expect(
             try row(outcome, "secret tokens[2]").detail.hasSuffix(
-                "c.txt can be read or changed by everybody on this machine"))
+                "c.txt can be read or changed by every user of this machine"))
         let mode = try FileManager.default.attributesOfItem(atPath: stage.folder.path("bridge.sqlite"))[
             .posixPermissions]
         #expect(mode as? Int == 0o644)
