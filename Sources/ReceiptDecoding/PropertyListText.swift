@@ -1,4 +1,4 @@
-/// Reads old-style (NeXTSTEP) property lists as iOS 6 receipts hold them: one dictionary of texts.
+/// A parser for old-style (NeXTSTEP) property lists as iOS 6 receipts contain them: one dictionary of strings.
 ///
 /// ```
 /// {
@@ -7,17 +7,19 @@
 /// }
 /// ```
 /// - Keys and values are quoted, or words of letters, digits and `_ - . / : $ +`.
-/// - In quotes `\"`, `\\`, `\n`, `\r`, `\t` and `\ooo` (octal, below 128) stand for one byte.
-/// - White space between tokens does not matter; Apple puts an entry on a line behind a tab, some clients put all on one.
-/// - The last `;` may be missing. Comments, nested dictionaries, arrays and data do not occur and are refused.
-/// - A key that repeats is refused: which of the two was meant cannot be told.
+/// - In quotes, the escapes `\"`, `\\`, `\n`, `\r`, `\t` and `\ooo` (octal, below 128) stand for one byte.
+/// - White space between tokens is ignored. Apple writes one entry a line after a tab; some clients use one line.
+/// - The last `;` may be missing. Comments, nested dictionaries, arrays and data do not occur and are rejected.
+/// - A repeated key is rejected, because it is ambiguous which of the values is meant.
 struct PropertyListText {
+    /// One entry of the dictionary.
     struct Entry {
         let key: String
-        /// UTF-8, escapes undone.
+        /// The value in UTF-8, with escapes replaced.
         let value: [UInt8]
     }
 
+    /// Maximum number of entries; genuine receipts have about 30.
     static let maximumEntries = 256
 
     private(set) var entries: [Entry] = []
@@ -43,6 +45,7 @@ struct PropertyListText {
         }
     }
 
+    /// Returns the value of a key; `nil` if the key is absent.
     subscript(key: String) -> [UInt8]? {
         entries.first { $0.key == key }?.value
     }
@@ -59,7 +62,7 @@ struct PropertyListText {
             ReceiptDecodingError(.malformed, at: place, "\(reason) at byte \(position)")
         }
 
-        /// The bytes end before the list does.
+        /// The error of a list that is cut off before its closing brace.
         func early(_ reason: String, in bytes: borrowing Span<UInt8>) -> ReceiptDecodingError {
             ReceiptDecodingError(.truncated, at: place, "\(reason): it ends at byte \(bytes.count)")
         }
@@ -68,13 +71,14 @@ struct PropertyListText {
             while position < bytes.count, ReceiptRepairer.isWhiteSpace(bytes[position]) { position += 1 }
         }
 
-        /// The next byte that is not white space; it stays.
+        /// Returns the next byte that is not white space, without consuming it.
         mutating func peek(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
             skipWhiteSpace(in: bytes)
             guard position < bytes.count else { throw early("a list without its closing brace", in: bytes) }
             return bytes[position]
         }
 
+        /// Consumes `byte`, after optional white space.
         mutating func expect(_ byte: UInt8, in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) {
             guard try peek(in: bytes) == byte else {
                 throw failure("expected \(Character(UnicodeScalar(byte)))")
@@ -90,6 +94,7 @@ struct PropertyListText {
             return text
         }
 
+        /// Reads a key or a value, quoted or not.
         mutating func token(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> [UInt8] {
             try peek(in: bytes) == UInt8(ascii: "\"") ? quoted(in: bytes) : word(in: bytes)
         }

@@ -1,10 +1,10 @@
 package import Cryptography
 package import StoreTypes
 
-/// Base64 text in, an authentic ``Receipt`` out: synchronous, no input or output, no clock.
+/// A decoder from base64 text to an authentic ``Receipt``. It is synchronous, performs no I/O, and reads no clock.
 ///
-/// The order is: slice the container, judge the signer's chain at the time of signing, check the signature, and only
-/// then read the purchases.
+/// The order of the steps: slice the container, verify the signer's certificate chain at the time of signing, verify
+/// the signature, and only then read the purchases.
 package struct ReceiptDecoder: Sendable {
     package let trust: TrustStore
     package let profile: ReceiptProfile
@@ -14,7 +14,9 @@ package struct ReceiptDecoder: Sendable {
         self.profile = profile
     }
 
-    /// The receipt, if it is one and authentic.
+    /// Decodes and authenticates a receipt.
+    ///
+    /// - Throws: ``ReceiptDecodingError`` if the text is not a receipt, or the receipt is not authentic.
     package func decode(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> Receipt {
         var intake = try ReceiptInput(text, profile: profile)
         let (contents, signedBytes) = try authenticatedContents(of: &intake)
@@ -31,6 +33,7 @@ package struct ReceiptDecoder: Sendable {
     }
 
     func authenticatedContents(
+        /// Verifies the signature. Returns the contents and the bytes that the signature covers.
         of intake: inout ReceiptInput
     ) throws(ReceiptDecodingError) -> (contents: ReceiptContents, signedBytes: [UInt8]) {
         switch intake.kind {
@@ -49,7 +52,7 @@ package struct ReceiptDecoder: Sendable {
         }
     }
 
-    /// Cuts off what follows the container, where the profile allows.
+    /// Removes the bytes after the container if the profile allows it.
     private func consume(_ count: Int, of intake: inout ReceiptInput) throws(ReceiptDecodingError) {
         let surplus = intake.bytes.count - count
         guard surplus > 0 else { return }
@@ -74,7 +77,7 @@ package struct ReceiptDecoder: Sendable {
         }
     }
 
-    /// The key of an App Receipt's signer, if its chain held when the receipt was made.
+    /// Returns the key of an App Receipt's signer, if its certificate chain was valid when the receipt was created.
     func signerKey(
         of container: SignedData, in bytes: borrowing Span<UInt8>
     ) throws(ReceiptDecodingError) -> VerifyingKey {
@@ -95,7 +98,9 @@ package struct ReceiptDecoder: Sendable {
             in: bytes, role: .storeReceipt, time: .at(created.seconds))
     }
 
-    /// - Returns: what the signature covers.
+    /// Verifies the signature of a transactionReceipt.
+    ///
+    /// - Returns: the bytes that the signature covers.
     private func authenticate(_ blob: TransactionReceiptBlob) throws(ReceiptDecodingError) -> [UInt8] {
         let key = try signerKey(of: blob)
         let signature = try blob.signature.get()
@@ -107,7 +112,8 @@ package struct ReceiptDecoder: Sendable {
         return signature.message
     }
 
-    /// The key of a transactionReceipt's signer, if its chain had not ended before the purchase.
+    /// Returns the key of a transactionReceipt's signer, if its certificate chain had not expired before the
+    /// purchase.
     func signerKey(of blob: TransactionReceiptBlob) throws(ReceiptDecodingError) -> VerifyingKey {
         let signature = try blob.signature.get()
         guard let purchased = blob.receipt.purchaseDate else {
@@ -119,8 +125,8 @@ package struct ReceiptDecoder: Sendable {
             in: signature.certificate.span, role: signature.role, time: .notBefore(purchased.seconds))
     }
 
-    /// A signer's key. Receipts of both styles name RSA as their algorithm; a key of another type, though its chain
-    /// holds, signs something else.
+    /// Returns a signer's key after checking that it is an RSA key. The signature algorithm of both styles is RSA, so
+    /// a key of another type is rejected even if its certificate chain is valid.
     private func rsaKey(
         of presented: PresentedSigner, in bytes: borrowing Span<UInt8>, role: SignerRole,
         time: TrustStore.SigningTime
@@ -139,17 +145,19 @@ package struct ReceiptDecoder: Sendable {
 }
 
 extension ReceiptDecoder {
-    /// What could be read, and why it is not trusted, for people and for choosing a way: never for an answer.
+    /// The readable part of a receipt, and the error because of which it is not trusted. For display and for routing
+    /// only; never the source of a verifyReceipt response.
     package struct Inspection: Sendable {
         package var kind: ReceiptKind
         package var repairs: [ReceiptRepair]
-        /// Nil exactly when the receipt is authentic.
+        /// `nil` if and only if the receipt is authentic.
         package var failure: ReceiptDecodingError?
-        /// Also of a receipt that is not authentic, as far as it could be read.
+        /// The contents as far as they could be read, also if the receipt is not authentic.
         package var contents: ReceiptContents?
-        /// What stands in place of a receipt where `kind` is `jws`: for somebody else to verify.
+        /// The signed text if `kind` is `jws`, so that the caller can verify it.
         package var signedText: Redacted<String>?
-        /// What the text decodes to, as far as it was consumed; of a JWS its text. Nil where it decodes to nothing.
+        /// The decoded bytes of the receipt, without trailing bytes; for a JWS, its text. `nil` if the text could not
+        /// be decoded.
         package var bytes: Redacted<[UInt8]>?
 
         package var isVerified: Bool { failure == nil }
@@ -164,7 +172,7 @@ extension ReceiptDecoder {
         }
     }
 
-    /// Reads as much as possible, authentic or not.
+    /// Reads as much as possible, whether the receipt is authentic or not.
     package func inspect(_ text: borrowing Span<UInt8>) -> Inspection {
         var intake: ReceiptInput
         do throws(ReceiptDecodingError) {

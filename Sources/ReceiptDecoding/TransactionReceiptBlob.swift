@@ -1,21 +1,24 @@
 import Cryptography
 import StoreTypes
 
-/// An iOS 6 transactionReceipt taken apart: the outer list, the signature, the signed list.
+/// The parts of an iOS 6 transactionReceipt: the outer list, the signature, and the signed list.
 ///
-/// The `signature` of the outer list is, after base64:
+/// The `signature` of the outer list contains, in base64:
 /// ```
 /// version (1 byte: 2 or 3) ‖ RSA signature (128 bytes, or 256) ‖ length (4 bytes, big-endian) ‖ certificate (DER)
 /// ```
-/// and signs, with RSA PKCS#1 v1.5 and SHA-1 in both versions, the version byte and the raw bytes of `purchase-info`.
-/// Undocumented by Apple; proven on genuine receipts of 2012 to 2019.
+/// The signature has 128 bytes in version 2 and 256 bytes in version 3. In both versions it is RSA PKCS#1 v1.5 with
+/// SHA-1 over the version byte and the raw bytes of `purchase-info`. Apple does not document this; it was verified
+/// with genuine receipts from 2012 to 2019.
 struct TransactionReceiptBlob: Sendable {
     let receipt: TransactionReceipt
+    /// The parsed signature, or the reason why it cannot be read. The receipt can be inspected in either case.
     let signature: Result<Signature, ReceiptDecodingError>
 
+    /// The parts of the `signature` value.
     struct Signature: Sendable {
         let role: SignerRole
-        /// version ‖ purchase-info
+        /// The signed bytes: version ‖ purchase-info.
         let message: [UInt8]
         let value: [UInt8]
         let certificate: [UInt8]
