@@ -62,7 +62,7 @@ package struct RestoredResponse: Sendable {
     /// Returns whether the response may be outdated: the current period of a subscription has expired, and according
     /// to the response the subscription could have been renewed since.
     ///
-    /// - Parameter revocations: revoked periods are ignored. If all periods of a subscription are revoked, it has ended.
+    /// - Parameter revocations: revoked periods are ignored. A subscription without any other period has ended.
     package func mayBeStale(at now: Timestamp, revocations: RevocationIndex) -> Bool {
         subscriptions(revocations).contains { original, subscription in
             guard let ends = subscription.ends, ends <= now else { return false }

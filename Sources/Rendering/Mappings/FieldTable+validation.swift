@@ -1,9 +1,9 @@
 extension FieldTable {
-    /// Reads and checks a whole table; the first fault is thrown.
+    /// Parses and validates a whole table.
     ///
-    /// Refused are: unknown or missing keys, a header of another file, keys or properties that occur twice, unknown
-    /// conversions and properties, conversions that do not fit the property, and properties that the file passes over
-    /// in silence.
+    /// - Throws: ``FieldTableError`` for the first error: an unknown or missing key, the header of another file, a
+    ///   repeated key or property, an unknown conversion or property, a conversion that does not fit the property, or
+    ///   a property that is neither mapped nor omitted.
     package init(json: [UInt8], file: String) throws(FieldTableError) {
         let document = try FieldTableDocument(json: json, file: file, hasPropertyListKeys: Field.hasPropertyListKeys)
         try document.expectHeader(model: Field.modelName, place: Field.place)
