@@ -2,7 +2,7 @@ import AppStore
 import Foundation
 
 extension NotificationTable {
-    /// Types and subtypes of the documentation of 2026; `-` is none.
+    /// The types and subtypes in Apple's documentation as of 2026; `-` means no subtype.
     ///
     /// https://developer.apple.com/documentation/appstoreservernotifications/notificationtype
     package static let documented: [(type: String, subtypes: [String])] = [
@@ -24,8 +24,12 @@ extension NotificationTable {
         ("PRICE_CHANGE", ["-"]),
     ]
 
-    /// Reads and checks a table: known keys and words only, nothing sent without a type of version 1, nothing lost without
-    /// a word, no row behind one that takes all, and every documented type and subtype decided in every profile.
+    /// Parses and validates a table.
+    ///
+    /// - Throws: ``FieldTableError`` for the first error. Keys, types, conditions and profiles must be known. A row
+    ///   that sends nothing must describe the loss. A row must not be unreachable because an earlier row matches
+    ///   everything that it matches. For every documented type and subtype, one row without conditions must match in
+    ///   every profile.
     package init(json: [UInt8], file: String) throws(FieldTableError) {
         func error(_ code: FieldTableError.Code, _ place: String, _ reason: String) -> FieldTableError {
             FieldTableError(code: code, file: file, row: place, reason: reason)
@@ -64,7 +68,7 @@ extension NotificationTable {
         }
     }
 
-    /// What is wrong with a row.
+    /// An error in one row.
     fileprivate struct Fault: Error {
         let code: FieldTableError.Code
         let reason: String
@@ -133,7 +137,7 @@ extension NotificationTable {
 
 extension NotificationTable.Row {
     fileprivate init(_ entry: NotificationTable.Entry) throws(NotificationTable.Fault) {
-        /// Every word by its name; nil words are those that nobody knows.
+        /// Returns the words if all of them are known; `nil` stands for an unknown word.
         func known<SourceResult>(
             _ words: [SourceResult?], _ code: FieldTableError.Code, _ reason: String
         ) throws(NotificationTable.Fault) -> [SourceResult] {
@@ -164,13 +168,13 @@ extension NotificationTable.Row {
         }
     }
 
-    /// Whether it fits wherever the other would.
+    /// Returns whether this row matches everything that the other row matches.
     fileprivate func hides(_ other: Self) -> Bool {
         type == other.type && (subtype == "*" || subtype == other.subtype)
             && (profile == nil || profile == other.profile) && Set(conditions).isSubset(of: other.conditions)
     }
 
-    /// Whether it fits whatever else is known.
+    /// Returns whether this row always matches the type and subtype, without conditions and in every profile.
     fileprivate func decides(_ type: String, _ subtype: String) -> Bool {
         self.type == type && (self.subtype == "*" || self.subtype == subtype) && profile == nil && conditions.isEmpty
     }
