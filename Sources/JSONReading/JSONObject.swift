@@ -61,7 +61,7 @@ extension JSONObject {
     package func text(_ name: StaticString) throws(JSONFieldError) -> String? {
         guard let value = value(name) else { return nil }
         guard case .string(let string) = value, let text = string.text(in: bytes.span) else {
-            throw JSONFieldError(name, "a text")
+            throw JSONFieldError(name, "a string")
         }
         return text
     }
@@ -106,12 +106,12 @@ extension JSONObject {
     ///
     /// - Throws: ``JSONFieldError`` if the value is not an array, or an element is not a string.
     package func texts(_ name: StaticString) throws(JSONFieldError) -> [String]? {
-        guard let elements = try elements(name, "an array of texts") else { return nil }
+        guard let elements = try elements(name, "an array of strings") else { return nil }
         var texts: [String] = []
         texts.reserveCapacity(elements.count)
         for element in elements {
             guard case .string(let string) = element, let text = string.text(in: bytes.span) else {
-                throw JSONFieldError(name, "an array of texts")
+                throw JSONFieldError(name, "an array of strings")
             }
             texts.append(text)
         }

@@ -67,7 +67,7 @@ extension AppReceipt {
             }
             if attribute.type == 17 {
                 guard purchases.count < Self.maximumPurchases else {
-                    throw ReceiptDecodingError(.tooMany, at: "attribute 17", "over \(Self.maximumPurchases) purchases")
+                    throw ReceiptDecodingError(.tooMany, at: "attribute 17", "more than \(Self.maximumPurchases) purchases")
                 }
                 purchases.append(try InAppPurchase(attribute, number: purchases.count, in: bytes))
             } else {
@@ -76,7 +76,7 @@ extension AppReceipt {
                 }
                 guard unknownAttributes.count <= Self.maximumUnknownAttributes else {
                     throw ReceiptDecodingError(
-                        .tooMany, at: "attributes", "over \(Self.maximumUnknownAttributes) unknown ones")
+                        .tooMany, at: "attributes", "more than \(Self.maximumUnknownAttributes) unknown attributes")
                 }
             }
         }

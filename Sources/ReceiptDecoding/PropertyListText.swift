@@ -33,15 +33,15 @@ struct PropertyListText {
             let value = try parser.token(in: bytes)
             if try parser.peek(in: bytes) != UInt8(ascii: "}") { try parser.expect(UInt8(ascii: ";"), in: bytes) }
             guard entries.count < Self.maximumEntries else {
-                throw ReceiptDecodingError(.tooMany, at: place, "over \(Self.maximumEntries) entries")
+                throw ReceiptDecodingError(.tooMany, at: place, "more than \(Self.maximumEntries) entries")
             }
-            guard !entries.contains(where: { $0.key == key }) else { throw parser.failure("a key that repeats") }
+            guard !entries.contains(where: { $0.key == key }) else { throw parser.failure("repeated key") }
             entries.append(Entry(key: key, value: value))
         }
         try parser.expect(UInt8(ascii: "}"), in: bytes)
         parser.skipWhiteSpace(in: bytes)
         guard parser.position == bytes.count else {
-            throw ReceiptDecodingError(.trailingBytes, at: place, "something follows the list")
+            throw ReceiptDecodingError(.trailingBytes, at: place, "data after the end of the list")
         }
     }
 
@@ -64,7 +64,7 @@ struct PropertyListText {
 
         /// The error of a list that is cut off before its closing brace.
         func early(_ reason: String, in bytes: borrowing Span<UInt8>) -> ReceiptDecodingError {
-            ReceiptDecodingError(.truncated, at: place, "\(reason): it ends at byte \(bytes.count)")
+            ReceiptDecodingError(.truncated, at: place, "\(reason): the data ends at byte \(bytes.count)")
         }
 
         mutating func skipWhiteSpace(in bytes: borrowing Span<UInt8>) {
@@ -74,7 +74,7 @@ struct PropertyListText {
         /// Returns the next byte that is not white space, without consuming it.
         mutating func peek(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
             skipWhiteSpace(in: bytes)
-            guard position < bytes.count else { throw early("a list without its closing brace", in: bytes) }
+            guard position < bytes.count else { throw early("missing closing brace", in: bytes) }
             return bytes[position]
         }
 
@@ -89,7 +89,7 @@ struct PropertyListText {
         mutating func text(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> String {
             let token = try token(in: bytes)
             guard let text = token.span.text(0..<token.count) else {
-                throw failure("text that is not UTF-8")
+                throw failure("text that is not valid UTF-8")
             }
             return text
         }
@@ -102,7 +102,7 @@ struct PropertyListText {
         private mutating func word(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> [UInt8] {
             let start = position
             while position < bytes.count, Self.isWordByte(bytes[position]) { position += 1 }
-            guard position > start else { throw failure("expected a text") }
+            guard position > start else { throw failure("expected a string") }
             return bytes.copy(start..<position)
         }
 
@@ -122,7 +122,7 @@ struct PropertyListText {
             while position < bytes.count, bytes[position] != UInt8(ascii: "\""), bytes[position] != UInt8(ascii: "\\") {
                 position += 1
             }
-            guard position < bytes.count else { throw early("a text without its closing quote", in: bytes) }
+            guard position < bytes.count else { throw early("missing closing quote", in: bytes) }
             var value = bytes.copy(start..<position)
             while bytes[position] != UInt8(ascii: "\"") {
                 if bytes[position] == UInt8(ascii: "\\") {
@@ -132,14 +132,14 @@ struct PropertyListText {
                     value.append(bytes[position])
                     position += 1
                 }
-                guard position < bytes.count else { throw early("a text without its closing quote", in: bytes) }
+                guard position < bytes.count else { throw early("missing closing quote", in: bytes) }
             }
             position += 1
             return value
         }
 
         private mutating func escaped(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
-            guard position < bytes.count else { throw early("a text without its closing quote", in: bytes) }
+            guard position < bytes.count else { throw early("missing closing quote", in: bytes) }
             let byte = bytes[position]
             position += 1
             switch byte {
@@ -148,13 +148,13 @@ struct PropertyListText {
             case UInt8(ascii: "r"): return 0x0D
             case UInt8(ascii: "t"): return 0x09
             case UInt8(ascii: "0"), UInt8(ascii: "1"):
-                guard position + 1 < bytes.count else { throw early("an escape that is not octal", in: bytes) }
+                guard position + 1 < bytes.count else { throw early("incomplete octal escape", in: bytes) }
                 guard case let high = bytes[position] &- 0x30, high < 8,
                     case let low = bytes[position + 1] &- 0x30, low < 8
-                else { throw failure("an escape that is not octal") }
+                else { throw failure("invalid octal escape") }
                 position += 2
                 return (byte - 0x30) * 64 + high * 8 + low
-            default: throw failure("an unknown escape")
+            default: throw failure("unknown escape")
             }
         }
     }

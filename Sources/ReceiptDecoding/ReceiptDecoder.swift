@@ -21,7 +21,7 @@ package struct ReceiptDecoder: Sendable {
         var intake = try ReceiptInput(text, profile: profile)
         let (contents, signedBytes) = try authenticatedContents(of: &intake)
         guard let environment = contents.environment, environment != .xcode else {
-            throw ReceiptDecodingError(.malformed, at: "attribute 0", "a receipt type unheard of")
+            throw ReceiptDecodingError(.malformed, at: "attribute 0", "unknown receipt type")
         }
         guard let bundleId = contents.bundleId.flatMap(BundleIdentifier.init(rawValue:)) else {
             throw ReceiptDecodingError(.missingAttribute, at: "receipt", "no bundle id")
@@ -46,7 +46,7 @@ package struct ReceiptDecoder: Sendable {
             let blob = try TransactionReceiptBlob(intake.bytes.span)
             return (.transaction(blob.receipt), try authenticate(blob))
         case .jws:
-            throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction in place of a receipt")
+            throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction instead of a receipt")
         case .unknown:
             throw ReceiptDecodingError(.notAReceipt, at: "bytes", "neither a PKCS#7 container nor a property list")
         }
@@ -57,7 +57,7 @@ package struct ReceiptDecoder: Sendable {
         let surplus = intake.bytes.count - count
         guard surplus > 0 else { return }
         guard profile == .tolerant else {
-            throw ReceiptDecodingError(.trailingBytes, at: "SignedData", "\(surplus) bytes follow the container")
+            throw ReceiptDecodingError(.trailingBytes, at: "SignedData", "\(surplus) bytes after the end of the container")
         }
         intake.bytes.removeLast(surplus)
         intake.isCanonicalText = false
@@ -86,12 +86,12 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(.xcodeReceipt, at: "attribute 0", "signed by StoreKit Testing, not by Apple")
         }
         guard let created = outline.receiptCreationDate else {
-            throw ReceiptDecodingError(.missingAttribute, at: "attribute 12", "no creation date to judge the signer at")
+            throw ReceiptDecodingError(.missingAttribute, at: "attribute 12", "no creation date, at which the signer's certificate chain would have to be verified")
         }
         let signature = try container.signature.get()
         guard let leaf = signature.signerCertificate(in: bytes) else {
             throw ReceiptDecodingError(
-                .signerCertificateMissing, at: "SignedData.certificates", "none is the one that SignerInfo names")
+                .signerCertificateMissing, at: "SignedData.certificates", "the certificate that SignerInfo names is missing")
         }
         return try rsaKey(
             of: PresentedSigner(leaf: leaf.whole, authorities: signature.authorities(over: leaf, in: bytes)),
@@ -118,7 +118,7 @@ package struct ReceiptDecoder: Sendable {
         let signature = try blob.signature.get()
         guard let purchased = blob.receipt.purchaseDate else {
             throw ReceiptDecodingError(
-                .missingAttribute, at: "purchase-date-ms", "no purchase date to judge the signer at")
+                .missingAttribute, at: "purchase-date-ms", "no purchase date, at which the signer's certificate chain would have to be verified")
         }
         return try rsaKey(
             of: PresentedSigner(leaf: 0..<signature.certificate.count, authorities: []),
@@ -138,7 +138,7 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(error, at: "signer")
         }
         guard key.isRSA else {
-            throw ReceiptDecodingError(.unsupportedAlgorithm, at: "signer", "not an RSA key")
+            throw ReceiptDecodingError(.unsupportedAlgorithm, at: "signer", "the signer's key is not an RSA key")
         }
         return key
     }
@@ -185,7 +185,7 @@ extension ReceiptDecoder {
         do throws(ReceiptDecodingError) {
             inspection.contents = try authenticatedContents(of: &intake).contents
             if inspection.contents?.environment == nil {
-                throw ReceiptDecodingError(.malformed, at: "attribute 0", "a receipt type unheard of")
+                throw ReceiptDecodingError(.malformed, at: "attribute 0", "unknown receipt type")
             }
         } catch {
             inspection.failure = error

@@ -19,7 +19,7 @@ struct ReceiptInput: Sendable {
     /// - Throws: ``ReceiptDecodingError`` if it cannot be decoded.
     init(_ text: borrowing Span<UInt8>, profile: ReceiptProfile) throws(ReceiptDecodingError) {
         guard text.count <= Self.maximumTextSize else {
-            throw ReceiptDecodingError(.tooLarge, at: "text", "over \(Self.maximumTextSize) bytes")
+            throw ReceiptDecodingError(.tooLarge, at: "text", "more than \(Self.maximumTextSize) bytes")
         }
         if !text.isEmpty, let bytes = Base64.decode(text), !bytes.isEmpty {
             let kind = Self.kind(of: bytes)
@@ -43,16 +43,16 @@ struct ReceiptInput: Sendable {
 
     /// Apple's endpoint rejects App Receipts with line breaks but accepts transactionReceipts with them.
     private static func appleLenience(_ text: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> ReceiptInput {
-        guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "no receipt") }
+        guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "the text is empty") }
         let stripped = text.copy(0..<text.count).filter { !ReceiptRepairer.isWhiteSpace($0) }
         if let bytes = Base64.decode(stripped.span), kind(of: bytes) == .transactionReceipt {
             return ReceiptInput(
                 kind: .transactionReceipt, bytes: bytes, repairs: [.whitespace], isCanonicalText: false)
         }
         if isCompactJWS(stripped) {
-            throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction in place of a receipt")
+            throw ReceiptDecodingError(.signedTransaction, at: "text", "a signed transaction instead of a receipt")
         }
-        throw ReceiptDecodingError(.notBase64, at: "text", "not base64 as Apple's endpoint takes it")
+        throw ReceiptDecodingError(.notBase64, at: "text", "not base64 in the form that Apple's endpoint accepts")
     }
 
     /// Determines the kind by the first significant byte: the tag of a SEQUENCE, or the opening brace of a property

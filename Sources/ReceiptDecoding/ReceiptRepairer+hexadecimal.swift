@@ -86,6 +86,6 @@ extension ReceiptRepairer {
     private static func lost(_ length: Int, shown: Int) -> ReceiptDecodingError {
         ReceiptDecodingError(
             .truncatedDescription, at: "text",
-            "the description of \(length) bytes shows \(shown) of them; the others are gone")
+            "the description of \(length) bytes contains only \(shown) of them; the rest is lost")
     }
 }

@@ -65,7 +65,7 @@ extension ReceiptRepairer {
                 }
             }
         } catch {
-            throw ReceiptDecodingError(.notAReceipt, at: "text", "a brace, but neither a property list nor JSON")
+            throw ReceiptDecodingError(.notAReceipt, at: "text", "begins with a brace, but is neither a property list nor JSON")
         }
         for (wrapper, value) in zip(Self.wrappers, found) {
             if case .string(let inner)? = value {
@@ -75,7 +75,7 @@ extension ReceiptRepairer {
                 return
             }
         }
-        throw ReceiptDecodingError(.notAReceipt, at: "text", "JSON without a receipt in it")
+        throw ReceiptDecodingError(.notAReceipt, at: "text", "JSON that contains no receipt")
     }
 
     /// Decodes JSON escapes, for example `\/`.

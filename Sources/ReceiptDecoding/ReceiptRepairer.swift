@@ -33,7 +33,7 @@ struct ReceiptRepairer {
         decodeUTF16()
         trim()
         unquote()
-        guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "no receipt") }
+        guard !text.isEmpty else { throw ReceiptDecodingError(.empty, at: "text", "the text is empty") }
         if let bytes = prefixedHexadecimal() {
             guard ReceiptInput.kind(of: bytes) == .unknown else { return found(bytes) }
             // Database columns of bytes often contain the base64 text, so the repairs continue with it.
@@ -63,9 +63,9 @@ struct ReceiptRepairer {
         if text.starts(with: "eyJ".utf8), text.filter({ $0 == UInt8(ascii: ".") }).count == 1 {
             let end = text.count { $0 != UInt8(ascii: "=") }
             return ReceiptDecodingError(
-                .truncated, at: "text", "a signed text without its third part: it ends at byte \(end)")
+                .truncated, at: "text", "a JWS without its signature: the data ends at byte \(end)")
         }
-        return ReceiptDecodingError(.notBase64, at: "text", "neither base64 nor anything that can be mended to it")
+        return ReceiptDecodingError(.notBase64, at: "text", "not base64, and no repair makes it base64")
     }
 
     // MARK: - Results

@@ -54,7 +54,7 @@ struct SignedData: Sendable {
         } catch {
             guard error.code == .truncated else { throw ReceiptDecodingError(error, at: "SignedData") }
             throw ReceiptDecodingError(
-                .truncated, at: "SignedData", "the bytes end at byte \(bytes.count), before the container does")
+                .truncated, at: "SignedData", "the data ends at byte \(bytes.count), before the end of the container")
         }
     }
 

@@ -39,7 +39,7 @@ struct SignerInfo: Sendable {
             throw ReceiptDecodingError(error, at: "SignedData.signerInfos")
         }
         guard let first else {
-            throw ReceiptDecodingError(.unsigned, at: "SignedData.signerInfos", "nobody signed")
+            throw ReceiptDecodingError(.unsigned, at: "SignedData.signerInfos", "no signer")
         }
         guard !hasMore else {
             throw ReceiptDecodingError(.severalSigners, at: "SignedData.signerInfos", "more than one signer")
@@ -66,12 +66,12 @@ struct SignerInfo: Sendable {
         }
         guard !hasSignedAttributes else {
             throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "SignerInfo.signedAttrs", "no receipt of Apple's has signed attributes")
+                .unsupportedAlgorithm, at: "SignerInfo.signedAttrs", "signed attributes, which Apple's receipts never have")
         }
         let sha1 = digestName.holds(Self.sha1, in: bytes)
         guard sha1 || digestName.holds(Self.sha256, in: bytes) else {
             throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "SignerInfo.digestAlgorithm", "neither SHA-1 nor SHA-256")
+                .unsupportedAlgorithm, at: "SignerInfo.digestAlgorithm", "the digest is neither SHA-1 nor SHA-256")
         }
         digest = sha1 ? .sha1 : .sha256
         guard
@@ -79,7 +79,7 @@ struct SignerInfo: Sendable {
                 || signatureName.holds(sha1 ? Self.sha1WithRSA : Self.sha256WithRSA, in: bytes)
         else {
             throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "SignerInfo.signatureAlgorithm", "not RSA with the digest named before")
+                .unsupportedAlgorithm, at: "SignerInfo.signatureAlgorithm", "not RSA with the digest algorithm of the SignerInfo")
         }
     }
 

@@ -29,7 +29,7 @@ struct TransactionReceiptBlob: Sendable {
         guard let encodedInfo = outer["purchase-info"] else {
             if outer["transaction-id"] != nil {
                 throw ReceiptDecodingError(
-                    .purchaseInfoOnly, at: "transactionReceipt", "the signed list alone, without its signature")
+                    .purchaseInfoOnly, at: "transactionReceipt", "only purchase-info, without its signature")
             }
             throw ReceiptDecodingError(.missingAttribute, at: "transactionReceipt", "no purchase-info")
         }
@@ -40,7 +40,7 @@ struct TransactionReceiptBlob: Sendable {
         var entries: [TransactionReceipt.Entry] = []
         for entry in list.entries {
             guard let value = entry.value.span.text(0..<entry.value.count) else {
-                throw ReceiptDecodingError(.malformed, at: "purchase-info", "text that is not UTF-8")
+                throw ReceiptDecodingError(.malformed, at: "purchase-info", "text that is not valid UTF-8")
             }
             entries.append(TransactionReceipt.Entry(key: entry.key, value: value))
         }
@@ -78,16 +78,16 @@ extension TransactionReceiptBlob.Signature {
         case 3: (role, length) = (.storeReceipt, 256)
         default:
             throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "signature", "signature version \(blob.first ?? 0), not 2 or 3")
+                .unsupportedAlgorithm, at: "signature", "signature version \(blob.first ?? 0) is not supported; expected 2 or 3")
         }
         let certificateStart = 1 + length + 4
         guard blob.count > certificateStart else {
-            throw ReceiptDecodingError(.badSignature, at: "signature", "\(blob.count) bytes are too few")
+            throw ReceiptDecodingError(.badSignature, at: "signature", "\(blob.count) bytes are too short for a signature")
         }
         let declared = blob[1 + length..<certificateStart].reduce(0) { $0 << 8 | Int($1) }
         guard declared == blob.count - certificateStart else {
             throw ReceiptDecodingError(
-                .badSignature, at: "signature", "a certificate of \(declared) bytes is announced, another one follows")
+                .badSignature, at: "signature", "the declared certificate length of \(declared) bytes does not match")
         }
         message = blob[0..<1] + info
         value = Array(blob[1..<1 + length])

@@ -229,8 +229,8 @@ struct RepairTests {
             let inspection = try Decoders.tolerant.inspect(Array(text.utf8).span)
             #expect(
                 inspection.failure?.description
-                    == "truncatedDescription at text: the description of \(bytes.count) bytes shows \(shown) of them; "
-                    + "the others are gone")
+                    == "truncatedDescription at text: the description of \(bytes.count) bytes contains only \(shown) of them; "
+                    + "the rest is lost")
             #expect(inspection.failure?.verdict == .notAReceipt)
             #expect(inspection.kind == .unknown)
         }
@@ -246,21 +246,21 @@ struct RepairTests {
         for cut in [1_000, 1_001, 1_002, 1_003] {
             #expect(
                 try failure(String(app.prefix(cut)))
-                    == "truncated at SignedData: the bytes end at byte \(cut * 3 / 4), before the container does")
+                    == "truncated at SignedData: the data ends at byte \(cut * 3 / 4), before the end of the container")
         }
         #expect(
             try failure("0x" + ReceiptEncodingVariant.hexadecimal(samples.app).prefix(2_001))
-                == "truncated at SignedData: the bytes end at byte 1000, before the container does")
+                == "truncated at SignedData: the data ends at byte 1000, before the end of the container")
         #expect(
             try failure(String(Base64.encode(samples.transaction).prefix(801)))
-                == "truncated at transactionReceipt: a text without its closing quote: it ends at byte 600")
+                == "truncated at transactionReceipt: missing closing quote: the data ends at byte 600")
         let indefinite = try MintedReceipts.app { $0.indefiniteLength = true }
         #expect(
             try failure(Base64.encode(Array(indefinite.prefix(900))))
-                == "truncated at SignedData: the bytes end at byte 900, before the container does")
+                == "truncated at SignedData: the data ends at byte 900, before the end of the container")
         #expect(
             try failure("eyJhbGciOiJFUzI1NiJ9.eyJhIjoxfQ")
-                == "truncated at text: a signed text without its third part: it ends at byte 31")
+                == "truncated at text: a JWS without its signature: the data ends at byte 31")
         #expect(try Decoders.apple.refusal(ofText: Array(app.prefix(1_000).utf8))?.code == .truncated)
     }
 
@@ -292,7 +292,7 @@ struct RepairTests {
         Memory.forget()
         let before = Memory.peak
         let refusal = decoder.refusal(ofText: text)
-        #expect(refusal?.code == .notAReceipt && refusal?.reason == "JSON without a receipt in it")
+        #expect(refusal?.code == .notAReceipt && refusal?.reason == "JSON that contains no receipt")
         #expect(Memory.peak - before < 32 << 20 || Memory.isSanitized)
     }
 

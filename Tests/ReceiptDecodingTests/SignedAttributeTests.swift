@@ -87,7 +87,7 @@ struct SignedAttributeTests {
     }
 
     private static let refusal = ReceiptDecodingError(
-        .unsupportedAlgorithm, at: "SignerInfo.signedAttrs", "no receipt of Apple's has signed attributes")
+        .unsupportedAlgorithm, at: "SignerInfo.signedAttrs", "signed attributes, which Apple's receipts never have")
 
     // T4
     @Test("are refused whatever they say, also where they say two things or leave one out", arguments: shapes)

@@ -180,7 +180,7 @@ struct ServerAPIDocumentTests {
         ),
         (
             #"{"latest_receipt_info":[{"purchase_date":"yesterday"}]}"#, .badValue,
-            "latest_receipt_info[0].purchase_date: expected an instant"
+            "latest_receipt_info[0].purchase_date: expected a date"
         ),
         (
             #"{"latest_receipt_info":[{"is_upgraded":"perhaps"}]}"#, .badValue,
@@ -192,7 +192,7 @@ struct ServerAPIDocumentTests {
         ),
         (
             #"{"latest_receipt_info":[{"product_id":{}}]}"#, .badValue,
-            "latest_receipt_info[0].product_id: expected a text"
+            "latest_receipt_info[0].product_id: expected a string"
         ),
     ]
 
@@ -273,11 +273,11 @@ struct SnakeDocumentTests {
         ])
     func direction(answer: String) throws {
         let wrong = #expect(throws: ConversionError.self) { try snake(answer) }
-        #expect(wrong?.description == "this is a verifyReceipt answer already: --to camel converts it")
+        #expect(wrong?.description == "this is already a verifyReceipt response; use --to camel to convert it")
         let document = try camel(answer)
         let back = #expect(throws: ConversionError.self) { try camel(document) }
         #expect(back?.code == .wrongDirection)
-        #expect(back?.description == "this is a camelCase document already: --to snake converts it")
+        #expect(back?.description == "this is already a camelCase document; use --to snake to convert it")
         #expect(try snake(document).hasPrefix(#"{"status":"#))
     }
 
@@ -366,7 +366,7 @@ struct SnakeDocumentTests {
         ("nothing", .malformed, "not a JSON object"),
         (
             #"{"status":0,"environment":"Xcode"}"#, .noSuchEnvironment,
-            "environment: verifyReceipt had Production and Sandbox only"
+            "environment: verifyReceipt only has the environments Production and Sandbox"
         ),
         (
             #"{"transactions":[{"webOrderLineItemId":"abc"}]}"#, .badValue,

@@ -42,7 +42,7 @@ struct FieldTableTests {
         }
         #expect(
             error?.description
-                == #"in-app.json, rows[5] "purchase_date": the answer has the key purchase_date_ms already"#)
+                == #"in-app.json, rows[5] "purchase_date": the response already has the key purchase_date_ms"#)
     }
 
     @Test("A key of a property list is mapped once")

@@ -35,7 +35,7 @@ package struct DocumentConverter: Sendable {
         _ json: [UInt8], as style: DocumentStyle, expecting keys: [String]
     ) throws(ConversionError) -> [String: JSONTree] {
         func tooLarge(_ limit: String) -> ConversionError {
-            ConversionError(code: .tooLarge, place: "", reason: "over \(limit), which no answer has")
+            ConversionError(code: .tooLarge, place: "", reason: "more than \(limit), which no response has")
         }
         let malformed = ConversionError(code: .malformed, place: "", reason: "not a JSON object")
         guard json.count <= Self.maximumSize else { throw tooLarge("\(Self.maximumSize) bytes") }
@@ -53,7 +53,7 @@ package struct DocumentConverter: Sendable {
         }
         guard keys.contains(where: { members[$0] != nil }) else {
             throw ConversionError(
-                code: .notADocument, place: "", reason: "there is none of \(keys.joined(separator: ", "))")
+                code: .notADocument, place: "", reason: "none of these keys exists: \(keys.joined(separator: ", "))")
         }
         return members
     }

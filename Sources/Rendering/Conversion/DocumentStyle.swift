@@ -10,8 +10,8 @@ enum DocumentStyle: Sendable, Hashable {
     /// The error message if the document already has the requested style.
     var isThere: String {
         switch self {
-        case .answer: "this is a verifyReceipt answer already: --to camel converts it"
-        case .camelCase: "this is a camelCase document already: --to snake converts it"
+        case .answer: "this is already a verifyReceipt response; use --to camel to convert it"
+        case .camelCase: "this is already a camelCase document; use --to snake to convert it"
         }
     }
 }

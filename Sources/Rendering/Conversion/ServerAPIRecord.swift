@@ -59,7 +59,7 @@ struct ServerAPIRecord {
             throw ConversionError(
                 code: .badValue, place: path(error.name), reason: "expected \(error.expected)")
         } catch {
-            throw ConversionError(code: .badValue, place: place, reason: "cannot be read")
+            throw ConversionError(code: .badValue, place: place, reason: "cannot be read as a signed payload")
         }
     }
 
@@ -94,7 +94,7 @@ extension ValueKind {
         case .flag: "true or false"
         case .instant, .cancellation: "a number of milliseconds"
         case .ownership: "PURCHASED or FAMILY_SHARED"
-        default: "a text"
+        default: "a string"
         }
     }
 }

@@ -38,9 +38,9 @@ struct VerifyReceiptObject {
     ) throws(ConversionError) -> JSONTree? {
         switch row.field.kind {
         case .text, .ownership, .productType:
-            return .text(try require(node.asText, wire, "a text"))
+            return .text(try require(node.asText, wire, "a string"))
         case .identifier:
-            let text = try require(node.asText, wire, "a text")
+            let text = try require(node.asText, wire, "a string")
             return row.conversion == .nonZeroNumberAsText && (text == "0" || text.isEmpty) ? nil : .text(text)
         case .number:
             guard node != .text("") else { return nil }
@@ -50,10 +50,10 @@ struct VerifyReceiptObject {
             guard node != .text("") else { return nil }
             return .flag(try require(node.asFlag, wire, "true or false"))
         case .numberText, .millisecondsText:
-            let text = JSONTree.text(try require(node.asText, wire, "a text"))
+            let text = JSONTree.text(try require(node.asText, wire, "a string"))
             return node.asInteger.map(JSONTree.integer) ?? text
         case .flagText:
-            let text = JSONTree.text(try require(node.asText, wire, "a text"))
+            let text = JSONTree.text(try require(node.asText, wire, "a string"))
             return node.asFlag.map(JSONTree.flag) ?? text
         case .instant, .cancellation, .nested, .bytes, .attributes:
             return nil
@@ -71,7 +71,7 @@ struct VerifyReceiptObject {
             if let instant = node.asText.flatMap(DateText.instant) { return .integer(instant.milliseconds) }
         }
         guard isThere else { return nil }
-        throw error(wire, "an instant")
+        throw error(wire, "a date")
     }
 
     private func require<Value>(_ value: Value?, _ key: String, _ what: String) throws(ConversionError) -> Value {

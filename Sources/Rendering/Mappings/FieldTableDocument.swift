@@ -14,7 +14,7 @@ struct FieldTableDocument {
 
         /// Returns a text that must exist and must not be empty.
         func text(_ key: String) throws(FieldTableError) -> String {
-            guard let text = texts[key], !text.isEmpty else { throw error(.missingKey, "there is no \(key)") }
+            guard let text = texts[key], !text.isEmpty else { throw error(.missingKey, "missing key \(key)") }
             return text
         }
 
@@ -25,7 +25,7 @@ struct FieldTableDocument {
             let isPlain = text.utf8.allSatisfy { byte in
                 (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x5F || byte == 0x2D
             }
-            guard isPlain else { throw error(.badWire, "\(key) may only have a-z, 0-9, _ and -") }
+            guard isPlain else { throw error(.badWire, "\(key) may only contain a-z, 0-9, _ and -") }
             return text
         }
 
@@ -70,7 +70,7 @@ struct FieldTableDocument {
     private static func entries(
         _ name: String, of members: [String: Node], keys: Set<String>, _ header: Entry
     ) throws(FieldTableError) -> [Entry] {
-        guard let member = members[name] else { throw header.error(.missingKey, "there is no \(name)") }
+        guard let member = members[name] else { throw header.error(.missingKey, "missing key \(name)") }
         guard case .array(let elements) = member else { throw header.error(.malformed, "\(name) is not an array") }
         var entries: [Entry] = []
         for (index, element) in elements.enumerated() {

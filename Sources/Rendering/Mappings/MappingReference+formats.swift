@@ -39,7 +39,7 @@ extension MappingReference {
             text += " `\(row.model)` | `\(row.conversion)` |\n"
         }
         guard !omitted.isEmpty else { return text }
-        text += "\nNot in answers:\n\n| \(model) | because |\n|---|---|\n"
+        text += "\nNot in responses:\n\n| \(model) | reason |\n|---|---|\n"
         for (model, because) in omitted {
             text += "| `\(model)` | \(because.replacing("|", with: "\\|")) |\n"
         }

@@ -32,7 +32,7 @@ extension NotificationTable {
     }
 
     private var markdown: String {
-        var text = "| version 2 | where | version 1 | lost |\n|---|---|---|---|\n"
+        var text = "| version 2 | condition | version 1 | lost |\n|---|---|---|---|\n"
         for row in rows {
             text += "| `\(row.name)` | \(row.circumstances ?? "") | \(row.sent) | "
             text += "\((row.loss ?? "").replacing("|", with: "\\|")) |\n"

@@ -41,10 +41,10 @@ extension NotificationTable {
             throw error(.unknownKey, failure.place, "unknown key \(failure.key)")
         } catch {
             throw FieldTableError(
-                code: .malformed, file: file, row: "header", reason: "not an object of that shape: \(error)")
+                code: .malformed, file: file, row: "header", reason: "not a table of notifications: \(error)")
         }
         guard document.model == "NotificationPayload", document.place == "notification_type" else {
-            throw error(.wrongHeader, "header", "must be NotificationPayload, notification_type")
+            throw error(.wrongHeader, "header", "model must be NotificationPayload, and place notification_type")
         }
         var rows: [Row] = []
         for (index, entry) in document.rows.enumerated() {
@@ -56,14 +56,14 @@ extension NotificationTable {
                 throw FieldTableError(code: error.code, file: file, row: place, reason: error.reason)
             }
             guard !rows.contains(where: { $0.hides(row) }) else {
-                throw error(.duplicateModel, place, "a row before it takes all that it is for")
+                throw error(.duplicateModel, place, "never matches, because an earlier row matches everything that it matches")
             }
             rows.append(row)
         }
         self.rows = rows
         for (type, subtypes) in Self.documented {
             for subtype in subtypes where !rows.contains(where: { $0.decides(type, subtype) }) {
-                throw error(.unmappedModel, "rows", "nothing is said of \(type) \(subtype) where no condition holds")
+                throw error(.unmappedModel, "rows", "no row without conditions matches \(type) \(subtype)")
             }
         }
     }
@@ -145,26 +145,26 @@ extension NotificationTable.Row {
             return words.compactMap { $0 }
         }
         guard NotificationType(rawValue: entry.type).isKnown else {
-            throw NotificationTable.Fault(code: .unknownModel, reason: "there is no such type in version 2")
+            throw NotificationTable.Fault(code: .unknownModel, reason: "unknown version 2 type")
         }
         guard ["true", "false", nil].contains(entry.says) else {
-            throw NotificationTable.Fault(code: .malformed, reason: "says neither true nor false")
+            throw NotificationTable.Fault(code: .malformed, reason: "says must be true or false")
         }
         type = entry.type
         subtype = entry.subtype
         conditions = try known(
             (entry.when ?? []).map(NotificationCondition.init(rawValue:)), .unknownConversion,
-            "when names what is no condition")
+            "when contains an unknown condition")
         profile = try known(
             [entry.profile].compactMap { $0 }.map(NotificationV1Profile.init(rawValue:)), .unknownModel,
-            "profile is none that is known"
+            "unknown profile"
         ).first
         sends = try known(
-            entry.sends.map(NotificationV1Type.init(rawValue:)), .badWire, "sends what version 1 does not have")
+            entry.sends.map(NotificationV1Type.init(rawValue:)), .badWire, "sends contains an unknown version 1 type")
         says = entry.says.map { $0 == "true" }
         loss = entry.loss
         guard !sends.isEmpty || loss?.isEmpty == false else {
-            throw NotificationTable.Fault(code: .missingKey, reason: "sends nothing, and there is no loss")
+            throw NotificationTable.Fault(code: .missingKey, reason: "sends nothing, but has no loss")
         }
     }
 

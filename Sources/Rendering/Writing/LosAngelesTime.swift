@@ -16,7 +16,7 @@ struct LosAngelesTime: Sendable {
 
     private init(firstYear: Int, lastYear: Int) {
         guard let zone = TimeZone(identifier: "America/Los_Angeles") else {
-            preconditionFailure("Foundation has no zone America/Los_Angeles")
+            preconditionFailure("Foundation does not know the time zone America/Los_Angeles")
         }
         let starts = (firstYear...lastYear + 1).map(Self.secondsAtStart(ofYear:))
         var transitions: [(instant: Int64, offset: Int64)] = [(.min, Self.standard)]
