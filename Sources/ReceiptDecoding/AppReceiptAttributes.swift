@@ -67,7 +67,8 @@ extension AppReceipt {
             }
             if attribute.type == 17 {
                 guard purchases.count < Self.maximumPurchases else {
-                    throw ReceiptDecodingError(.tooMany, at: "attribute 17", "more than \(Self.maximumPurchases) purchases")
+                    throw ReceiptDecodingError(
+                        .tooMany, at: "attribute 17", "more than \(Self.maximumPurchases) purchases")
                 }
                 purchases.append(try InAppPurchase(attribute, number: purchases.count, in: bytes))
             } else {

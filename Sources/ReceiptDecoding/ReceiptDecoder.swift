@@ -57,7 +57,8 @@ package struct ReceiptDecoder: Sendable {
         let surplus = intake.bytes.count - count
         guard surplus > 0 else { return }
         guard profile == .tolerant else {
-            throw ReceiptDecodingError(.trailingBytes, at: "SignedData", "\(surplus) bytes after the end of the container")
+            throw ReceiptDecodingError(
+                .trailingBytes, at: "SignedData", "\(surplus) bytes after the end of the container")
         }
         intake.bytes.removeLast(surplus)
         intake.isCanonicalText = false
@@ -86,12 +87,15 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(.xcodeReceipt, at: "attribute 0", "signed by StoreKit Testing, not by Apple")
         }
         guard let created = outline.receiptCreationDate else {
-            throw ReceiptDecodingError(.missingAttribute, at: "attribute 12", "no creation date, at which the signer's certificate chain would have to be verified")
+            throw ReceiptDecodingError(
+                .missingAttribute, at: "attribute 12",
+                "no creation date, which is needed to verify the signer's certificate chain")
         }
         let signature = try container.signature.get()
         guard let leaf = signature.signerCertificate(in: bytes) else {
             throw ReceiptDecodingError(
-                .signerCertificateMissing, at: "SignedData.certificates", "the certificate that SignerInfo names is missing")
+                .signerCertificateMissing, at: "SignedData.certificates",
+                "the certificate that SignerInfo names is missing")
         }
         return try rsaKey(
             of: PresentedSigner(leaf: leaf.whole, authorities: signature.authorities(over: leaf, in: bytes)),
@@ -118,7 +122,8 @@ package struct ReceiptDecoder: Sendable {
         let signature = try blob.signature.get()
         guard let purchased = blob.receipt.purchaseDate else {
             throw ReceiptDecodingError(
-                .missingAttribute, at: "purchase-date-ms", "no purchase date, at which the signer's certificate chain would have to be verified")
+                .missingAttribute, at: "purchase-date-ms",
+                "no purchase date, which is needed to verify the signer's certificate chain")
         }
         return try rsaKey(
             of: PresentedSigner(leaf: 0..<signature.certificate.count, authorities: []),

@@ -65,7 +65,8 @@ extension ReceiptRepairer {
                 }
             }
         } catch {
-            throw ReceiptDecodingError(.notAReceipt, at: "text", "begins with a brace, but is neither a property list nor JSON")
+            throw ReceiptDecodingError(
+                .notAReceipt, at: "text", "begins with a brace, but is neither a property list nor JSON")
         }
         for (wrapper, value) in zip(Self.wrappers, found) {
             if case .string(let inner)? = value {

@@ -66,7 +66,8 @@ struct SignerInfo: Sendable {
         }
         guard !hasSignedAttributes else {
             throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "SignerInfo.signedAttrs", "signed attributes, which Apple's receipts never have")
+                .unsupportedAlgorithm, at: "SignerInfo.signedAttrs",
+                "signed attributes, which Apple's receipts never have")
         }
         let sha1 = digestName.holds(Self.sha1, in: bytes)
         guard sha1 || digestName.holds(Self.sha256, in: bytes) else {
@@ -79,7 +80,8 @@ struct SignerInfo: Sendable {
                 || signatureName.holds(sha1 ? Self.sha1WithRSA : Self.sha256WithRSA, in: bytes)
         else {
             throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "SignerInfo.signatureAlgorithm", "not RSA with the digest algorithm of the SignerInfo")
+                .unsupportedAlgorithm, at: "SignerInfo.signatureAlgorithm",
+                "not RSA with the digest algorithm of the SignerInfo")
         }
     }
 

@@ -78,11 +78,13 @@ extension TransactionReceiptBlob.Signature {
         case 3: (role, length) = (.storeReceipt, 256)
         default:
             throw ReceiptDecodingError(
-                .unsupportedAlgorithm, at: "signature", "signature version \(blob.first ?? 0) is not supported; expected 2 or 3")
+                .unsupportedAlgorithm, at: "signature",
+                "signature version \(blob.first ?? 0) is not supported; expected 2 or 3")
         }
         let certificateStart = 1 + length + 4
         guard blob.count > certificateStart else {
-            throw ReceiptDecodingError(.badSignature, at: "signature", "\(blob.count) bytes are too short for a signature")
+            throw ReceiptDecodingError(
+                .badSignature, at: "signature", "\(blob.count) bytes are too short for a signature")
         }
         let declared = blob[1 + length..<certificateStart].reduce(0) { $0 << 8 | Int($1) }
         guard declared == blob.count - certificateStart else {

@@ -13,7 +13,8 @@ extension DocumentConverter {
         let known = [AppStoreEnvironment.production, .sandbox].map(\.rawValue)
         if let environment, !known.contains(environment) {
             throw ConversionError(
-                code: .noSuchEnvironment, place: "environment", reason: "verifyReceipt only has the environments Production and Sandbox")
+                code: .noSuchEnvironment, place: "environment",
+                reason: "verifyReceipt only has the environments Production and Sandbox")
         }
         var writer = JSONWriter(reserving: 4_096)
         writer.beginObject()

@@ -56,7 +56,8 @@ extension NotificationTable {
                 throw FieldTableError(code: error.code, file: file, row: place, reason: error.reason)
             }
             guard !rows.contains(where: { $0.hides(row) }) else {
-                throw error(.duplicateModel, place, "never matches, because an earlier row matches everything that it matches")
+                throw error(
+                    .duplicateModel, place, "never matches, because an earlier row matches everything that it matches")
             }
             rows.append(row)
         }
