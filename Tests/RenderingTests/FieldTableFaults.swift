@@ -1,7 +1,7 @@
 import Rendering
 import Testing
 
-/// A table of ``AnswerField`` that is right, for faults to be put in.
+/// A valid table of ``AnswerField``, into which errors are inserted.
 enum RightTable {
     static let rows = """
         {"wire": "status", "model": "status", "as": "number"},
@@ -22,7 +22,7 @@ enum RightTable {
     }
 }
 
-/// A table that must be refused, and the words for it after the file's name.
+/// A table that must be rejected, and the error message after the file's name.
 struct Fault: Sendable, CustomTestStringConvertible {
     let json: String
     let code: FieldTableError.Code
@@ -36,7 +36,7 @@ struct Fault: Sendable, CustomTestStringConvertible {
         self.reason = reason
     }
 
-    /// The right table with one piece replaced.
+    /// Replaces one piece of the valid table.
     private init(_ piece: String, by other: String, _ code: FieldTableError.Code, _ reason: String) {
         self.init(RightTable.json().replacing(piece, with: other), code, reason)
     }
