@@ -343,7 +343,7 @@ struct CommandTests {
         #expect(passed.exit == 0 && passed.errors == "receipt-bridge: -: ignored unknown keys: receipt.new-key\n")
         let twice = try await Binary.run("mappings", "convert", "--to", "snake", "-", input: answer.output, in: folder)
         #expect(twice.exit == 1 && twice.output.isEmpty)
-        #expect(twice.errors == "receipt-bridge: -: this is a verifyReceipt answer already: --to camel converts it\n")
+        #expect(twice.errors == "receipt-bridge: -: this is already a verifyReceipt response; use --to camel to convert it\n")
 
         let mappings = Repository.folder.appending(path: "Mappings")
         try FileManager.default.createDirectory(
