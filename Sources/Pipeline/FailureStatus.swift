@@ -4,7 +4,8 @@ import Rendering
 import StoreTypes
 
 extension ReceiptDecodingError {
-    /// The one place where a decoding failure becomes a status; nil where another source must decide.
+    /// The status for a decoding failure; `nil` if another source must decide, for example because the issuer of the
+    /// leaf certificate is unknown. No other place maps these failures.
     var status: VerifyReceiptStatus? {
         switch verdict {
         case .notAReceipt: .malformedReceipt
@@ -15,11 +16,11 @@ extension ReceiptDecodingError {
 }
 
 extension ServerAPIError {
-    /// What goes back where the Server API failed and no other source has an answer. The receipt is authentic: nothing
-    /// here may say that it is not.
+    /// The response if the Server API failed and no other source has one. The receipt is authentic, so it never says
+    /// the opposite.
     func answer(in environment: AppStoreEnvironment) -> VerifyReceiptAnswer {
         if errorNumber == .accountNotFound { return .accountNotFound(environment: environment) }
-        // Our key or our clock is wrong; Apple's own word for "cannot get at the data".
+        // Our key or our clock is wrong. 21009 is the status that Apple returns for an internal data access error.
         if code == .unauthorized { return .failure(.internalDataAccess) }
         return .temporarilyUnavailable(isRetryable: true)
     }

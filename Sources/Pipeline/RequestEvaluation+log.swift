@@ -3,12 +3,15 @@ import Logging
 import ReceiptDecoding
 import StoreTypes
 
-/// What one request writes into the log: each line at most once a minute for each configured app, and for all other apps
-/// together.
+/// The log lines of one request. Each topic is logged at most once a minute per configured app; all apps that are not
+/// configured share one limit.
 extension VerifyReceiptService.RequestEvaluation {
+    /// Logs a line, or downgrades it to the debug level if the same topic was logged within the last minute.
+    ///
     /// - Parameters:
-    ///   - level: of a line that gets through; the others are debug lines, and counted in the next one as `suppressed`.
-    ///   - topic: what is counted together, with the app and the environment.
+    ///   - level: the level of a line that passes the rate limit. The number of lines that did not is in the next one,
+    ///     as `suppressed`.
+    ///   - topic: lines with the same topic, app and environment share one limit, for example `api`.
     func log(
         _ level: Logger.Level, _ message: Logger.Message, by topic: String, _ environment: AppStoreEnvironment?,
         _ details: Logger.Metadata = [:]
@@ -23,14 +26,15 @@ extension VerifyReceiptService.RequestEvaluation {
         pipeline.logger.log(level: suppressed == nil ? .debug : level, message, metadata: metadata)
     }
 
-    /// The client sent no password, or one that was good before: what Apple does not take is ours.
+    /// The client sent no password or an accepted one, so the secret that Apple rejected is the configured one.
     func logRejectedSecret(_ environment: AppStoreEnvironment) {
         log(
             .error, "Apple does not take the app's sharedSecret: clients that send none get 21004", by: "secret",
             environment)
     }
 
-    /// It may be genuine, and this configuration cannot tell: an operator can add what is missing.
+    /// The receipt may be genuine, but this configuration cannot tell. An operator can fix that, for example by adding
+    /// the missing intermediate certificate to `trust.intermediates`.
     func logUndecodedReceipt() {
         guard case .rejected(let error, _) = verification, error.status == nil else { return }
         log(
@@ -38,7 +42,7 @@ extension VerifyReceiptService.RequestEvaluation {
             ["reason": "\(error.code.rawValue)"])
     }
 
-    /// Verdicts of Apple's that an operator wants to know of.
+    /// Logs a response of Apple's that an operator should see: 21003 (not authentic) and 21010 (account not found).
     func note(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) {
         guard answer.status == .notAuthentic || answer.status == .accountNotFound else { return }
         let isAuthenticHere = authenticReceipt != nil

@@ -7,31 +7,36 @@ import Rendering
 import StoreTypes
 
 extension VerifyReceiptService {
-    /// One request on its way through the sources of its app.
+    /// Evaluates one request: tries the sources of its app in order until one has a response.
+    ///
+    /// For example, with `answer: [api, apple, receipt]` the App Store Server API is called first. If it has no
+    /// response, Apple's verifyReceipt is called with the time that is left, and if that has none either, the receipt
+    /// answers for itself.
     struct RequestEvaluation {
         let request: VerifyReceiptRequest
         let route: UpstreamRouter.Route
         let verification: ReceiptVerification
-        /// What the app's rules are judged on; no answer is made of it.
+        /// The receipt that the app's rules are checked against. It is never rendered into a response. `nil` if nothing
+        /// in the request is authentic.
         let receiptForRules: Receipt?
-        /// One of its purchases was another user's before.
+        /// Whether one of the receipt's purchases was presented with a different account before.
         let isReplay: Bool
         let app: AppConfiguration
         let requestOptions: RequestOptions
-        /// Of the request, where its answer may be given again.
+        /// The key of this request in the response cache; `nil` if its response must not be cached.
         let memoryKey: [UInt8]?
         let now: Timestamp
         let deadline: RequestDeadline
         let pipeline: VerifyReceiptService
 
-        /// A source's word: a verdict, or why the next one is asked.
+        /// The result of one source: a response, or the reason to try the next source.
         enum SourceResult {
             case answered(VerifyReceiptResult)
-            /// `fallback` goes back if nothing else answers.
+            /// The source has no response now. `fallback` is returned if no other source has one.
             case unavailable(fallback: VerifyReceiptResult)
-            /// Nothing is left behind: it was only looked whether the answer is at hand.
+            /// Not attempted: only an immediately available response would have been used.
             case notAttempted
-            /// The same, and the receipt alone is not to answer.
+            /// Like ``unavailable(fallback:)``, and the receipt alone must not answer: a source of Apple's denied it.
             case requiresUpstream(fallback: VerifyReceiptResult)
         }
 
@@ -41,7 +46,8 @@ extension VerifyReceiptService {
             let password = SharedSecretCheck(
                 request.password, for: app, hasAutoRenewable: authenticReceipt?.contents.hasAutoRenewable ?? false)
             if case .missing = password {
-                // The other endpoint's receipt is sent there first, with a password or without.
+                // The endpoint is checked before the password: a receipt of the other endpoint is redirected (21007,
+                // 21008) with or without one.
                 if let redirected = authenticReceipt.flatMap(misroutedStatus) {
                     return reply(.failure(redirected), from: .receipt)
                 }
@@ -71,7 +77,8 @@ extension VerifyReceiptService {
                 if source == .apple { appleIsSilent = true }
                 switch result {
                 case .answered(let reply): return reply
-                // That a receipt may be stale is told in our words, whatever Apple's number for its trouble was.
+                // The source `receipt` is unavailable only if the receipt may be stale. That is reported as a retryable
+                // 21005 of ours, instead of a temporary status of Apple's such as 21009.
                 case .unavailable(let reply):
                     let isOurs = source == .receipt && authenticReceipt != nil
                     fallback = isOurs && fallback?.answer.status.isTemporary ?? true ? reply : fallback ?? reply
@@ -86,14 +93,18 @@ extension VerifyReceiptService {
                 ?? unavailable(from: sources.last ?? .receipt)
         }
 
-        /// Nobody waits for the answer of a client that went away; and who only seems gone is not to get another one than
-        /// all get who stay.
+        /// The result for a client that has disconnected; `nil` while the client is connected, or if none of the
+        /// sources makes a call.
+        ///
+        /// The client has disconnected, so stop trying sources. Return the same error a connected client would get, in
+        /// case the disconnect was a false positive.
         private func responseForDisconnectedClient(_ sources: ArraySlice<AnswerSource>) -> VerifyReceiptResult? {
             guard Task.isCancelled, let asked = sources.first(where: \.asks) else { return nil }
             return unavailable(from: asked)
         }
 
-        /// The time of a source that asks.
+        /// The time for one source that makes calls: an equal share of what is left, because each source after it needs
+        /// one too.
         func share(before others: ArraySlice<AnswerSource>) -> Duration {
             deadline.share(before: others.count(where: \.asks))
         }
@@ -122,7 +133,8 @@ extension VerifyReceiptService {
             case .sandboxDenied:
                 return .answered(VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: .sandbox))
             case .unavailable(let last, let environment, let reason, let wasAsked, _):
-                // Of a host that is left alone its breaker tells, once.
+                // The circuit breaker logs once when it opens. A request that it refuses is therefore logged at the
+                // debug level only.
                 log(
                     wasAsked ? .warning : .debug, "Apple has no answer", by: "apple", environment,
                     ["reason": "\(reason)"])
@@ -130,7 +142,8 @@ extension VerifyReceiptService {
             }
         }
 
-        /// What the Server API told before Apple's other endpoint told something else is asked for anew.
+        /// Records what Apple's verifyReceipt says about the receipt's purchases. Cached records of the Server API are
+        /// invalidated if they contradict it, and are fetched again.
         private func record(_ answer: UpstreamResponse, for receipt: Receipt) {
             let news = pipeline.observations.record(answer, for: receipt)
             guard !news.isEmpty else { return }
@@ -138,19 +151,21 @@ extension VerifyReceiptService {
                 news, in: AppScope(bundleId: receipt.bundleId, environment: receipt.environment))
         }
 
-        /// What Apple said of the receipt the last time, where that still stands.
+        /// Returns Apple's last good response to this request from the response archive; `nil` if there is none or it
+        /// no longer holds.
         private func lastGood(_ password: SharedSecretCheck) async -> VerifyReceiptResult? {
             guard let (archive, question) = lastGoodQuestion(password) else { return nil }
             let found = await archive.answer(
                 to: question, on: route, mayBeStale: app.staleSubscription == .answer, at: now,
                 within: deadline.reading(before: 0))
             guard let (answer, environment) = found else { return nil }
-            // It may be from the time before a rule.
+            // The archived response may be older than one of the app's rules.
             return await refusal(of: answer.body, answer.status, from: environment)
                 ?? VerifyReceiptResult(answer, source: .stored, environment: environment)
         }
 
-        /// Nil where the answer depends on more than can be told, or nothing is kept of the app's.
+        /// The archive and the key of this request in it. `nil` if the response depends on more than the key holds, or
+        /// if no responses of this app are archived.
         private func lastGoodQuestion(_ password: SharedSecretCheck) -> (ResponseArchive, ArchiveKey)? {
             guard let archive = pipeline.lastGood, requestOptions.sources == nil, let receipt = authenticReceipt,
                 app.answer.contains(.apple), pipeline.apps.configured(receipt.bundleId) != nil,
@@ -182,8 +197,11 @@ extension VerifyReceiptService {
             return .answered(answer(history, from: .receipt))
         }
 
-        /// What is kept, written as if the Server API had told it just now. Named before the sources that ask Apple it
-        /// answers what is as good as asking; named after them also what is older, where it cannot be stale.
+        /// Renders a response from the stored records of the customer, as if the Server API had just returned them.
+        ///
+        /// If `stored` comes before the sources that call Apple, only records that are as good as a call are used: no
+        /// older than the app's `storedMaxAge`. If it comes after them, older records are used as well, if they cannot
+        /// be stale.
         private func readStore(
             _ password: SharedSecretCheck, isFallback: Bool, within limit: Duration
         ) async -> SourceResult {
@@ -210,7 +228,9 @@ extension VerifyReceiptService {
             return .answered(reply)
         }
 
-        /// Only what does not change with time alone: an iOS 6 answer may, and what Apple once named for a receipt.
+        /// Caches a response in which only `request_date` depends on the time. Two kinds are never cached: an iOS 6
+        /// response, because it has no such date and its status may change with time alone, and the response to a
+        /// receipt without identifiers, because those that Apple once returned for it may change.
         private func cache(
             _ reply: VerifyReceiptResult, to receipt: Receipt, made snapshot: StoredCustomerSnapshot, in scope: AppScope
         ) {
@@ -231,7 +251,7 @@ extension VerifyReceiptService {
             case .failure(let refusal): return refusal.result
             }
             let keys = pipeline.observations.lookupKeys(of: receipt)
-            // Nothing was ever bought that somebody could be asked about: the receipt knows it all.
+            // The receipt holds no purchase that the Server API could be called for, so the receipt alone is complete.
             guard !keys.isEmpty else { return .answered(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             do throws(ServerAPIError) {
                 guard
@@ -251,10 +271,14 @@ extension VerifyReceiptService {
             }
         }
 
-        /// Before a renewal that is due is asked for once more.
+        /// The pause before the Server API is called again for a renewal that is due.
         private static let renewalPause = Duration.milliseconds(500)
 
-        /// Nil where the app has no key.
+        /// Renders a response from the Server API's records; `nil` if the app has no key.
+        ///
+        /// - Parameters:
+        ///   - isFresh: calls the API even if records are cached.
+        ///   - end: the deadline of all calls and pauses.
         private func reply(
             to receipt: Receipt, keys: CustomerIdentifiers, _ password: SharedSecretCheck, isFresh: Bool,
             until end: ContinuousClock.Instant
@@ -273,12 +297,14 @@ extension VerifyReceiptService {
             guard !isFresh, reply.answer.status == .subscriptionExpired, records.mayBeRenewing(at: now),
                 end - .now > Self.renewalPause
             else { return reply }
-            // The news of a renewal can be minutes behind its due time: once more, before somebody is locked out.
+            // The record of a renewal can appear minutes after it is due. The API is called a second time before a
+            // paying subscriber is locked out.
             await pipeline.sleep(Self.renewalPause)
             return (try? await self.reply(to: receipt, keys: keys, password, isFresh: true, until: end)) ?? reply
         }
 
-        /// Authentic, but the Server API does not know it.
+        /// The result for an authentic receipt whose transactions the Server API does not know. The app's
+        /// `unknownTransaction` decides.
         private func unknown(_ receipt: Receipt) -> SourceResult {
             switch app.unknownTransaction {
             case .accountNotFound:
@@ -296,13 +322,14 @@ extension VerifyReceiptService {
             reply(error.answer(in: receipt.environment), from: .api)
         }
 
-        /// What keeps a source of ours from answering.
+        /// The reason why a source other than Apple's own endpoint must not answer.
         private struct Refusal: Error {
             let result: SourceResult
         }
 
-        /// The receipt, if it is authentic, came to its own endpoint, and without a wrong password that it needs right: what
-        /// every source but Apple's own endpoint needs.
+        /// Returns the receipt if a source other than Apple's own endpoint may answer with it. The receipt must be
+        /// authentic and belong to the requested endpoint. If it holds an auto-renewable, the password must not be
+        /// wrong.
         private func trusted(_ password: SharedSecretCheck, by source: AnswerSource) -> Result<Receipt, Refusal> {
             let receipt: Receipt
             switch verification {
@@ -323,8 +350,10 @@ extension VerifyReceiptService {
             return .success(receipt)
         }
 
-        /// - Parameter password: nil for an answer of the receipt alone, which holds nothing that a password protects, or
-        ///   needed the right one.
+        /// Renders a history, with the options of the request and of the app.
+        ///
+        /// - Parameter password: `nil` for a response from the receipt alone: it either holds nothing that a password
+        ///   protects, or ``trusted(_:by:)`` has checked the password already.
         private func answer(
             _ history: PurchaseHistory, from source: AnswerSource, _ password: SharedSecretCheck? = nil
         ) -> VerifyReceiptResult {
@@ -345,7 +374,8 @@ extension VerifyReceiptService {
 
         var environment: AppStoreEnvironment { verification.environment(on: route) }
 
-        /// 21007 and 21008, where the client named an endpoint.
+        /// The status that redirects the client, 21007 or 21008. `nil` if the receipt belongs to the endpoint that the
+        /// client named, or if it named none.
         private func misroutedStatus(_ receipt: Receipt) -> VerifyReceiptStatus? {
             guard case .only(let environment) = route, environment != receipt.environment else { return nil }
             return environment == .production ? .sandboxReceipt : .productionReceipt
@@ -369,7 +399,8 @@ extension VerifyReceiptService {
 }
 
 extension ReceiptContents {
-    /// Whether an answer would have to say where a subscription stands that the statuses do not tell of.
+    /// Returns whether a response would need the status of a subscription that the records do not have. This is only
+    /// possible for an iOS 6 receipt, because its status says whether the subscription is active.
     fileprivate func lacksStatus(in records: CustomerRecords) -> Bool {
         if case .transaction(let receipt) = self { receipt.lacksStatus(in: records) } else { false }
     }

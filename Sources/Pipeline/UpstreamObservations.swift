@@ -5,33 +5,35 @@ import Purchases
 import ReceiptDecoding
 import StoreTypes
 
-/// What Apple's own verifyReceipt answers teach for the time when Apple has none: who was refunded, and whom a receipt
-/// without a purchase belongs to. Only answers to authentic receipts count. In memory, and bounded; with a store there
-/// again after a restart.
+/// A record of what Apple's verifyReceipt responses reveal, for times when Apple is unavailable: which purchases were
+/// refunded, and which customer a receipt without purchases belongs to. Only responses to authentic receipts are
+/// recorded. In memory, and bounded. With a store, the record is loaded again after a restart.
 struct UpstreamObservations: Sendable {
     let revocations: RevocationCache
-    /// By SHA-256 of what is signed in the receipt.
+    /// By the SHA-256 digest of the signed bytes of the receipt.
     private let identifiers = GenerationalCache<[UInt8], CustomerIdentifiers>(limit: capacity)
     let writer: BackgroundStoreWriter?
 
-    /// Identifiers in memory.
+    /// The maximum number of identifiers in memory.
     private static let capacity = 200_000
-    /// Receipts whose identifiers are read at the start.
+    /// The maximum number of receipts whose identifiers are loaded from the store.
     private static let loaded = 50_000
 
-    /// - Parameter writer: nil where nothing is remembered over a restart.
+    /// Creates an empty record.
+    ///
+    /// - Parameter writer: writes to the store; `nil` if nothing is stored across restarts.
     init(revocations: RevocationCache, writer: BackgroundStoreWriter? = nil) {
         self.revocations = revocations
         self.writer = writer
     }
 
-    /// Takes in what was known before the start.
+    /// Adds what the store holds from before the start.
     func load(from store: Store) throws(StorageError) {
         try revocations.load(from: store)
         for (receipt, keys) in try store.customerIdentifiersByReceipt(limit: Self.loaded) { save(keys, of: receipt) }
     }
 
-    /// Knows what the store holds, and nothing else; where it cannot be read, what it knew before.
+    /// Replaces the record with what the store holds. If the store cannot be read, the record stays unchanged.
     func reload(from store: Store) throws(StorageError) {
         let learnt = try store.customerIdentifiersByReceipt(limit: Self.loaded)
         try revocations.reload(from: store)
@@ -39,12 +41,14 @@ struct UpstreamObservations: Sendable {
         for (receipt, keys) in learnt { save(keys, of: receipt) }
     }
 
-    /// - Returns: purchases that are taken back now and were not, or the other way round: what was told of them before counts
-    ///   no more.
+    /// Records a response of Apple's.
+    ///
+    /// - Returns: the ids of purchases whose revocation state changed: newly revoked, or reversed. Cached records of
+    ///   them are out of date.
     func record(_ answer: UpstreamResponse, for receipt: Receipt) -> [String] {
         guard answer.status == .valid || answer.status == .subscriptionExpired else { return [] }
         let keys = receipt.contents.lookupKeys
-        // Most answers teach nothing, and reading all their rows is dear.
+        // Most responses reveal nothing new, and parsing all their rows is expensive.
         guard
             keys.isEmpty || Self.mentionsCancellation(answer.body)
                 || revocations.knows(keys, of: receipt.bundleId, in: receipt.environment)
@@ -65,8 +69,8 @@ struct UpstreamObservations: Sendable {
         identifiers.insert(keys, for: digest, cost: keys.originalTransactionIds.count + keys.transactionIds.count)
     }
 
-    /// The receipt's own identifiers, or where it has none those that Apple once named for it: a purchase can be in
-    /// `latest_receipt_info` before it is in any receipt file.
+    /// The identifiers to look a customer up with: the receipt's own, otherwise those that Apple once returned for it.
+    /// They are needed because a purchase can be in `latest_receipt_info` before it is in any receipt file.
     func lookupKeys(of receipt: Receipt) -> CustomerIdentifiers {
         let keys = receipt.contents.orderedLookupKeys
         return keys.isEmpty ? identifiers[Self.digest(of: receipt)] ?? keys : keys

@@ -2,15 +2,16 @@ import JSONReading
 package import ReceiptDecoding
 package import StoreTypes
 
-/// The body of a verifyReceipt request, taken apart the way Apple's endpoint does: JSON whatever the content type says,
-/// the last of a repeated key counts, unknown keys do not matter.
+/// The body of a verifyReceipt request, parsed as Apple's endpoint parses it: as JSON whatever the content type is. The
+/// last of a repeated key counts, and unknown keys are ignored.
 ///
 /// ```
 /// { "receipt-data": base64, "password": text?, "exclude-old-transactions": bool? }
 /// ```
+///
 /// https://developer.apple.com/documentation/appstorereceipts/requestbody
 package struct VerifyReceiptRequest: Sendable {
-    /// Why a body is answered with 21002.
+    /// The reason why a body gets 21002. The raw values appear in the log.
     package enum Failure: String, Error, Sendable, Hashable {
         case notJSON
         /// More than ``maximumKeys``.
@@ -20,31 +21,35 @@ package struct VerifyReceiptRequest: Sendable {
         case receiptEmpty
     }
 
-    /// Keys at the top level, repetitions included; clients send three.
+    /// The maximum number of keys at the top level, including repeated ones. Clients send three.
     package static let maximumKeys = 256
 
+    /// The `password` of the request.
     package enum Password: Sendable, Hashable {
         /// Missing, `null` or empty.
         case absent
         case text(SharedSecret)
-        /// A number, an object: present, and certainly wrong.
+        /// For example a number or an object: present, and certainly wrong.
         case notText
     }
 
-    /// The base64 text of the receipt, escapes undone.
+    /// The base64 text of the receipt, with JSON escapes decoded.
     package private(set) var receiptText: Redacted<[UInt8]>
     package let password: Password
     package let excludesOldTransactions: Bool
     private let body: Redacted<[UInt8]>
-    /// One per key, the last of each.
+    /// The last member of each key.
     private let members: [JSONScanner.Member]
-    /// Two readers could understand the body differently: a key repeats, or is spelled with escapes.
+    /// Whether two JSON parsers could read the body differently: a key is repeated or written with escapes, or there is
+    /// a byte order mark.
     private let isAmbiguous: Bool
-    /// ``receiptText`` is not what the body says: a mangled receipt was mended.
+    /// Whether a mangled receipt was repaired, so that ``receiptText`` differs from the body.
     private let isMended: Bool
 
-    /// - Parameter profile: whether a mangled receipt is mended before anyone looks at it, and a form is read as the JSON that
-    ///   was meant.
+    /// Parses a body.
+    ///
+    /// - Parameter profile: with `tolerant`, a mangled receipt is repaired before it is decoded, and an HTML form is
+    ///   converted to the JSON that was meant.
     package init(body: [UInt8], profile: ReceiptProfile = .apple) throws(Failure) {
         do throws(Failure) {
             try self.init(json: body, profile: profile)
@@ -75,8 +80,8 @@ package struct VerifyReceiptRequest: Sendable {
         excludesOldTransactions = Self.isTrue(value("exclude-old-transactions"), in: bytes)
     }
 
-    /// Whether the receipt's text is digits of base64, padding and white space: what Apple may be asked about. To be
-    /// tried where decoding failed; what decoded is base64.
+    /// Returns whether the text consists of base64 digits, padding and white space only, and so may be forwarded to
+    /// Apple. Only worth checking if decoding failed, because a text that decoded is base64.
     package var hasBase64Text: Bool {
         var digits = 0
         for byte in receiptText.reveal() {
@@ -91,13 +96,14 @@ package struct VerifyReceiptRequest: Sendable {
         return digits > 0
     }
 
-    /// Frees the text's memory, once it was read: what is forwarded is in the body, unless the receipt was mended.
+    /// Frees the memory of the text after it was decoded. The body, which is forwarded, still holds it, unless the
+    /// receipt was repaired.
     mutating func dropText() {
         if !isMended { receiptText = Redacted([]) }
     }
 
-    /// What goes to Apple: the body as it came, unless a password takes the client's place, the receipt was mended or
-    /// the body is ambiguous; then the same members written anew, each once.
+    /// The body to send to Apple: the received bytes if possible. If the password is replaced, the receipt was repaired
+    /// or the body is ambiguous, the same members are written again, each once.
     package func forwardedBody(password replacement: SharedSecret?) -> [UInt8] {
         let body = body.reveal()
         guard replacement != nil || isAmbiguous || isMended else { return body }
@@ -125,7 +131,7 @@ package struct VerifyReceiptRequest: Sendable {
 }
 
 extension VerifyReceiptRequest {
-    /// In order, repetitions included. Keys above the limit are counted and not stored.
+    /// All members in order, including repeated keys. Members above the limit are counted, but not stored.
     private static func members(
         of bytes: Span<UInt8>, from start: Int
     ) throws(Failure) -> [JSONScanner.Member] {
@@ -197,7 +203,7 @@ extension VerifyReceiptRequest {
         ([UInt8(ascii: "\"")] + text + [UInt8(ascii: "\"")])[...]
     }
 
-    /// Quotes, backslashes and control bytes escaped, the rest as it is.
+    /// Escapes quotes, backslashes and control bytes; leaves other bytes unchanged.
     private static func escaped(_ text: [UInt8]) -> [UInt8] {
         var written: [UInt8] = []
         for byte in text {
