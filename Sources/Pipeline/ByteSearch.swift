@@ -1,10 +1,10 @@
-/// A text to look for in bytes, without looking at each of them (Horspool: what stands at the pattern's end says how far
-/// to go on).
+/// A search for a fixed text in bytes that skips most of them (Horspool's algorithm: the byte under the end of the
+/// pattern tells how far the pattern may move).
 struct ByteSearch: Sendable {
     private let pattern: [UInt8]
     private let steps: [Int]
 
-    /// - Parameter text: not empty.
+    /// - Parameter text: ASCII, not empty.
     init(_ text: StaticString) {
         pattern = text.withUTF8Buffer { Array($0) }
         var steps = [Int](repeating: pattern.count, count: 256)

@@ -3,11 +3,11 @@ import ReceiptDecoding
 import StoreTypes
 import Transport
 
-/// The one place where failures of the stages become errors of the customer view.
+/// Maps failures of decoding, signature checks and the Server API to errors of the customer view. No other place does.
 extension CustomerViewError {
-    /// Seconds to wait where the App Store does not say.
+    /// The `Retry-After` if the App Store sends none, in seconds.
     private static let usualPause = 10
-    /// However long the App Store says.
+    /// The upper bound of a `Retry-After` from the App Store.
     private static let longestPause = Duration.seconds(3600)
 
     init(_ error: ReceiptDecodingError) {
@@ -43,7 +43,7 @@ extension CustomerViewError {
         }
     }
 
-    /// Whole seconds, at least one.
+    /// The `Retry-After` in whole seconds, at least 1.
     private static func pause(after error: ServerAPIError, now: Timestamp) -> Int {
         guard let retryAfter = error.retryAfter else { return usualPause }
         let pause = retryAfter.delay(nowMilliseconds: now.milliseconds, maximum: longestPause)

@@ -1,17 +1,19 @@
 import JSONReading
 package import StoreTypes
 
-/// The body of `POST /v1/receipts`: exactly one of two keys, others do not matter.
+/// The body of `POST /v1/receipts`: exactly one of two keys. Other keys are ignored.
 ///
 /// ```
 /// { "receiptData": base64 }    { "signedTransaction": "eyJ…" }
 /// ```
 package enum CustomerViewRequest: Sendable {
-    /// A receipt as an app has it.
+    /// A receipt file of an app, in base64.
     case receiptData(Redacted<[UInt8]>)
-    /// A JWS as StoreKit 2 has it.
+    /// A signed transaction (JWS) of StoreKit 2.
     case signedTransaction(Redacted<String>)
 
+    /// Parses a body.
+    ///
     /// - Throws: `malformedRequest`.
     package init(body: [UInt8]) throws(CustomerViewError) {
         let receipt: String?

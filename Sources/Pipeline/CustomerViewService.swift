@@ -5,7 +5,7 @@ import ReceiptDecoding
 import Rendering
 import StoreTypes
 
-/// The walk of new clients: a receipt, a signed transaction or an id in, the one view of its customer out.
+/// Answers the requests of new clients: a receipt, a signed transaction or an id in, the JSON view of its customer out.
 package struct CustomerViewService: Sendable {
     private let decoder: ReceiptDecoder
     private let verifier: SignedPayloadVerifier
@@ -18,10 +18,12 @@ package struct CustomerViewService: Sendable {
     private let logger: Logger
     private let failureLog = LogThrottle<[String]>()
 
+    /// Creates the service.
+    ///
     /// - Parameters:
-    ///   - serverAPI: nil where nobody may be asked.
-    ///   - revocations: shared with whoever else learns of some.
-    ///   - deadline: for one request.
+    ///   - serverAPI: `nil` if there are no network connections.
+    ///   - revocations: shared with the other services, which add to it.
+    ///   - deadline: the time for one request.
     init(
         decoder: ReceiptDecoder, verifier: SignedPayloadVerifier, apps: AppRegistry, serverAPI: ServerAPISource?,
         revocations: RevocationCache, renderer: CustomerViewRenderer, deadline: Duration,
@@ -38,7 +40,7 @@ package struct CustomerViewService: Sendable {
         self.logger = logger
     }
 
-    /// The view, JSON, of the customer whose receipt or signed transaction a body holds.
+    /// Returns the view, as JSON, of the customer whose receipt or signed transaction the body holds.
     package func view(body: [UInt8]) async throws(CustomerViewError) -> [UInt8] {
         switch try CustomerViewRequest(body: body) {
         case .receiptData(let text): try await view(receiptText: text.reveal())
@@ -46,9 +48,9 @@ package struct CustomerViewService: Sendable {
         }
     }
 
-    /// The view of the customer of any transaction; which environment knows it is found out.
+    /// Returns the view of the customer who owns a transaction. Both environments are searched.
     ///
-    /// - Parameter bundleId: may be nil where one app is configured.
+    /// - Parameter bundleId: may be `nil` if exactly one app is configured.
     package func view(transactionId: String, bundleId: String?) async throws(CustomerViewError) -> [UInt8] {
         guard let id = TransactionIdentifier(rawValue: transactionId) else {
             throw CustomerViewError(.malformedTransactionId, "a transaction id is 1 to 20 digits, not all of them 0")
@@ -80,14 +82,15 @@ package struct CustomerViewService: Sendable {
         guard case .app(let settings) = apps.treatment(of: receipt.bundleId) else { throw Self.unknownApp }
         try check(receipt.environment, for: settings)
         let keys = receipt.contents.orderedLookupKeys
-        // Nothing was ever bought, or nobody can be asked: the receipt knows all there is.
+        // The receipt alone is complete: it holds no purchase, or the Server API cannot be called for this app.
         guard !keys.isEmpty, serverAPI?.handles(receipt.bundleId) ?? false else { return view(receipt, settings) }
         let app = ConfiguredApp(bundleId: receipt.bundleId, settings: settings)
         do throws(CustomerViewError) {
             let records = try await records(for: keys, of: app, in: receipt.environment)
             return render(records, of: app, receipt: PurchaseHistory(receipt: receipt, records: records).receipt)
         } catch {
-            // Apple's trouble is not the customer's: the receipt is genuine, and tells what cannot be stale.
+            // A failure of the App Store must not hit the customer: the receipt is genuine, and it answers if it cannot
+            // be stale.
             let isUnknown = error.code == .transactionNotFound && settings.unknownTransaction == .receipt
             guard isUnknown || error.code.isAppStoreTrouble,
                 settings.staleSubscription == .answer || !known(of: receipt).receipt.mayBeStale(at: now())
@@ -96,7 +99,7 @@ package struct CustomerViewService: Sendable {
         }
     }
 
-    /// What the receipt alone tells, with the revocations that are known.
+    /// The view of the receipt alone, with the revocations recorded since.
     private func view(_ receipt: Receipt, _ settings: AppConfiguration) -> [UInt8] {
         renderer.render(
             CustomerView(
@@ -124,7 +127,7 @@ package struct CustomerViewService: Sendable {
         guard let bundleId = transaction.bundleId, !keys.isEmpty else {
             throw CustomerViewError(.notASignedTransaction, "payload: names no app, or no transaction")
         }
-        // Genuine ones of 2021 do not say; what a client brings has to.
+        // Genuine signed transactions of 2021 name no environment, but one that a client submits must.
         guard let environment = transaction.environment.flatMap(AppStoreEnvironment.init(rawValue:)),
             environment != .xcode
         else { throw CustomerViewError(.notAuthentic, "environment: names no environment") }

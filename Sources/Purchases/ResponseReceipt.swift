@@ -1,15 +1,15 @@
 import JSONReading
 package import StoreTypes
 
-/// Whose receipt a verifyReceipt answer of Apple's is about: what the rules of an app are judged on.
+/// The app and the customer that a verifyReceipt response of Apple's is about. An app's rules are checked against them.
 package struct ResponseReceipt: Sendable {
-    /// `receipt.bundle_id`, or `receipt.bid` in the flat answers of iOS 6. Nil if the answer names no app.
+    /// `receipt.bundle_id`, or `receipt.bid` in the flat responses for iOS 6; `nil` if the response names no app.
     package let bundleId: String?
-    /// `environment`; nil if the answer names none, as those of iOS 6.
+    /// `environment`; `nil` if the response names none, as those for iOS 6.
     package let environment: String?
     private let answer: JSONObject?
 
-    /// Reads the answer once. Nothing is known of what is no JSON object.
+    /// Parses the response once. If it is not a JSON object, every property is `nil` or empty.
     package init(_ body: [UInt8]) {
         answer = try? JSONObject(body)
         let receipt = (try? answer?.object("receipt")) ?? nil
@@ -17,7 +17,7 @@ package struct ResponseReceipt: Sendable {
         environment = (try? answer?.text("environment")) ?? nil
     }
 
-    /// The identifiers in all of its rows.
+    /// The identifiers in all rows of the response.
     package var lookupKeys: CustomerIdentifiers {
         answer.map { CustomerIdentifiers(unverified: $0) } ?? CustomerIdentifiers([])
     }

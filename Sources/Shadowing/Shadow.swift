@@ -11,13 +11,14 @@ package import StoreTypes
 import Synchronization
 import Telemetry
 
-/// Asks a second source about what was answered, off the way of the answer, and remembers where the two differ.
+/// Compares responses with those of a second source, in the background, and records the differences.
 ///
-/// An app's `shadow` names the source, `shadowSampling` the part of its answers. What waits is bounded: where the second
-/// source does not keep up, comparisons are dropped and counted. Calls to the App Store Server API are a small part of the
-/// hour's budget, and never of what is reserved for clients. Of a receipt only its digest is written down.
+/// An app's `shadow` names the second source, `shadowSampling` the part of the app's responses to compare. The queue is
+/// bounded: if the second source is too slow, comparisons are dropped and counted. Calls to the App Store Server API
+/// use a small part of the hourly rate limit, and none of what is reserved for clients. Only the digest of a receipt is
+/// stored.
 package final class Shadow: Service {
-    /// What is configured now.
+    /// The apps to compare and the service to call, replaced on reload.
     private struct Configured: Sendable {
         let apps: [BundleIdentifier: AppConfiguration]
         let pipeline: VerifyReceiptService
@@ -37,19 +38,20 @@ package final class Shadow: Service {
     private let queue = ShadowQueue()
     private let findings = Mutex(ShadowFindings())
     private let samples = Mutex(PairSamples())
-    /// Everything since the start, where there is no store.
+    /// The results that are not in the store: all since the start if there is no store, otherwise those whose write
+    /// failed.
     private let unstored = Mutex(ComparisonSummary())
 
-    /// Comparisons at the same time.
+    /// The number of comparisons that run at the same time.
     private static let workers = 8
-    /// Receipts that the page shows side by side; in memory only.
+    /// The number of receipts that the page shows side by side. They are in memory only.
     private static let shownPairs = 40
-    /// Days that are shown.
+    /// The number of days that the page shows.
     package static let days: Int64 = 90
-    /// How long volatile differences are given to go away.
+    /// The pause before a second comparison, in which volatile differences may disappear.
     private static let timeout = Duration.seconds(2)
 
-    /// Compares nothing where no app has a shadow.
+    /// Creates the shadow. It does nothing if no app has a `shadow`.
     package init(
         settings: ProxyConfiguration, pipeline: VerifyReceiptService, store: Store?, logger: Logger,
         now: @escaping @Sendable () -> Timestamp = { .now }
@@ -60,18 +62,18 @@ package final class Shadow: Service {
         self.logger = logger
     }
 
-    /// From now on it goes by these.
+    /// Replaces the configuration after a reload.
     package func apply(_ settings: ProxyConfiguration, pipeline: VerifyReceiptService) {
         let new = Configured(settings, pipeline)
         configured.withLock { $0 = new }
     }
 
-    /// Whether any app has a shadow.
+    /// Whether any app has a `shadow`.
     package var hasApps: Bool { configured.withLock { !$0.apps.isEmpty } }
 
     private func app(_ bundleId: BundleIdentifier) -> AppConfiguration? { configured.withLock { $0.apps[bundleId] } }
 
-    /// Remembers an answer that was given, where its app wants that, and returns at once.
+    /// Queues the comparison of a response that was sent, if its app has a shadow. Returns at once.
     package func saw(_ body: [UInt8], route: UpstreamRouter.Route, reply: VerifyReceiptResult) {
         guard let bundleId = reply.authenticApp, let app = app(bundleId), let shadow = app.shadow,
             reply.source != shadow, reply.source != .receipt || app.answer.first == .receipt,
@@ -85,10 +87,10 @@ package final class Shadow: Service {
         findings.withLock { $0.addFailure("dropped", of: job.scope) }
     }
 
-    /// Forgets the receipts that the page shows side by side.
+    /// Removes the receipts that the page shows side by side.
     package func removePairs() { samples.withLock { $0 = PairSamples() } }
 
-    /// Until the process is asked to stop; what waits then is dropped, what was found is written down.
+    /// Compares until the process shuts down. Queued comparisons are dropped then; results are written to the store.
     package func run() async throws {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.writeDown() }
@@ -120,7 +122,7 @@ package final class Shadow: Service {
         var scope = job.scope
         do throws(ShadowFailure) {
             var outcome = try await outcome(of: job, against: job.reply, at: job.time)
-            // The one may be news that the other has not heard, or does not remember from moments ago.
+            // One source may already know something that the other does not, or that it has cached an older state of.
             if outcome.differences.contains(where: { $0.isVolatile || $0.verdict == .unexpected }) {
                 try? await Task.sleep(for: Self.timeout)
                 let again = await ask(job, job.reply.source, isFresh: true)
@@ -159,7 +161,7 @@ package final class Shadow: Service {
         }
     }
 
-    /// Comparisons that wait.
+    /// The number of queued comparisons.
     package var waiting: Int { queue.count }
 
     private func ask(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> VerifyReceiptResult {
@@ -168,12 +170,13 @@ package final class Shadow: Service {
             requestOptions: .init(sources: [source], priority: .background, isFresh: isFresh))
     }
 
-    /// What Apple's endpoint answered is the left side, whichever of the two a client got.
+    /// Compares a response with the second source. The response of Apple's verifyReceipt is always the left side,
+    /// whichever of the two the client got.
     private func outcome(
         of job: ShadowJob, against answered: VerifyReceiptResult, at time: Timestamp, isFresh: Bool = false
     ) async throws(ShadowFailure) -> ShadowOutcome {
         let second = await ask(job, job.shadow, isFresh: isFresh)
-        // A receipt without a single id is answered from itself, whoever is asked.
+        // A receipt without any transaction id is answered from itself, by every source.
         guard second.source == job.shadow || second.source == .receipt, second.answer.status.canBeCompared else {
             throw ShadowFailure("shadow.\(second.answer.status.rawValue)")
         }
@@ -199,14 +202,14 @@ package final class Shadow: Service {
         }
     }
 
-    /// SHA-256 of the receipt's bytes, in hexadecimal.
+    /// The SHA-256 digest of the receipt's bytes, in hexadecimal.
     private static func digest(of request: VerifyReceiptRequest) -> String {
         let text = request.receiptText.reveal()
         let bytes = Data(base64Encoded: Data(text), options: .ignoreUnknownCharacters).map { [UInt8]($0) }
         return SHA.hex(bytes ?? text, with: .sha256)
     }
 
-    // MARK: - Writing down
+    // MARK: - Writing
 
     private func writeDown() async {
         while (try? await Task.sleep(for: .seconds(1))) != nil { await flush() }
@@ -234,7 +237,7 @@ package final class Shadow: Service {
 
     // MARK: - Reading
 
-    /// What was found in the last days, for people.
+    /// Returns a report of the differences found in the last days.
     package func report(days: Int64 = Shadow.days) async throws(StorageError) -> ComparisonReport {
         await flush()
         let time = now()
@@ -247,7 +250,7 @@ package final class Shadow: Service {
             (comparisons, differences) = try await store.comparisons(since: time.day - days + 1)
             for row in try await store.comparedCustomers(since: time.day - days + 1) {
                 let scope = ComparisonReport.Scope(bundleId: row.bundleId, environment: row.environment)
-                // They may be the same ones.
+                // The stored and the unstored customers may be the same ones, so they are not added up.
                 customers[scope] = max(customers[scope] ?? 0, row.count)
             }
         }
@@ -259,17 +262,17 @@ package final class Shadow: Service {
     }
 }
 
-/// Two answers that could be compared.
+/// Two responses that were compared, and their differences.
 struct ShadowOutcome: Sendable {
     let receipt: String
-    /// See ``ComparedCustomer``.
+    /// The customer's digest, see ``ComparedCustomer``.
     let customer: Int64
     let differences: [Difference]
     let verifyReceipt: ComparedAnswer
     let serverAPI: ComparedAnswer
 }
 
-/// Why there was no comparison: a short code.
+/// The reason why two responses could not be compared, as a short code for the statistics.
 struct ShadowFailure: Error {
     let code: String
 
@@ -277,6 +280,6 @@ struct ShadowFailure: Error {
 }
 
 extension Timestamp {
-    /// Days since 1970-01-01, UTC.
+    /// The number of days since 1970-01-01, UTC.
     fileprivate var day: Int64 { seconds / 86_400 }
 }

@@ -3,23 +3,23 @@ import Pipeline
 import Rendering
 import StoreTypes
 
-/// A request that was answered, to be asked about once more.
+/// A request that was answered, queued for a comparison with the second source.
 struct ShadowJob: Sendable {
     let body: Redacted<[UInt8]>
     let route: UpstreamRouter.Route
     let reply: VerifyReceiptResult
     let app: BundleIdentifier
-    /// The source to be asked.
+    /// The second source.
     let shadow: AnswerSource
-    /// When the answer was given.
+    /// When the response was sent.
     let time: Timestamp
 
-    /// Bytes that are kept for it.
+    /// The memory that the job takes, in bytes.
     var size: Int { body.reveal().count + reply.answer.body.count }
 }
 
 extension ShadowJob {
-    /// Whose it is, as far as the answer says.
+    /// The app and the environment of the response.
     var scope: ComparisonReport.Scope {
         ComparisonReport.Scope(bundleId: app.rawValue, environment: reply.environment.rawValue)
     }

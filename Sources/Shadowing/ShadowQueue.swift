@@ -1,10 +1,10 @@
 import Synchronization
 
-/// What waits to be compared: bounded in number and bytes, so that a slow second source costs memory and nothing else.
+/// A queue of comparisons, bounded in number and bytes, so that a slow second source can only cost that much memory.
 final class ShadowQueue: Sendable {
-    /// Waiting comparisons.
+    /// The maximum number of queued comparisons.
     static let capacity = 512
-    /// Bytes of requests and answers that wait.
+    /// The maximum size of queued requests and responses, in bytes.
     static let byteCapacity = 32 << 20
 
     private struct State {
@@ -20,10 +20,10 @@ final class ShadowQueue: Sendable {
         (jobs, continuation) = AsyncStream.makeStream(bufferingPolicy: .unbounded)
     }
 
-    /// Jobs that nobody took yet.
+    /// The number of jobs in the queue.
     var count: Int { state.withLock { $0.count } }
 
-    /// False where there is no room.
+    /// Adds a job; returns false if the queue is full.
     func add(_ job: ShadowJob) -> Bool {
         let hasRoom = state.withLock { state in
             guard state.count < Self.capacity, state.bytes + job.size <= Self.byteCapacity else {
@@ -37,7 +37,7 @@ final class ShadowQueue: Sendable {
         return hasRoom
     }
 
-    /// A job is on its way, or thrown away.
+    /// Records that a job left the queue, to be compared or to be dropped.
     func took(_ job: ShadowJob) {
         state.withLock { state in
             state.count -= 1
@@ -45,6 +45,6 @@ final class ShadowQueue: Sendable {
         }
     }
 
-    /// No more come.
+    /// Ends the queue: no more jobs are accepted.
     func finish() { continuation.finish() }
 }
