@@ -11,6 +11,8 @@ package struct BatchServerAPIClient: Sendable {
     /// The factor for the share. Apple's hour does not begin when ours does, so using slightly less avoids a call that
     /// comes a moment too early.
     private static let caution = 0.998
+    /// The bounds of one lookup: 4 hours, because it may wait for the hourly limits several times, and 600 calls,
+    /// retries included.
     private static let options = CallOptions(priority: .batch, timeLimit: .seconds(4 * 3_600), maximumCalls: 600)
 
     /// Creates a client.

@@ -12,6 +12,7 @@ struct ByteSearch: Sendable {
         self.steps = steps
     }
 
+    /// Returns whether the bytes contain the text.
     func occurs(in bytes: borrowing Span<UInt8>) -> Bool {
         var start = 0
         while start <= bytes.count - pattern.count {

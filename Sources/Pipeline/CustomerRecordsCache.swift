@@ -9,7 +9,7 @@ import StoreTypes
 /// a subscription ends or renews. From two minutes before that instant to two minutes after it they expire after five
 /// seconds.
 ///
-/// A sandbox subscription renews every few minutes and costs nothing. Without this lower bound, one of them could use
+/// A sandbox subscription renews every few minutes and costs nothing. Without these five seconds, one of them could use
 /// up the hourly rate limit.
 ///
 /// The key holds all identifiers of the receipt, so a receipt with a newer purchase has another key. An entry takes
@@ -22,6 +22,7 @@ final class CustomerRecordsCache: Sendable {
         let identifiers: CustomerIdentifiers
     }
 
+    /// The records of one customer, and the state they were fetched in.
     private struct Entry: Sendable {
         let records: CustomerRecords
         let storedAt: Timestamp

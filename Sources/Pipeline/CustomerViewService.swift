@@ -138,6 +138,7 @@ package struct CustomerViewService: Sendable {
 
     // MARK: - Parts of all three
 
+    /// An app and its configuration.
     private struct ConfiguredApp {
         let bundleId: BundleIdentifier
         let settings: AppConfiguration
@@ -152,11 +153,14 @@ package struct CustomerViewService: Sendable {
         return ConfiguredApp(bundleId: bundleId, settings: app)
     }
 
+    /// Throws `sandboxDenied` if the app denies sandbox purchases.
     private func check(_ environment: AppStoreEnvironment, for app: AppConfiguration) throws(CustomerViewError) {
         guard environment == .sandbox, app.sandbox == .deny else { return }
         throw CustomerViewError(.sandboxDenied, "the app takes no purchases of the sandbox")
     }
 
+    /// Looks the customer up, and records the revocations. A failure on the App Store's side is logged at most once a
+    /// minute per app.
     private func records(
         for keys: CustomerIdentifiers, of app: ConfiguredApp, in environment: AppStoreEnvironment?
     ) async throws(CustomerViewError) -> CustomerRecords {

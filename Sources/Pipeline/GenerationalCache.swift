@@ -25,6 +25,7 @@ final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
         self.limit = limit
     }
 
+    /// The cached value. A hit in the older generation moves the entry to the younger one.
     subscript(key: Key) -> Value? {
         generations.withLock { generations in
             if let entry = generations.younger[key] { return entry.value }
@@ -34,6 +35,9 @@ final class GenerationalCache<Key: Hashable & Sendable, Value: Sendable>: Sendab
         }
     }
 
+    /// Caches a value, and replaces an earlier one of the same key.
+    ///
+    /// - Parameter cost: in the unit of the limit, for example bytes.
     func insert(_ value: Value, for key: Key, cost: Int) {
         generations.withLock { generations in
             remove(key, from: &generations)

@@ -40,6 +40,7 @@ extension VerifyReceiptService {
             case requiresUpstream(fallback: VerifyReceiptResult)
         }
 
+        /// Tries the sources in order and returns the response for the client.
         func answer() async -> VerifyReceiptResult {
             logUndecodedReceipt()
             if let refusal = await refusal() { return refusal }
@@ -111,6 +112,8 @@ extension VerifyReceiptService {
 
         // MARK: - Sources
 
+        /// Forwards the request to Apple. The configured secret is sent if the client sent no password, or one of
+        /// `acceptedSecrets`.
         private func askApple(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
             guard let apple = pipeline.apple else { return .unavailable(fallback: unavailable(from: .apple)) }
             var replacement: SharedSecret?
@@ -178,6 +181,7 @@ extension VerifyReceiptService {
             )
         }
 
+        /// The result of the source `receipt`, named first or reached as a fallback.
         private func readReceipt(_ password: SharedSecretCheck, isFallback: Bool) -> SourceResult {
             let receipt: Receipt
             switch trusted(password, by: .receipt) {
@@ -187,6 +191,7 @@ extension VerifyReceiptService {
             return read(receipt, isFallback: isFallback)
         }
 
+        /// Renders a response from the receipt alone, unless it may be stale and is only a fallback.
         private func read(_ receipt: Receipt, isFallback: Bool) -> SourceResult {
             let revocations = pipeline.observations.revocations
             let history = PurchaseHistory(
@@ -244,6 +249,7 @@ extension VerifyReceiptService {
                     consumables: reply.consumables), for: memoryKey)
         }
 
+        /// Looks the customer up with the Server API.
         private func askServerAPI(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
             let receipt: Receipt
             switch trusted(password, by: .api) {
@@ -387,11 +393,13 @@ extension VerifyReceiptService {
             VerifyReceiptResult(answer, source: source, environment: environment)
         }
 
+        /// Apple's response, byte for byte.
         private func passed(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) -> VerifyReceiptResult {
             VerifyReceiptResult(
                 VerifyReceiptAnswer(status: answer.status, body: answer.body), source: .apple, environment: environment)
         }
 
+        /// A 21005 of ours, with `is_retryable`.
         func unavailable(from source: AnswerSource) -> VerifyReceiptResult {
             reply(.temporarilyUnavailable(isRetryable: true), from: source)
         }

@@ -11,6 +11,7 @@ import Synchronization
 /// again after a restart. Lookups and notifications are stored as a whole by other parts; revocations that
 /// verifyReceipt reports are written from here.
 final class RevocationCache: Sendable {
+    /// One app in one environment.
     private struct Key: Hashable {
         let bundleId: BundleIdentifier
         let environment: AppStoreEnvironment
@@ -120,6 +121,8 @@ final class RevocationCache: Sendable {
         return date >= last
     }
 
+    /// Records a customer's records from a lookup. They replace what verifyReceipt reported before, unless a newer
+    /// record was received in the meantime.
     func record(_ records: CustomerRecords, of bundleId: BundleIdentifier) {
         change(bundleId, records.environment) { revocations in
             for transaction in records.transactions where isNew(transaction.payload, in: records.environment) {
@@ -173,6 +176,10 @@ final class RevocationCache: Sendable {
         return news.flatMap { [$0.originalTransactionId, $0.transactionId].compactMap(\.self) }
     }
 
+    /// Changes the revocations of one app under the lock, counts new ones, and empties them if they exceed the
+    /// capacity.
+    ///
+    /// - Parameter isNew: false if the revocations were counted before, because they come from the store.
     private func change(
         _ bundleId: BundleIdentifier, _ environment: AppStoreEnvironment, isNew: Bool = true,
         _ body: (inout RevocationIndex) -> Void
@@ -189,6 +196,7 @@ final class RevocationCache: Sendable {
         if isNew, learnt > 0 { counts?[bundleId].revoked(in: environment, count: learnt) }
     }
 
+    /// Returns the revocations of an app; empty if there are none.
     func revocations(of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> RevocationIndex {
         known.withLock { $0[Key(bundleId: bundleId, environment: environment)] } ?? RevocationIndex()
     }

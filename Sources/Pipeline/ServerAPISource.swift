@@ -99,6 +99,7 @@ package struct ServerAPISource: Sendable {
         return try await ask(app, key, CallOptions(priority: .batch, timeLimit: .seconds(60)))
     }
 
+    /// Looks a customer up, then caches and stores the records.
     private func ask(
         _ app: App, _ key: CustomerRecordsCache.Key, _ options: CallOptions, isConfirming: Bool = false
     ) async throws(ServerAPIError) -> CustomerRecords {
@@ -115,6 +116,7 @@ package struct ServerAPISource: Sendable {
     /// changed.
     func invalidate(_ identifiers: [String], in scope: AppScope) { cache.invalidate(identifiers, in: scope) }
 
+    /// Clears the cache. Records of a lookup in flight are not cached either.
     func removeAll() { cache.removeAll() }
 
     /// Returns whether the app has a key.

@@ -57,6 +57,7 @@ package struct UpstreamRouter: Sendable {
         }
     }
 
+    /// The first step.
     package var first: Instruction { .ask(environment, afterMilliseconds: 0) }
 
     /// Returns the next step after the reply to the last call.

@@ -184,12 +184,14 @@ extension VerifyReceiptRequest {
         return bytes.holds("true", at: range) || bytes.holds("1", at: range)
     }
 
+    /// Returns whether the body is valid UTF-8. Most bodies are ASCII, which one pass over the bytes confirms.
     private static func isUnicode(_ body: [UInt8]) -> Bool {
         var union: UInt8 = 0
         for byte in body { union |= byte }
         return union < 0x80 || String(validating: body, as: UTF8.self) != nil
     }
 
+    /// Removes all but the last member of each key; the order stays.
     private static func lastOfEach(
         _ members: [JSONScanner.Member], in bytes: Span<UInt8>
     ) -> [JSONScanner.Member] {

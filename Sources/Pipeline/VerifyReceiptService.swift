@@ -122,6 +122,7 @@ package struct VerifyReceiptService: Sendable {
         try VerifyReceiptRequest(body: body, profile: decoder.profile)
     }
 
+    /// Answers a request without counting it.
     private func reply(to body: [UInt8], on route: UpstreamRouter.Route, _ requestOptions: RequestOptions) async
         -> VerifyReceiptResult
     {
@@ -171,6 +172,7 @@ package struct VerifyReceiptService: Sendable {
         }
     }
 
+    /// Decodes and verifies the receipt of a request. A client's refused receipt may be sampled for repairs.
     private func verification(of request: VerifyReceiptRequest, _ requestOptions: RequestOptions) -> ReceiptVerification
     {
         let text = request.receiptText.reveal()
@@ -242,6 +244,7 @@ package struct VerifyReceiptService: Sendable {
             }
         }
 
+        /// The environment to report: the receipt's if it is authentic, otherwise the endpoint's.
         func environment(on route: UpstreamRouter.Route) -> AppStoreEnvironment {
             switch self {
             case .authentic(let receipt): receipt.environment
@@ -258,6 +261,7 @@ extension AppScope {
 }
 
 extension AppRegistry {
+    /// The app whose configuration applies, or the status of the refusal.
     fileprivate enum Decision {
         case app(AppConfiguration)
         case refused(VerifyReceiptStatus)

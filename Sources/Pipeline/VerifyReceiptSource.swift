@@ -15,6 +15,7 @@ package struct VerifyReceiptSource: Sendable {
         self.sleep = sleep
     }
 
+    /// The outcome of all attempts together.
     enum Outcome: Sendable {
         case pass(UpstreamResponse, from: AppStoreEnvironment)
         /// Apple says that the receipt is from the sandbox, which this app denies. The sandbox endpoint was not called.

@@ -63,6 +63,7 @@ extension CustomerIdentifiers {
         self = (try? JSONObject(body)).map { CustomerIdentifiers(unverified: $0) } ?? CustomerIdentifiers([])
     }
 
+    /// Collects the identifiers of a parsed verifyReceipt response.
     init(unverified answer: JSONObject) {
         let receipts = VerifyReceiptRow.objects("receipt", in: answer)
         var rows = receipts + receipts.flatMap { VerifyReceiptRow.objects("in_app", in: $0) }

@@ -118,6 +118,8 @@ package final class Shadow: Service {
 
     // MARK: - Comparing
 
+    /// Compares one response. If a difference is unexpected or volatile, the client's source is asked again after a
+    /// pause, because the two responses were not rendered at the same time.
     private func compare(_ job: ShadowJob) async {
         var scope = job.scope
         do throws(ShadowFailure) {
@@ -164,6 +166,8 @@ package final class Shadow: Service {
     /// The number of queued comparisons.
     package var waiting: Int { queue.count }
 
+    /// Asks one source for its response to the same request, at background priority. Such requests are not counted as a
+    /// client's.
     private func ask(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> VerifyReceiptResult {
         await configured.withLock { $0.pipeline }.answer(
             body: job.body.reveal(), route: job.route,
@@ -211,10 +215,12 @@ package final class Shadow: Service {
 
     // MARK: - Writing
 
+    /// Writes the results to the store once a second.
     private func writeDown() async {
         while (try? await Task.sleep(for: .seconds(1))) != nil { await flush() }
     }
 
+    /// Writes the results to the store. If that fails they stay in memory, where the report still finds them.
     private func flush() async {
         let (found, time) = (
             findings.withLock { findings in

@@ -5,6 +5,7 @@ import StoreTypes
 
 /// The results of the comparisons since the last write to the store.
 struct ShadowFindings: Sendable {
+    /// The outcomes that the store counts in addition to the codes of failures.
     static let equal = "equal"
     static let different = "different"
 
