@@ -51,7 +51,7 @@ package struct BatchServerAPIClient: Sendable {
         since known: (signedTransactions: [String], revision: String)? = nil
     ) async throws(ServerAPIError) -> CustomerRecords {
         guard let client = source.client(for: bundleId) else {
-            throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no key")
+            throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
         }
         let first = environment == .xcode ? nil : environment
         var history: KnownHistory?
@@ -76,7 +76,7 @@ package struct BatchServerAPIClient: Sendable {
         environment: AppStoreEnvironment
     ) async throws(ServerAPIError) {
         guard let client = source.client(for: bundleId) else {
-            throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no key")
+            throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
         }
         try await client.setAppAccountToken(identifier, token, in: environment, Self.options)
     }

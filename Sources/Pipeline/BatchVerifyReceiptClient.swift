@@ -32,7 +32,7 @@ package struct BatchVerifyReceiptClient: Sendable {
     /// - Throws: ``Unavailable`` if Apple has none after all retries.
     package func answer(to receipt: DecodedReceipt) async throws(Unavailable) -> UpstreamResponse {
         guard let bytes = receipt.bytes?.reveal() else {
-            throw Unavailable(reason: "there is nothing to ask about", isUnreachable: false)
+            throw Unavailable(reason: "the stored text holds no receipt that could be sent", isUnreachable: false)
         }
         var writer = JSONWriter(reserving: bytes.count * 4 / 3 + 256)
         writer.beginObject()
@@ -51,7 +51,7 @@ package struct BatchVerifyReceiptClient: Sendable {
         case .pass(let answer, _): return answer
         case .unavailable(_, _, let reason, _, let isUnreachable):
             throw Unavailable(reason: reason, isUnreachable: isUnreachable)
-        case .sandboxDenied: throw Unavailable(reason: "a receipt of the sandbox", isUnreachable: false)
+        case .sandboxDenied: throw Unavailable(reason: "the receipt is from the sandbox", isUnreachable: false)
         }
     }
 }

@@ -30,15 +30,15 @@ extension CustomerViewError {
         if error.isUnknownTransaction || error.errorNumber == .invalidTransactionId {
             self.init(.transactionNotFound, "the App Store does not know this transaction")
         } else if error.errorNumber == .accountNotFound {
-            self.init(.accountNotFound, "the App Store does not have this customer's account any more")
+            self.init(.accountNotFound, "the customer's App Store account no longer exists")
         } else if error.code == .budgetSpent || error.code == .tooManyCalls {
             self.init(.budgetSpent, error.reason, retryAfter: Self.pause(after: error, now: now))
         } else if error.isTemporary {
-            let reason = "the App Store has no answer at the moment (\(error.code.rawValue))"
+            let reason = "the App Store is unavailable at the moment (\(error.code.rawValue))"
             self.init(.upstreamUnavailable, reason, retryAfter: Self.pause(after: error, now: now))
         } else {
             self.init(
-                .upstreamFailed, "the App Store's answer cannot be used (\(error.code.rawValue))",
+                .upstreamFailed, "the App Store's response is unusable (\(error.code.rawValue))",
                 isKeyRefused: error.code == .unauthorized)
         }
     }

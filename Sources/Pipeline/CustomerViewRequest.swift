@@ -24,13 +24,15 @@ package enum CustomerViewRequest: Sendable {
         } catch let error as JSONFieldError {
             throw CustomerViewError(.malformedRequest, "\(error)")
         } catch {
-            throw CustomerViewError(.malformedRequest, "the body is not one JSON object")
+            throw CustomerViewError(.malformedRequest, "the body is not a JSON object")
         }
         switch (receipt, transaction) {
         case (let receipt?, nil) where !receipt.isEmpty: self = .receiptData(Redacted(Array(receipt.utf8)))
         case (nil, let transaction?) where !transaction.isEmpty: self = .signedTransaction(Redacted(transaction))
         default:
-            throw CustomerViewError(.malformedRequest, "expected one of receiptData and signedTransaction, not empty")
+            throw CustomerViewError(
+                .malformedRequest, "exactly one of receiptData and signedTransaction is required, and must not be empty"
+            )
         }
     }
 }

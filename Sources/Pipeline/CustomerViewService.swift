@@ -125,12 +125,12 @@ package struct CustomerViewService: Sendable {
             originalTransactionIds: [transaction.originalTransactionId ?? transaction.transactionId],
             transactionIds: [])
         guard let bundleId = transaction.bundleId, !keys.isEmpty else {
-            throw CustomerViewError(.notASignedTransaction, "payload: names no app, or no transaction")
+            throw CustomerViewError(.notASignedTransaction, "payload: the bundle id or the transaction id is missing")
         }
         // Genuine signed transactions of 2021 name no environment, but one that a client submits must.
         guard let environment = transaction.environment.flatMap(AppStoreEnvironment.init(rawValue:)),
             environment != .xcode
-        else { throw CustomerViewError(.notAuthentic, "environment: names no environment") }
+        else { throw CustomerViewError(.notAuthentic, "environment: missing or not accepted") }
         let app = try configured(bundleId)
         try check(environment, for: app.settings)
         return render(try await records(for: keys, of: app, in: environment), of: app)
@@ -156,7 +156,7 @@ package struct CustomerViewService: Sendable {
     /// Throws `sandboxDenied` if the app denies sandbox purchases.
     private func check(_ environment: AppStoreEnvironment, for app: AppConfiguration) throws(CustomerViewError) {
         guard environment == .sandbox, app.sandbox == .deny else { return }
-        throw CustomerViewError(.sandboxDenied, "the app takes no purchases of the sandbox")
+        throw CustomerViewError(.sandboxDenied, "the app denies sandbox purchases")
     }
 
     /// Looks the customer up, and records the revocations. A failure on the App Store's side is logged at most once a
@@ -176,12 +176,13 @@ package struct CustomerViewService: Sendable {
             let failure = CustomerViewError(error, now: now())
             if failure.code.httpStatus >= 500, failureLog.allows([apps.logName(of: app.bundleId)], at: now()) {
                 logger.warning(
-                    "the Server API has no answer",
+                    "App Store Server API lookup failed",
                     metadata: ["bundleId": "\(app.bundleId)", "reason": "\(error)"])
             }
             throw failure
         }
-        throw CustomerViewError(.serverAPINotConfigured, "the app has no serverAPI with issuerId, keyId and privateKey")
+        throw CustomerViewError(
+            .serverAPINotConfigured, "the app's configuration has no serverAPI with issuerId, keyId and privateKey")
     }
 
     private func render(_ records: CustomerRecords, of app: ConfiguredApp, receipt: ReceiptContents? = nil) -> [UInt8] {

@@ -29,7 +29,8 @@ extension VerifyReceiptService.RequestEvaluation {
     /// The client sent no password or an accepted one, so the secret that Apple rejected is the configured one.
     func logRejectedSecret(_ environment: AppStoreEnvironment) {
         log(
-            .error, "Apple does not take the app's sharedSecret: clients that send none get 21004", by: "secret",
+            .error, "Apple rejected the configured sharedSecret (21004); requests without a password will fail",
+            by: "secret",
             environment)
     }
 
@@ -38,7 +39,7 @@ extension VerifyReceiptService.RequestEvaluation {
     func logUndecodedReceipt() {
         guard case .rejected(let error, _) = verification, error.status == nil else { return }
         log(
-            .warning, "a receipt cannot be judged here", by: "unjudged \(error.code.rawValue)", nil,
+            .warning, "receipt could not be verified locally", by: "unjudged \(error.code.rawValue)", nil,
             ["reason": "\(error.code.rawValue)"])
     }
 
@@ -47,7 +48,7 @@ extension VerifyReceiptService.RequestEvaluation {
         guard answer.status == .notAuthentic || answer.status == .accountNotFound else { return }
         let isAuthenticHere = authenticReceipt != nil
         log(
-            .notice, "Apple's verdict passed on", by: "verdict \(answer.status) \(isAuthenticHere)", environment,
+            .notice, "forwarding Apple's response", by: "verdict \(answer.status) \(isAuthenticHere)", environment,
             ["status": "\(answer.status)", "authenticHere": "\(isAuthenticHere)"])
     }
 }

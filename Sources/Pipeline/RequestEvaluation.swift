@@ -139,7 +139,8 @@ extension VerifyReceiptService {
                 // The circuit breaker logs once when it opens. A request that it refuses is therefore logged at the
                 // debug level only.
                 log(
-                    wasAsked ? .warning : .debug, "Apple has no answer", by: "apple", environment,
+                    wasAsked ? .warning : .debug, "Apple's verifyReceipt is unavailable; trying the next source",
+                    by: "apple", environment,
                     ["reason": "\(reason)"])
                 return .unavailable(fallback: last.map { passed($0, from: environment) } ?? unavailable(from: .apple))
             }
@@ -270,7 +271,8 @@ extension VerifyReceiptService {
                 return .answered(reply)
             } catch {
                 log(
-                    error.isRefusal ? .debug : .warning, "the Server API has no answer", by: "api",
+                    error.isRefusal ? .debug : .warning, "App Store Server API lookup failed; trying the next source",
+                    by: "api",
                     receipt.environment, ["reason": "\(error)"])
                 return error.isUnknownTransaction
                     ? unknown(receipt) : .unavailable(fallback: refusal(error, of: receipt))
@@ -296,7 +298,7 @@ extension VerifyReceiptService {
             else { return nil }
             pipeline.observations.revocations.record(records, of: receipt.bundleId)
             guard !receipt.contents.lacksStatus(in: records) else {
-                throw ServerAPIError(.statusesMissing, at: "statuses", "nothing of the receipt's subscription")
+                throw ServerAPIError(.statusesMissing, at: "statuses", "no status of the receipt's subscription")
             }
             let history = PurchaseHistory(receipt: receipt, records: records, configuredAppAppleId: app.appAppleId)
             let reply = answer(history, from: .api, password)

@@ -84,11 +84,13 @@ package struct UpstreamRouter: Sendable {
     private mutating func redirect(_ other: AppStoreEnvironment, _ answer: UpstreamResponse) -> Instruction {
         if other == environment {
             return .unavailable(
-                last: nil, from: environment, reason: "Apple sends \(environment) receipts away from \(environment)")
+                last: nil, from: environment,
+                reason: "Apple's \(environment) endpoint redirects the receipt to \(environment)")
         }
         guard route == .auto else { return .pass(answer, from: environment) }
         guard environment == .production else {
-            return .unavailable(last: nil, from: environment, reason: "both of Apple's endpoints send the receipt away")
+            return .unavailable(
+                last: nil, from: environment, reason: "each of Apple's endpoints redirects the receipt to the other")
         }
         guard followsToSandbox else { return .sandboxDenied }
         environment = other
@@ -99,13 +101,13 @@ package struct UpstreamRouter: Sendable {
 
     private mutating func temporary(_ answer: UpstreamResponse) -> Instruction {
         last = answer
-        return again(unless: false, reason: "Apple says \(answer.status.rawValue)")
+        return again(unless: false, reason: "Apple returned \(answer.status.rawValue)")
     }
 
     /// A 21002 for a receipt that is authentic here: retried once, then treated as an outage.
     private mutating func malformed(_ answer: UpstreamResponse) -> Instruction {
         malformedAnswers += 1
-        let reason = "Apple calls malformed what is authentic here"
+        let reason = "Apple returned 21002 for a receipt that is authentic here"
         guard malformedAnswers == 1 else { return .unavailable(last: nil, from: environment, reason: reason) }
         return again(unless: false, reason: reason)
     }
@@ -118,7 +120,7 @@ package struct UpstreamRouter: Sendable {
 
     /// The next step if no time is left for another call.
     package var outOfTime: Instruction {
-        .unavailable(last: last, from: environment, reason: failure ?? "no time left to ask")
+        .unavailable(last: last, from: environment, reason: failure ?? "no time left for another call")
     }
 
     /// Retries, unless the failure is final or the retries are used up.

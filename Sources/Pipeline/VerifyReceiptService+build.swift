@@ -104,7 +104,8 @@ package struct ServiceGraph: Sendable {
             do throws(StorageError) {
                 if let store { try observations.load(from: store) }
             } catch {
-                logger.error("what was learnt before cannot be read from the store", metadata: ["reason": "\(error)"])
+                logger.error(
+                    "cannot load revocations and receipt identifiers from the store", metadata: ["reason": "\(error)"])
             }
         }
         return observations

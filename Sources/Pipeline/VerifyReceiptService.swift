@@ -138,12 +138,12 @@ package struct VerifyReceiptService: Sendable {
         do throws(VerifyReceiptRequest.Failure) {
             request = try read(body)
         } catch {
-            logger.debug("request refused", metadata: ["reason": "\(error.rawValue)"])
+            logger.debug("verifyReceipt request rejected with 21002", metadata: ["reason": "\(error.rawValue)"])
             return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
         let verification = verification(of: request, requestOptions)
         if case .rejected = verification, !request.hasBase64Text {
-            logger.debug("request refused", metadata: ["reason": "receiptNotBase64"])
+            logger.debug("verifyReceipt request rejected with 21002", metadata: ["reason": "receiptNotBase64"])
             return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
         switch apps.treatment(of: verification) {

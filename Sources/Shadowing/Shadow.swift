@@ -236,7 +236,9 @@ package final class Shadow: Service {
                 comparisons: rows.comparisons, differences: rows.differences, customers: rows.customers,
                 limit: CustomerSet.maximum)
         } catch {
-            logger.error("differences were not written down", metadata: ["reason": "\(error)"])
+            logger.error(
+                "cannot write comparison results to the store; keeping them in memory", metadata: ["reason": "\(error)"]
+            )
             unstored.withLock { $0.merge(found.tally) }
         }
     }

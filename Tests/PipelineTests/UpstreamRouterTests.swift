@@ -66,7 +66,7 @@ struct UpstreamRouterTests {
     @Test("ends with what Apple said where no time is left to ask again")
     func outOfTime() {
         var router = UpstreamRouter(route: .auto, isVerifiedHere: true)
-        guard case .unavailable(nil, .production, "no time left to ask") = router.outOfTime else {
+        guard case .unavailable(nil, .production, "no time left for another call") = router.outOfTime else {
             Issue.record("\(router.outOfTime)")
             return
         }
