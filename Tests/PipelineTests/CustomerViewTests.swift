@@ -5,9 +5,9 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The view of a customer")
+@Suite("Customer view")
 struct CustomerViewTests {
-    @Test("holds the whole history of every simulated customer, whichever id is asked for")
+    @Test("A transaction id returns the whole history, for every simulated customer")
     func everyCustomer() async throws {
         try await CustomerViews.looking { views in
             for customer in views.store.world.customers {
@@ -40,7 +40,7 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("is the same for an id, a receipt and a signed transaction, but for the receipt")
+    @Test("An id, a receipt and a signed transaction return the same view, except for the receipt object")
     func doors() async throws {
         try await CustomerViews.looking { views in
             let customer = try views.customer(.activeSubscription)
@@ -56,7 +56,7 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("is the receipt's own where the app has no key, and says so")
+    @Test("An app without a key gets a view of the receipt alone, with source receipt")
     func withoutKey() async throws {
         try await CustomerViews.looking(CustomerViews.noKey) { views in
             for kind in [CustomerKind.longHistory, .oldActiveSubscription] {
@@ -88,7 +88,7 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("asks nobody about a receipt without purchases")
+    @Test("The Server API is not called for a receipt without purchases")
     func noPurchases() async throws {
         try await CustomerViews.looking { views in
             let receipt = try #require(views.store.receipts(of: try views.customer(.noPurchases)).first)
@@ -98,7 +98,7 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("of a receipt is the receipt's own while the App Store has no answer, unless it may be stale")
+    @Test("The receipt answers while the App Store is unavailable, unless it may be stale")
     func withoutAppStore() async throws {
         try await CustomerViews.looking { views in
             let receipt = try #require(views.store.receipts(of: try views.customer(.activeSubscription)).first)
@@ -118,7 +118,7 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("keeps the refunds that the App Store told of, also while it has no answer")
+    @Test("A refund stays in the view while the App Store is unavailable")
     func refundsStay() async throws {
         try await CustomerViews.looking(customers: 120, { $1.cacheSeconds = 0 }) { views in
             let customer = try views.customer(.refundedNonConsumable)
@@ -136,7 +136,7 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("becomes an answer of verifyReceipt with the status and the lists that such an answer has")
+    @Test("A view converts to a verifyReceipt response with the status and the lists of such a response")
     func converted() async throws {
         try await CustomerViews.looking(customers: 120) { views in
             let converter = DocumentConverter(tables: .bundled)
@@ -160,7 +160,7 @@ struct CustomerViewTests {
         }
     }
 
-    @Test("keeps the refunds of iOS 6 receipts, too")
+    @Test("A refund stays in the view of an iOS 6 receipt while the App Store is unavailable")
     func refundOfTransactionReceipt() async throws {
         try await CustomerViews.looking(
             customers: 240,

@@ -8,9 +8,10 @@ import Synchronization
 import TestSupport
 import Transport
 
-/// Apple's two endpoints without a socket: the simulated App Store's answers, or what a test puts in their place.
+/// Apple's two endpoints without a socket: returns the responses of the simulated App Store, or those that a test
+/// chooses.
 final class FakeApple: HTTPTransport {
-    /// One question as it was sent.
+    /// A request as it was sent.
     struct Question: Sendable {
         let environment: AppStoreEnvironment
         let body: [UInt8]
@@ -19,7 +20,7 @@ final class FakeApple: HTTPTransport {
         var json: JSONValue? { try? JSONValue(reading: body) }
     }
 
-    /// What is said instead of the simulated answer.
+    /// A reply that replaces the simulated one.
     enum Instead: Sendable {
         case status(Int)
         case http(Int)
@@ -30,7 +31,8 @@ final class FakeApple: HTTPTransport {
     private let asked = Mutex<[Question]>([])
     private let instead: @Sendable (AppStoreEnvironment, Int) -> Instead?
 
-    /// - Parameter instead: by environment and number of the question, from 0; nil for the simulated answer.
+    /// - Parameter instead: the reply to a request, by its environment and its index from 0; `nil` for the simulated
+    ///   response.
     init(instead: @escaping @Sendable (AppStoreEnvironment, Int) -> Instead? = { _, _ in nil }) {
         self.instead = instead
     }
@@ -52,19 +54,19 @@ final class FakeApple: HTTPTransport {
             guard
                 let answer = try? SharedSimulator.world.verifyReceipt.answer(
                     body: request.body, at: isSandbox ? .sandbox : .production)
-            else { throw TransportError(.internalFault, at: "simulator", "no answer") }
+            else { throw TransportError(.internalFault, at: "simulator", "no response") }
             return HTTPResponse(status: 200, body: answer.bytes)
         case .status(let status): return HTTPResponse(status: 200, body: Array("{\"status\":\(status)}".utf8))
         case .http(let status): return HTTPResponse(status: status)
         case .body(let text): return HTTPResponse(status: 200, body: Array(text.utf8))
-        case .failure(let code): throw TransportError(code, at: "apple", "as the test wants it")
+        case .failure(let code): throw TransportError(code, at: "apple", "a failure chosen by the test")
         }
     }
 
     func shutDown(grace: Duration) async {}
 }
 
-/// A pipeline in front of a ``FakeApple``, at noon first.
+/// A proxy in front of a ``FakeApple``. Its clock starts at noon.
 struct TestProxy {
     let apple: FakeApple
     let clock: MovableClock
@@ -103,7 +105,7 @@ struct TestProxy {
         await ask(Array(Question.body(receipt, password: password, further)), route: route)
     }
 
-    /// - Parameter user: whom the caller names.
+    /// - Parameter user: the caller's name for its user.
     func ask(_ body: [UInt8], route: UpstreamRouter.Route = .auto, user: String? = nil) async -> Reply {
         var requestOptions = VerifyReceiptService.RequestOptions()
         requestOptions.user = user.map { Redacted($0) }
@@ -119,7 +121,7 @@ struct TestProxy {
         let environment: AppStoreEnvironment
         let text: String
 
-        /// `21003 receipt Production`
+        /// Status, source and environment, for example `21003 receipt Production`.
         var short: String { "\(status) \(source) \(environment.rawValue)" }
         var json: JSONValue? { try? JSONValue(reading: Array(text.utf8)) }
     }

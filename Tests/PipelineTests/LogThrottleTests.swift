@@ -6,9 +6,9 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("What requests write into the log")
+@Suite("Rate limit of the request log")
 struct LogThrottleTests {
-    /// A receipt that claims to be of an app, and is signed by somebody else.
+    /// A receipt that claims to be of an app, but is signed by a foreign authority.
     private func claim(_ bundleId: String) throws -> String {
         Base64.encode(
             try AppReceiptEncoder(signer: SharedSimulator.foreign.receiptSigner).encode(
@@ -20,7 +20,7 @@ struct LogThrottleTests {
     }
 
     // T33
-    @Test("is one line a minute for all apps that are not configured, and one for each that is")
+    @Test("Apps that are not configured share one line a minute, and each configured app has its own")
     func verdicts() async throws {
         let handler = InMemoryLogHandler()
         let bridge = try TestProxy(
@@ -44,7 +44,7 @@ struct LogThrottleTests {
     }
 
     // T33
-    @Test("leaves room for the warnings of configured apps, however many names others make up")
+    @Test("Requests with made-up bundle ids do not suppress the warnings of configured apps")
     func warnings() async throws {
         let handler = InMemoryLogHandler()
         let bridge = try TestProxy(

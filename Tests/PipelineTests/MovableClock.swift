@@ -2,7 +2,7 @@ import StoreTypes
 import Synchronization
 import TestSupport
 
-/// A clock that a test moves.
+/// A clock that a test sets.
 final class MovableClock: Sendable {
     private let instant: Mutex<Timestamp>
 
