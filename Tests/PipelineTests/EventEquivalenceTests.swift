@@ -65,7 +65,7 @@ struct EventEquivalenceTests {
     }
 
     @Test(
-        "Every response of the Server API and of the store equals verifyReceipt's, except for differences that have a rule",
+        "Responses of the Server API and of the store equal verifyReceipt's, except for differences with a rule",
         arguments: [7, 1979] as [UInt64])
     func rightPassword(seed: UInt64) async throws {
         let outcome = try await outcome(seed: seed, password: SimulatedApp.first.sharedSecret)
