@@ -12,7 +12,7 @@ package struct AppRegistry: Sendable {
     private let apps: [BundleIdentifier: AppConfiguration]
     private let unknownApps: ProxyConfiguration.UnknownApps
     /// Whether any app has a rule, other than replay detection, that Apple's responses are checked against.
-    let judgesAnswers: Bool
+    let checksUpstreamResponses: Bool
 
     /// Creates a registry. An app without a shared secret gets the account-wide one.
     package init(settings: ProxyConfiguration) {
@@ -23,7 +23,7 @@ package struct AppRegistry: Sendable {
         }
         self.apps = apps
         unknownApps = settings.unknownApps
-        judgesAnswers =
+        checksUpstreamResponses =
             unknownApps == .refuse || apps.values.contains { $0.sandbox == .deny || $0.testers != nil }
     }
 
@@ -31,7 +31,7 @@ package struct AppRegistry: Sendable {
     /// forwarded unchanged, and its receipts may answer for themselves.
     ///
     /// - Parameter bundleId: `nil` if the receipt names no app.
-    package func treatment(of bundleId: BundleIdentifier?) -> AppResolution {
+    package func resolution(of bundleId: BundleIdentifier?) -> AppResolution {
         if let app = bundleId.flatMap({ apps[$0] }) { return .app(app) }
         return unknownApps == .pass ? .app(AppConfiguration(bundleId: bundleId)) : .refused
     }
@@ -56,7 +56,7 @@ package struct AppRegistry: Sendable {
     package func configured(_ bundleId: BundleIdentifier) -> AppConfiguration? { apps[bundleId] }
 
     /// Returns whether any configured app satisfies the predicate.
-    func contains(where isLike: (AppConfiguration) -> Bool) -> Bool { apps.values.contains(where: isLike) }
+    func contains(where predicate: (AppConfiguration) -> Bool) -> Bool { apps.values.contains(where: predicate) }
 
     /// Whether no app is configured.
     package var isEmpty: Bool { apps.isEmpty }

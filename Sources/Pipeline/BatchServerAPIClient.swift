@@ -10,7 +10,7 @@ package struct BatchServerAPIClient: Sendable {
     private let share: Double
     /// The factor for the share. Apple's hour does not begin when ours does, so using slightly less avoids a call that
     /// comes a moment too early.
-    private static let caution = 0.998
+    private static let safetyFactor = 0.998
     /// The bounds of one lookup: 4 hours, because it may wait for the hourly limits several times, and 600 calls,
     /// retries included.
     private static let options = CallOptions(priority: .batch, timeLimit: .seconds(4 * 3_600), maximumCalls: 600)
@@ -30,7 +30,7 @@ package struct BatchServerAPIClient: Sendable {
         try settings.checkKeys()
         source = try ServerAPISource(
             settings: settings, transport: transport, verifier: SignedPayloadVerifier(trust: trust), now: now,
-            share: share * Self.caution, reserve: 0,
+            share: share * Self.safetyFactor, reserve: 0,
             retry: RetryPolicy(maximumAttempts: 6, baseDelay: .milliseconds(500), maximumDelay: .seconds(20)))
         self.share = share
     }
@@ -48,16 +48,16 @@ package struct BatchServerAPIClient: Sendable {
     ///   later changes are fetched then.
     package func records(
         for keys: CustomerIdentifiers, bundleId: BundleIdentifier, environment: AppStoreEnvironment?,
-        since known: (signedTransactions: [String], revision: String)? = nil
+        since previous: (signedTransactions: [String], revision: String)? = nil
     ) async throws(ServerAPIError) -> CustomerRecords {
         guard let client = source.client(for: bundleId) else {
             throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
         }
         let first = environment == .xcode ? nil : environment
         var history: KnownHistory?
-        if let known, let first {
+        if let previous, let first {
             history = client.knownHistory(
-                signedTransactions: known.signedTransactions, revision: known.revision, in: first)
+                signedTransactions: previous.signedTransactions, revision: previous.revision, in: first)
         }
         do throws(ServerAPIError) {
             return try await client.records(

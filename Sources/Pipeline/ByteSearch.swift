@@ -8,7 +8,7 @@ struct ByteSearch: Sendable {
     init(_ text: StaticString) {
         pattern = text.withUTF8Buffer { Array($0) }
         var steps = [Int](repeating: pattern.count, count: 256)
-        for (place, byte) in pattern.dropLast().enumerated() { steps[Int(byte)] = pattern.count - 1 - place }
+        for (index, byte) in pattern.dropLast().enumerated() { steps[Int(byte)] = pattern.count - 1 - index }
         self.steps = steps
     }
 
@@ -16,10 +16,10 @@ struct ByteSearch: Sendable {
     func occurs(in bytes: borrowing Span<UInt8>) -> Bool {
         var start = 0
         while start <= bytes.count - pattern.count {
-            var place = pattern.count - 1
-            while bytes[start + place] == pattern[place] {
-                if place == 0 { return true }
-                place -= 1
+            var index = pattern.count - 1
+            while bytes[start + index] == pattern[index] {
+                if index == 0 { return true }
+                index -= 1
             }
             start += steps[Int(bytes[start + pattern.count - 1])]
         }

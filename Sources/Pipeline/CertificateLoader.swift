@@ -39,9 +39,9 @@ package enum CertificateLoader {
         var certificates: [[UInt8]] = []
         var findings: [String] = []
         for file in files {
-            let place = file == url ? name : "\(name.hasSuffix("/") ? name : name + "/")\(file.lastPathComponent)"
+            let path = file == url ? name : "\(name.hasSuffix("/") ? name : name + "/")\(file.lastPathComponent)"
             guard let data = try? Data(contentsOf: file) else {
-                findings.append("cannot read \(place)")
+                findings.append("cannot read \(path)")
                 continue
             }
             let encoding = der(of: data)
@@ -49,7 +49,7 @@ package enum CertificateLoader {
                 _ = try Certificate(der: encoding.span)
                 certificates.append(encoding)
             } catch {
-                findings.append("\(place) cannot be used: \(error.reason)")
+                findings.append("\(path) cannot be used: \(error.reason)")
             }
         }
         guard findings.isEmpty else { throw ConfigurationError(findings) }

@@ -29,7 +29,7 @@ final class CustomerRecordsCache: Sendable {
         let staleAt: Timestamp
         /// The identifiers under which changes of this customer are logged, and the position in that log when the
         /// lookup began.
-        let watched: [String]
+        let changeKeys: [String]
         let mark: UInt64
         /// Whether this is the second lookup, made because the first result seemed out of date.
         let isConfirmed: Bool
@@ -42,7 +42,7 @@ final class CustomerRecordsCache: Sendable {
     /// The lifetime of records within the margin, in milliseconds.
     private static let shortLifetime: Int64 = 5_000
 
-    private let memory = GenerationalCache<Key, Entry>(limit: capacity)
+    private let entries = GenerationalCache<Key, Entry>(limit: capacity)
     private let changes = CacheInvalidationLog()
 
     /// The current position in the log of changes. Read it before a lookup begins, and pass it to
@@ -55,7 +55,7 @@ final class CustomerRecordsCache: Sendable {
     /// Removes everything. The results of lookups in flight are not cached either.
     func removeAll() {
         changes.markAllChanged()
-        memory.removeAll()
+        entries.removeAll()
     }
 
     /// Returns the cached records; `nil` if there are none or they have expired.
@@ -65,13 +65,13 @@ final class CustomerRecordsCache: Sendable {
     ///     because of a reload.
     ///   - confirmed: returns only the records of a second lookup, no older than five seconds.
     func records(for key: Key, at now: Timestamp, lifetime: Int64, confirmed: Bool = false) -> CustomerRecords? {
-        guard let entry = memory[key] else { return nil }
+        guard let entry = entries[key] else { return nil }
         // A clock that was set back must not extend the lifetime.
         let scope = AppScope(bundleId: key.bundleId, environment: entry.records.environment)
         guard entry.storedAt <= now, now < entry.staleAt, now < entry.storedAt.advanced(byMilliseconds: lifetime),
-            changes.isUnchanged(entry.watched, in: scope, since: entry.mark)
+            changes.isUnchanged(entry.changeKeys, in: scope, since: entry.mark)
         else {
-            memory.remove(key)
+            entries.remove(key)
             return nil
         }
         let isRecent = now < entry.storedAt.advanced(byMilliseconds: Self.shortLifetime)
@@ -88,21 +88,21 @@ final class CustomerRecordsCache: Sendable {
         _ records: CustomerRecords, for key: Key, at now: Timestamp, lifetime: Int64, askedAt mark: UInt64,
         isConfirmed: Bool = false
     ) {
-        guard let staleAt = Self.staleAt(records, keptAt: now, lifetime: lifetime) else { return memory.remove(key) }
+        guard let staleAt = Self.staleAt(records, cachedAt: now, lifetime: lifetime) else { return entries.remove(key) }
         let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
         let entry = Entry(
-            records: records, storedAt: now, staleAt: staleAt, watched: records.watchedIdentifiers, mark: mark,
+            records: records, storedAt: now, staleAt: staleAt, changeKeys: records.watchedIdentifiers, mark: mark,
             isConfirmed: isConfirmed)
-        memory.insert(entry, for: key, cost: size)
+        entries.insert(entry, for: key, cost: size)
     }
 
     /// Returns when the records expire; `nil` if they must not be cached at all.
-    static func staleAt(_ records: CustomerRecords, keptAt now: Timestamp, lifetime: Int64) -> Timestamp? {
+    static func staleAt(_ records: CustomerRecords, cachedAt now: Timestamp, lifetime: Int64) -> Timestamp? {
         guard lifetime > 0, records.anomalies.isEmpty else { return nil }
         var staleAt = now.milliseconds + lifetime
-        for turn in records.turns.map(\.milliseconds) where turn > now.milliseconds - margin {
-            let end = max(turn - margin, now.milliseconds + shortLifetime)
-            staleAt = min(staleAt, turn > now.milliseconds ? min(turn, end) : end)
+        for periodEnd in records.periodEnds.map(\.milliseconds) where periodEnd > now.milliseconds - margin {
+            let end = max(periodEnd - margin, now.milliseconds + shortLifetime)
+            staleAt = min(staleAt, periodEnd > now.milliseconds ? min(periodEnd, end) : end)
         }
         return Timestamp(milliseconds: staleAt)
     }
@@ -110,7 +110,7 @@ final class CustomerRecordsCache: Sendable {
 
 extension CustomerRecords {
     /// The times at which a subscription of the customer ends or renews.
-    fileprivate var turns: [Timestamp] {
+    fileprivate var periodEnds: [Timestamp] {
         transactions.compactMap(\.payload.expiresDate)
             + subscriptions.flatMap { subscription in
                 [

@@ -6,22 +6,24 @@ import Transport
 /// Maps failures of decoding, signature checks and the Server API to errors of the customer view. No other place does.
 extension CustomerViewError {
     /// The `Retry-After` if the App Store sends none, in seconds.
-    private static let usualPause = 10
+    private static let defaultRetryAfter = 10
     /// The upper bound of a `Retry-After` from the App Store.
-    private static let longestPause = Duration.seconds(3600)
+    private static let maximumRetryAfter = Duration.seconds(3600)
 
     init(_ error: ReceiptDecodingError) {
         switch error.verdict {
         case .notAReceipt: self.init(.notAReceipt, "\(error.place): \(error.reason)")
         case .notAuthentic: self.init(.notAuthentic, "\(error.place): \(error.reason)")
-        case .undecided: self.init(.notVerifiable, "\(error.place): \(error.reason)", retryAfter: Self.usualPause)
+        case .undecided:
+            self.init(.notVerifiable, "\(error.place): \(error.reason)", retryAfter: Self.defaultRetryAfter)
         }
     }
 
     init(_ error: SignedPayloadError) {
         switch error.code {
         case .malformed: self.init(.notASignedTransaction, "\(error.place): \(error.reason)")
-        case .unavailable: self.init(.notVerifiable, "\(error.place): \(error.reason)", retryAfter: Self.usualPause)
+        case .unavailable:
+            self.init(.notVerifiable, "\(error.place): \(error.reason)", retryAfter: Self.defaultRetryAfter)
         default: self.init(.notAuthentic, "\(error.place): \(error.reason)")
         }
     }
@@ -45,8 +47,8 @@ extension CustomerViewError {
 
     /// The `Retry-After` in whole seconds, at least 1.
     private static func pause(after error: ServerAPIError, now: Timestamp) -> Int {
-        guard let retryAfter = error.retryAfter else { return usualPause }
-        let pause = retryAfter.delay(nowMilliseconds: now.milliseconds, maximum: longestPause)
+        guard let retryAfter = error.retryAfter else { return defaultRetryAfter }
+        let pause = retryAfter.delay(nowMilliseconds: now.milliseconds, maximum: maximumRetryAfter)
         return max(1, Int((pause / .seconds(1)).rounded(.up)))
     }
 }

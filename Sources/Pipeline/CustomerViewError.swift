@@ -46,7 +46,7 @@ package struct CustomerViewError: Error, Sendable, Hashable, CustomStringConvert
         }
 
         /// Whether the failure is on the App Store's side, and says nothing about the customer.
-        var isAppStoreTrouble: Bool {
+        var isAppStoreFailure: Bool {
             switch self {
             case .upstreamFailed, .upstreamUnavailable, .budgetSpent: true
             default: false

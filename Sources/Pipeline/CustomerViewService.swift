@@ -16,7 +16,7 @@ package struct CustomerViewService: Sendable {
     private let deadline: Duration
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
-    private let failureLog = LogThrottle<[String]>()
+    private let logThrottle = LogThrottle<[String]>()
 
     /// Creates the service.
     ///
@@ -79,7 +79,7 @@ package struct CustomerViewService: Sendable {
         } catch {
             throw CustomerViewError(error)
         }
-        guard case .app(let settings) = apps.treatment(of: receipt.bundleId) else { throw Self.unknownApp }
+        guard case .app(let settings) = apps.resolution(of: receipt.bundleId) else { throw Self.unknownApp }
         try check(receipt.environment, for: settings)
         let keys = receipt.contents.orderedLookupKeys
         // The receipt alone is complete: it holds no purchase, or the Server API cannot be called for this app.
@@ -92,8 +92,8 @@ package struct CustomerViewService: Sendable {
             // A failure of the App Store must not hit the customer: the receipt is genuine, and it answers if it cannot
             // be stale.
             let isUnknown = error.code == .transactionNotFound && settings.unknownTransaction == .receipt
-            guard isUnknown || error.code.isAppStoreTrouble,
-                settings.staleSubscription == .answer || !known(of: receipt).receipt.mayBeStale(at: now())
+            guard isUnknown || error.code.isAppStoreFailure,
+                settings.staleSubscription == .answer || !history(of: receipt).receipt.mayBeStale(at: now())
             else { throw error }
             return view(receipt, settings)
         }
@@ -103,11 +103,11 @@ package struct CustomerViewService: Sendable {
     private func view(_ receipt: Receipt, _ settings: AppConfiguration) -> [UInt8] {
         renderer.render(
             CustomerView(
-                history: known(of: receipt), bundleId: receipt.bundleId, configuredAppAppleId: settings.appAppleId,
+                history: history(of: receipt), bundleId: receipt.bundleId, configuredAppAppleId: settings.appAppleId,
                 verifiedAt: now()))
     }
 
-    private func known(of receipt: Receipt) -> PurchaseHistory {
+    private func history(of receipt: Receipt) -> PurchaseHistory {
         PurchaseHistory(
             receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
     }
@@ -174,7 +174,7 @@ package struct CustomerViewService: Sendable {
             }
         } catch {
             let failure = CustomerViewError(error, now: now())
-            if failure.code.httpStatus >= 500, failureLog.allows([apps.logName(of: app.bundleId)], at: now()) {
+            if failure.code.httpStatus >= 500, logThrottle.allows([apps.logName(of: app.bundleId)], at: now()) {
                 logger.warning(
                     "App Store Server API lookup failed",
                     metadata: ["bundleId": "\(app.bundleId)", "reason": "\(error)"])

@@ -80,9 +80,9 @@ package struct ReceiptReader: Sendable {
 
     private static func unverifiedIds(in stored: [UInt8], beyond keys: CustomerIdentifiers) -> [TransactionIdentifier] {
         guard stored.first(where: { $0 > 0x20 }) == UInt8(ascii: "{") else { return [] }
-        let found = CustomerIdentifiers(unverifiedAnswer: stored)
-        let known = Set(keys.originalTransactionIds + keys.transactionIds)
-        return Set(found.originalTransactionIds + found.transactionIds).subtracting(known).sorted {
+        let all = CustomerIdentifiers(unverifiedAnswer: stored)
+        let signed = Set(keys.originalTransactionIds + keys.transactionIds)
+        return Set(all.originalTransactionIds + all.transactionIds).subtracting(signed).sorted {
             $0.rawValue < $1.rawValue
         }
     }

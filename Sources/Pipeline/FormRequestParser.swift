@@ -49,20 +49,20 @@ enum FormRequestParser {
     /// Decodes percent encoding; `nil` for a percent sign without two hexadecimal digits. A plus sign becomes a blank,
     /// as in a form. If it was a base64 digit that the client did not escape, the receipt is repaired later.
     private static func unescaped(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
-        var plain: [UInt8] = []
-        plain.reserveCapacity(bytes.count)
+        var decoded: [UInt8] = []
+        decoded.reserveCapacity(bytes.count)
         var rest = bytes
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "%") else {
-                plain.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+                decoded.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
                 continue
             }
             guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
                 return nil
             }
-            plain.append(high << 4 | low)
+            decoded.append(high << 4 | low)
         }
-        return plain
+        return decoded
     }
 
     private static func digit(_ byte: UInt8) -> UInt8? {

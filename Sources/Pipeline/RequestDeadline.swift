@@ -7,7 +7,7 @@ package struct RequestDeadline: Sendable {
     /// The default of the configuration key `deadlineSeconds`, 9 s.
     package static let usual = Duration.seconds(9)
     /// Reserved for the sources that make no calls, and for writing the response.
-    private static let longestReserve = Duration.milliseconds(500)
+    private static let maximumReserve = Duration.milliseconds(500)
 
     private let end: ContinuousClock.Instant
     private let reserve: Duration
@@ -19,7 +19,7 @@ package struct RequestDeadline: Sendable {
     ///     no calls.
     ///   - now: when the request was received.
     package init(_ limit: Duration, from now: ContinuousClock.Instant = .now) {
-        reserve = min(limit / 10, Self.longestReserve)
+        reserve = min(limit / 10, Self.maximumReserve)
         end = now + limit - reserve
     }
 

@@ -19,11 +19,11 @@ extension VerifyReceiptService.RequestEvaluation {
         var metadata = details
         metadata["bundleId"] = "\(app.bundleId?.rawValue ?? "-")"
         if let environment { metadata["environment"] = "\(environment.rawValue)" }
-        guard level > .debug else { return pipeline.logger.debug(message, metadata: metadata) }
-        let name = [pipeline.apps.logName(of: app.bundleId), topic, environment?.rawValue ?? "-"]
-        let suppressed = pipeline.failureLog.admission(of: name, at: now)
+        guard level > .debug else { return service.logger.debug(message, metadata: metadata) }
+        let name = [service.apps.logName(of: app.bundleId), topic, environment?.rawValue ?? "-"]
+        let suppressed = service.logThrottle.admission(of: name, at: now)
         if let suppressed, suppressed > 0 { metadata["suppressed"] = "\(suppressed)" }
-        pipeline.logger.log(level: suppressed == nil ? .debug : level, message, metadata: metadata)
+        service.logger.log(level: suppressed == nil ? .debug : level, message, metadata: metadata)
     }
 
     /// The client sent no password or an accepted one, so the secret that Apple rejected is the configured one.
@@ -44,7 +44,7 @@ extension VerifyReceiptService.RequestEvaluation {
     }
 
     /// Logs a response of Apple's that an operator should see: 21003 (not authentic) and 21010 (account not found).
-    func note(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) {
+    func logForwardedStatus(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) {
         guard answer.status == .notAuthentic || answer.status == .accountNotFound else { return }
         let isAuthenticHere = authenticReceipt != nil
         log(

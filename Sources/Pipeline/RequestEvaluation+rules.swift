@@ -29,7 +29,7 @@ extension VerifyReceiptService.RequestEvaluation {
         // The source that answers redirects a receipt of the other endpoint (21007, 21008).
         if receiptForRules?.environment == .production { return nil }
         guard let receipt = receiptForRules else { return reply(.failure(.notAuthentic), from: .receipt) }
-        switch await isTester(pipeline.observations.lookupKeys(of: receipt), of: receipt.bundleId, among: testers) {
+        switch await isTester(service.observations.lookupKeys(of: receipt), of: receipt.bundleId, among: testers) {
         case true?: return nil
         case false?: return reply(.failure(.notAuthentic), from: .receipt)
         case nil: return unavailable(from: .api)
@@ -43,22 +43,22 @@ extension VerifyReceiptService.RequestEvaluation {
         of body: [UInt8], _ status: VerifyReceiptStatus, from endpoint: AppStoreEnvironment
     ) async -> VerifyReceiptResult? {
         guard status == .valid || status == .subscriptionExpired,
-            pipeline.apps.judgesAnswers || requestOptions.user != nil
+            service.apps.checksUpstreamResponses || requestOptions.user != nil
         else { return nil }
-        let answered = ResponseReceipt(body)
+        let response = ResponseReceipt(body)
         let isProduction =
             endpoint == .production
-            && (answered.environment ?? AppStoreEnvironment.production.rawValue)
+            && (response.environment ?? AppStoreEnvironment.production.rawValue)
                 == AppStoreEnvironment.production.rawValue
         let environment: AppStoreEnvironment = isProduction ? .production : .sandbox
         let refused = VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: environment)
-        let bundleId = answered.bundleId.map(BundleIdentifier.init(rawValue:)) ?? authenticReceipt?.bundleId
-        guard case .app(let app) = treatment(of: answered, bundleId) else { return refused }
+        let bundleId = response.bundleId.map(BundleIdentifier.init(rawValue:)) ?? authenticReceipt?.bundleId
+        guard case .app(let app) = resolution(of: response, bundleId) else { return refused }
         if !isProduction {
             if app.sandbox == .deny { return refused }
             // Skipped if the receipt itself says that it is from the sandbox, because it was checked before.
             if let testers = app.testers, let bundleId, receiptForRules?.environment != .sandbox {
-                switch await isTester(answered.lookupKeys, of: bundleId, among: testers) {
+                switch await isTester(response.lookupKeys, of: bundleId, among: testers) {
                 case true?: break
                 case false?: return refused
                 case nil: return unavailable(from: .api)
@@ -67,8 +67,8 @@ extension VerifyReceiptService.RequestEvaluation {
         }
         guard !isReplay else { return nil }
         guard let bundleId else { return requestOptions.user != nil && app.replay == .refuse ? refused : nil }
-        let isReplay = pipeline.isReplay(
-            answered.lookupKeys, in: AppScope(bundleId: bundleId, environment: environment), of: app, requestOptions)
+        let isReplay = service.isReplay(
+            response.lookupKeys, in: AppScope(bundleId: bundleId, environment: environment), of: app, requestOptions)
         return isReplay && app.replay == .refuse ? refused : nil
     }
 
@@ -76,8 +76,8 @@ extension VerifyReceiptService.RequestEvaluation {
     ///
     /// - Parameter bundleId: the bundle id of the response, otherwise of an authentic receipt. Also `nil` for a text
     ///   that is no bundle id, which no configured app has.
-    private func treatment(of answered: ResponseReceipt, _ bundleId: BundleIdentifier?) -> AppRegistry.AppResolution {
-        bundleId == nil && answered.bundleId == nil ? pipeline.apps.strictest : pipeline.apps.treatment(of: bundleId)
+    private func resolution(of response: ResponseReceipt, _ bundleId: BundleIdentifier?) -> AppRegistry.AppResolution {
+        bundleId == nil && response.bundleId == nil ? service.apps.strictest : service.apps.resolution(of: bundleId)
     }
 
     /// Whether a 21007 of Apple's production endpoint is followed to the sandbox endpoint.
@@ -94,7 +94,7 @@ extension VerifyReceiptService.RequestEvaluation {
         if testers.contains(keys) { return true }
         guard testers.hasTokens, !keys.isEmpty else { return false }
         do throws(ServerAPIError) {
-            let records = try await pipeline.serverAPI?.records(
+            let records = try await service.serverAPI?.records(
                 for: keys, bundleId: bundleId, environment: .sandbox,
                 priority: requestOptions.priority, within: share(before: (requestOptions.sources ?? app.answer)[...]))
             return records.map(testers.contains)

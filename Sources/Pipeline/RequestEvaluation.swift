@@ -24,10 +24,10 @@ extension VerifyReceiptService {
         let app: AppConfiguration
         let requestOptions: RequestOptions
         /// The key of this request in the response cache; `nil` if its response must not be cached.
-        let memoryKey: [UInt8]?
+        let cacheKey: [UInt8]?
         let now: Timestamp
         let deadline: RequestDeadline
-        let pipeline: VerifyReceiptService
+        let service: VerifyReceiptService
 
         /// The result of one source: a response, or the reason to try the next source.
         enum SourceResult {
@@ -57,25 +57,25 @@ extension VerifyReceiptService {
             let sources = requestOptions.sources ?? app.answer
             var fallback: VerifyReceiptResult?
             var receiptMayAnswer = true
-            var appleIsSilent = false
+            var appleIsUnavailable = false
             for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
                 if let reply = responseForDisconnectedClient(sources[...index]) { return reply }
-                if source == .receipt, appleIsSilent, !sources[index...].contains(where: \.asks),
+                if source == .receipt, appleIsUnavailable, !sources[index...].contains(where: \.asks),
                     let reply = await lastGood(password)
                 {
                     return reply
                 }
                 let result: SourceResult
                 switch source {
-                case .apple: result = await askApple(password, within: share(before: sources[(index + 1)...]))
-                case .api: result = await askServerAPI(password, within: share(before: sources[(index + 1)...]))
+                case .apple: result = await callApple(password, within: share(before: sources[(index + 1)...]))
+                case .api: result = await callServerAPI(password, within: share(before: sources[(index + 1)...]))
                 case .receipt: result = readReceipt(password, isFallback: index > 0)
                 case .stored:
                     result = await readStore(
                         password, isFallback: sources[..<index].contains(where: \.asks),
                         within: deadline.reading(before: sources[(index + 1)...].count(where: \.asks)))
                 }
-                if source == .apple { appleIsSilent = true }
+                if source == .apple { appleIsUnavailable = true }
                 switch result {
                 case .answered(let reply): return reply
                 // The source `receipt` is unavailable only if the receipt may be stale. That is reported as a retryable
@@ -89,7 +89,7 @@ extension VerifyReceiptService {
                     receiptMayAnswer = false
                 }
             }
-            if appleIsSilent, !Task.isCancelled, let reply = await lastGood(password) { return reply }
+            if appleIsUnavailable, !Task.isCancelled, let reply = await lastGood(password) { return reply }
             return responseForDisconnectedClient(sources[...]) ?? fallback
                 ?? unavailable(from: sources.last ?? .receipt)
         }
@@ -100,8 +100,8 @@ extension VerifyReceiptService {
         /// The client has disconnected, so stop trying sources. Return the same error a connected client would get, in
         /// case the disconnect was a false positive.
         private func responseForDisconnectedClient(_ sources: ArraySlice<AnswerSource>) -> VerifyReceiptResult? {
-            guard Task.isCancelled, let asked = sources.first(where: \.asks) else { return nil }
-            return unavailable(from: asked)
+            guard Task.isCancelled, let source = sources.first(where: \.asks) else { return nil }
+            return unavailable(from: source)
         }
 
         /// The time for one source that makes calls: an equal share of what is left, because each source after it needs
@@ -114,8 +114,8 @@ extension VerifyReceiptService {
 
         /// Forwards the request to Apple. The configured secret is sent if the client sent no password, or one of
         /// `acceptedSecrets`.
-        private func askApple(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
-            guard let apple = pipeline.apple else { return .unavailable(fallback: unavailable(from: .apple)) }
+        private func callApple(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
+            guard let apple = service.apple else { return .unavailable(fallback: unavailable(from: .apple)) }
             var replacement: SharedSecret?
             if case .fine(let secret) = password { replacement = secret }
             let outcome = await apple.answer(
@@ -123,16 +123,16 @@ extension VerifyReceiptService {
                 isVerifiedHere: authenticReceipt != nil, followsToSandbox: followsToSandbox, within: limit)
             switch outcome {
             case .pass(let answer, let environment):
-                note(answer, from: environment)
+                logForwardedStatus(answer, from: environment)
                 if replacement != nil, answer.status == .wrongSharedSecret { logRejectedSecret(environment) }
                 if let refusal = await refusal(of: answer.body, answer.status, from: environment) {
                     return .answered(refusal)
                 }
                 if let authenticReceipt { record(answer, for: authenticReceipt) }
-                if let (archive, question) = lastGoodQuestion(password) {
-                    archive.save(answer, to: question, from: environment, at: now)
+                if let (archive, key) = lastGoodKey(password) {
+                    archive.save(answer, to: key, from: environment, at: now)
                 }
-                return .answered(passed(answer, from: environment))
+                return .answered(forwarded(answer, from: environment))
             case .sandboxDenied:
                 return .answered(VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: .sandbox))
             case .unavailable(let last, let environment, let reason, let wasAsked, _):
@@ -142,27 +142,28 @@ extension VerifyReceiptService {
                     wasAsked ? .warning : .debug, "Apple's verifyReceipt is unavailable; trying the next source",
                     by: "apple", environment,
                     ["reason": "\(reason)"])
-                return .unavailable(fallback: last.map { passed($0, from: environment) } ?? unavailable(from: .apple))
+                return .unavailable(
+                    fallback: last.map { forwarded($0, from: environment) } ?? unavailable(from: .apple))
             }
         }
 
         /// Records what Apple's verifyReceipt says about the receipt's purchases. Cached records of the Server API are
         /// invalidated if they contradict it, and are fetched again.
         private func record(_ answer: UpstreamResponse, for receipt: Receipt) {
-            let news = pipeline.observations.record(answer, for: receipt)
-            guard !news.isEmpty else { return }
-            pipeline.serverAPI?.invalidate(
-                news, in: AppScope(bundleId: receipt.bundleId, environment: receipt.environment))
+            let changedIds = service.observations.record(answer, for: receipt)
+            guard !changedIds.isEmpty else { return }
+            service.serverAPI?.invalidate(
+                changedIds, in: AppScope(bundleId: receipt.bundleId, environment: receipt.environment))
         }
 
         /// Returns Apple's last good response to this request from the response archive; `nil` if there is none or it
         /// no longer holds.
         private func lastGood(_ password: SharedSecretCheck) async -> VerifyReceiptResult? {
-            guard let (archive, question) = lastGoodQuestion(password) else { return nil }
-            let found = await archive.answer(
-                to: question, on: route, mayBeStale: app.staleSubscription == .answer, at: now,
+            guard let (archive, key) = lastGoodKey(password) else { return nil }
+            let archived = await archive.answer(
+                to: key, on: route, mayBeStale: app.staleSubscription == .answer, at: now,
                 within: deadline.reading(before: 0))
-            guard let (answer, environment) = found else { return nil }
+            guard let (answer, environment) = archived else { return nil }
             // The archived response may be older than one of the app's rules.
             return await refusal(of: answer.body, answer.status, from: environment)
                 ?? VerifyReceiptResult(answer, source: .stored, environment: environment)
@@ -170,9 +171,9 @@ extension VerifyReceiptService {
 
         /// The archive and the key of this request in it. `nil` if the response depends on more than the key holds, or
         /// if no responses of this app are archived.
-        private func lastGoodQuestion(_ password: SharedSecretCheck) -> (ResponseArchive, ArchiveKey)? {
-            guard let archive = pipeline.lastGood, requestOptions.sources == nil, let receipt = authenticReceipt,
-                app.answer.contains(.apple), pipeline.apps.configured(receipt.bundleId) != nil,
+        private func lastGoodKey(_ password: SharedSecretCheck) -> (ResponseArchive, ArchiveKey)? {
+            guard let archive = service.lastGood, requestOptions.sources == nil, let receipt = authenticReceipt,
+                app.answer.contains(.apple), service.apps.configured(receipt.bundleId) != nil,
                 let password = ArchiveKey.Password(request.password, judged: password, for: app)
             else { return nil }
             return (
@@ -194,7 +195,7 @@ extension VerifyReceiptService {
 
         /// Renders a response from the receipt alone, unless it may be stale and is only a fallback.
         private func read(_ receipt: Receipt, isFallback: Bool) -> SourceResult {
-            let revocations = pipeline.observations.revocations
+            let revocations = service.observations.revocations
             let history = PurchaseHistory(
                 receipt: receipt, revocations: revocations.revocations(of: receipt.bundleId, in: receipt.environment))
             if isFallback, app.staleSubscription == .retry, history.receipt.mayBeStale(at: now) {
@@ -216,10 +217,10 @@ extension VerifyReceiptService {
             case .success(let authentic): receipt = authentic
             case .failure(let refusal): return refusal.result
             }
-            let keys = pipeline.observations.lookupKeys(of: receipt)
+            let keys = service.observations.lookupKeys(of: receipt)
             guard !keys.isEmpty else { return .answered(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             let scope = AppScope(bundleId: receipt.bundleId, environment: receipt.environment)
-            guard let snapshot = await pipeline.stored?.snapshot(on: keys, in: scope, at: now, within: limit) else {
+            guard let snapshot = await service.stored?.snapshot(on: keys, in: scope, at: now, within: limit) else {
                 return .notAttempted
             }
             guard !receipt.contents.lacksStatus(in: snapshot.records) else { return .notAttempted }
@@ -241,23 +242,23 @@ extension VerifyReceiptService {
             _ reply: VerifyReceiptResult, to receipt: Receipt, made snapshot: StoredCustomerSnapshot, in scope: AppScope
         ) {
             let keys = receipt.contents.lookupKeys
-            guard let memoryKey, let serial = snapshot.serial, app.answer.first == .stored, !keys.isEmpty,
+            guard let cacheKey, let serial = snapshot.serial, app.answer.first == .stored, !keys.isEmpty,
                 let answer = ResponseTemplate(reply.answer, requestDate: now)
             else { return }
-            pipeline.memory?.insert(
+            service.responseCache?.insert(
                 .init(
                     app: app, scope: scope, keys: keys, serial: serial, answer: answer,
-                    consumables: reply.consumables), for: memoryKey)
+                    consumables: reply.consumables), for: cacheKey)
         }
 
         /// Looks the customer up with the Server API.
-        private func askServerAPI(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
+        private func callServerAPI(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
             let receipt: Receipt
             switch trusted(password, by: .api) {
             case .success(let authentic): receipt = authentic
             case .failure(let refusal): return refusal.result
             }
-            let keys = pipeline.observations.lookupKeys(of: receipt)
+            let keys = service.observations.lookupKeys(of: receipt)
             // The receipt holds no purchase that the Server API could be called for, so the receipt alone is complete.
             guard !keys.isEmpty else { return .answered(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             do throws(ServerAPIError) {
@@ -275,7 +276,7 @@ extension VerifyReceiptService {
                     by: "api",
                     receipt.environment, ["reason": "\(error)"])
                 return error.isUnknownTransaction
-                    ? unknown(receipt) : .unavailable(fallback: refusal(error, of: receipt))
+                    ? resultForUnknownTransaction(of: receipt) : .unavailable(fallback: refusal(error, of: receipt))
             }
         }
 
@@ -292,11 +293,11 @@ extension VerifyReceiptService {
             until end: ContinuousClock.Instant
         ) async throws(ServerAPIError) -> VerifyReceiptResult? {
             guard
-                let records = try await pipeline.serverAPI?.records(
+                let records = try await service.serverAPI?.records(
                     for: keys, bundleId: receipt.bundleId, environment: receipt.environment, isFresh: isFresh,
                     priority: requestOptions.priority, within: end - .now)
             else { return nil }
-            pipeline.observations.revocations.record(records, of: receipt.bundleId)
+            service.observations.revocations.record(records, of: receipt.bundleId)
             guard !receipt.contents.lacksStatus(in: records) else {
                 throw ServerAPIError(.statusesMissing, at: "statuses", "no status of the receipt's subscription")
             }
@@ -307,13 +308,13 @@ extension VerifyReceiptService {
             else { return reply }
             // The record of a renewal can appear minutes after it is due. The API is called a second time before a
             // paying subscriber is locked out.
-            await pipeline.sleep(Self.renewalPause)
+            await service.sleep(Self.renewalPause)
             return (try? await self.reply(to: receipt, keys: keys, password, isFresh: true, until: end)) ?? reply
         }
 
         /// The result for an authentic receipt whose transactions the Server API does not know. The app's
         /// `unknownTransaction` decides.
-        private func unknown(_ receipt: Receipt) -> SourceResult {
+        private func resultForUnknownTransaction(of receipt: Receipt) -> SourceResult {
             switch app.unknownTransaction {
             case .accountNotFound:
                 .requiresUpstream(fallback: reply(.accountNotFound(environment: environment), from: .api))
@@ -369,7 +370,7 @@ extension VerifyReceiptService {
                 excludesOldTransactions: request.excludesOldTransactions,
                 latestReceiptInfoOrder: app.latestReceiptInfoOrder, omitsLatest: password?.omitsLatest ?? false)
             var reply = reply(
-                pipeline.renderer.answer(history: history, requestDate: now, options: options), from: source)
+                service.renderer.answer(history: history, requestDate: now, options: options), from: source)
             reply.consumables = history.records?.consumables ?? []
             return reply
         }
@@ -396,7 +397,8 @@ extension VerifyReceiptService {
         }
 
         /// Apple's response, byte for byte.
-        private func passed(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) -> VerifyReceiptResult {
+        private func forwarded(_ answer: UpstreamResponse, from environment: AppStoreEnvironment) -> VerifyReceiptResult
+        {
             VerifyReceiptResult(
                 VerifyReceiptAnswer(status: answer.status, body: answer.body), source: .apple, environment: environment)
         }

@@ -25,9 +25,9 @@ final class RevocationCache: Sendable {
     /// The maximum number of ids of one app and environment, about 200 bytes each.
     private static let capacity = 100_000
 
-    private let known = Mutex<[Key: RevocationIndex]>([:])
+    private let indexes = Mutex<[Key: RevocationIndex]>([:])
     /// The signing date of the newest record of each transaction.
-    private let recorded = GenerationalCache<RevocationKey, Timestamp>(limit: 200_000)
+    private let signedDates = GenerationalCache<RevocationKey, Timestamp>(limit: 200_000)
     /// Revoked by the Server API's records, and reversed by a later verifyReceipt response. An entry is removed when a
     /// newer record comes.
     private let reversed = GenerationalCache<RevocationKey, Bool>(limit: 10_000)
@@ -50,7 +50,8 @@ final class RevocationCache: Sendable {
             change(scope.bundleId, scope.environment, isNew: false) { revocations in
                 for row in rows {
                     // If the store was opened late, a newer record may have been received already.
-                    let last = recorded[RevocationKey(environment: scope.environment, transactionId: row.transactionId)]
+                    let last = signedDates[
+                        RevocationKey(environment: scope.environment, transactionId: row.transactionId)]
                     if let last, row.signedDate.map({ $0 < last }) ?? true { continue }
                     revocations.insert(row)
                     if let date = row.signedDate { record(row.transactionId, in: scope.environment, signed: date) }
@@ -62,15 +63,15 @@ final class RevocationCache: Sendable {
     /// Replaces the cache with the store's content. It never holds less than before in the meantime, and stays
     /// unchanged if the store cannot be read.
     func reload(from store: Store) throws(StorageError) {
-        var fresh: [Key: RevocationIndex] = [:]
+        var loaded: [Key: RevocationIndex] = [:]
         for (scope, rows) in try stored(in: store) {
             for row in rows {
-                fresh[Key(bundleId: scope.bundleId, environment: scope.environment), default: .init()].insert(row)
+                loaded[Key(bundleId: scope.bundleId, environment: scope.environment), default: .init()].insert(row)
             }
         }
-        recorded.removeAll()
+        signedDates.removeAll()
         reversed.removeAll()
-        known.withLock { $0 = fresh }
+        indexes.withLock { $0 = loaded }
         // Adds what was stored during the read, and the signing dates of all records.
         try load(from: store)
     }
@@ -93,7 +94,7 @@ final class RevocationCache: Sendable {
     }
 
     private func record(_ transactionId: String, in environment: AppStoreEnvironment, signed date: Timestamp) {
-        recorded.insert(date, for: RevocationKey(environment: environment, transactionId: transactionId), cost: 1)
+        signedDates.insert(date, for: RevocationKey(environment: environment, transactionId: transactionId), cost: 1)
     }
 
     /// Compares the cache with the stored records of a customer. Another process may have written them: a purchase
@@ -103,7 +104,8 @@ final class RevocationCache: Sendable {
         change(bundleId, records.environment) { revocations in
             for transaction in records.transactions {
                 guard let id = transaction.payload.transactionId, let date = transaction.payload.signedDate,
-                    let last = recorded[RevocationKey(environment: records.environment, transactionId: id)], date > last
+                    let last = signedDates[RevocationKey(environment: records.environment, transactionId: id)],
+                    date > last
                 else { continue }
                 record(id, in: records.environment, signed: date)
                 reversed.remove(RevocationKey(environment: records.environment, transactionId: id))
@@ -116,7 +118,7 @@ final class RevocationCache: Sendable {
     /// while.
     private func isNew(_ transaction: TransactionPayload, in environment: AppStoreEnvironment) -> Bool {
         guard let id = transaction.transactionId, let date = transaction.signedDate,
-            let last = recorded[RevocationKey(environment: environment, transactionId: id)]
+            let last = signedDates[RevocationKey(environment: environment, transactionId: id)]
         else { return true }
         return date >= last
     }
@@ -147,33 +149,33 @@ final class RevocationCache: Sendable {
     ) -> [String] {
         // `in_app` is as old as the receipt, so the last row of a purchase in the response counts.
         var last: [String: Int] = [:]
-        for (place, row) in rows.enumerated() { if let id = row.transactionId { last[id] = place } }
-        let rows = rows.enumerated().filter { place, row in
-            row.transactionId.flatMap { last[$0] } ?? place == place
+        for (index, row) in rows.enumerated() { if let id = row.transactionId { last[id] = index } }
+        let rows = rows.enumerated().filter { index, row in
+            row.transactionId.flatMap { last[$0] } ?? index == index
         }.map(\.element)
-        var news: [VerifyReceiptRow] = []
+        var changed: [VerifyReceiptRow] = []
         change(bundleId, environment) { revocations in
             for row in rows {
                 if let id = row.transactionId,
                     revocations.revocation(transactionId: id, webOrderLineItemId: nil) != row.revocation
                 {
-                    news.append(row)
+                    changed.append(row)
                 }
                 revocations.insert(
                     row.revocation, transactionId: row.transactionId, webOrderLineItemId: row.webOrderLineItemId)
             }
         }
-        guard !news.isEmpty else { return [] }
-        for row in news {
+        guard !changed.isEmpty else { return [] }
+        for row in changed {
             guard let id = row.transactionId else { continue }
-            let name = RevocationKey(environment: environment, transactionId: id)
-            if row.revocation == nil { reversed.insert(true, for: name, cost: 1) } else { reversed.remove(name) }
+            let key = RevocationKey(environment: environment, transactionId: id)
+            if row.revocation == nil { reversed.insert(true, for: key, cost: 1) } else { reversed.remove(key) }
         }
         writer?.save(
-            revoked: news.compactMap(RevocationRow.init),
-            valid: news.compactMap { $0.revocation == nil ? $0.transactionId : nil },
+            revoked: changed.compactMap(RevocationRow.init),
+            valid: changed.compactMap { $0.revocation == nil ? $0.transactionId : nil },
             of: AppScope(bundleId: bundleId, environment: environment))
-        return news.flatMap { [$0.originalTransactionId, $0.transactionId].compactMap(\.self) }
+        return changed.flatMap { [$0.originalTransactionId, $0.transactionId].compactMap(\.self) }
     }
 
     /// Changes the revocations of one app under the lock, counts new ones, and empties them if they exceed the
@@ -185,31 +187,31 @@ final class RevocationCache: Sendable {
         _ body: (inout RevocationIndex) -> Void
     ) {
         let key = Key(bundleId: bundleId, environment: environment)
-        let learnt = known.withLock { known in
-            let before = known[key]?.added ?? 0
+        let added = indexes.withLock { indexes in
+            let before = indexes[key]?.added ?? 0
             // Changed in place, because a copy of a hundred thousand entries for each response would be expensive.
-            body(&known[key, default: RevocationIndex()])
-            let after = known[key]?.added ?? 0
-            if known[key].map({ $0.count > Self.capacity }) == true { known[key] = RevocationIndex() }
+            body(&indexes[key, default: RevocationIndex()])
+            let after = indexes[key]?.added ?? 0
+            if indexes[key].map({ $0.count > Self.capacity }) == true { indexes[key] = RevocationIndex() }
             return after - before
         }
-        if isNew, learnt > 0 { counts?[bundleId].revoked(in: environment, count: learnt) }
+        if isNew, added > 0 { counts?[bundleId].revoked(in: environment, count: added) }
     }
 
     /// Returns the revocations of an app; empty if there are none.
     func revocations(of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> RevocationIndex {
-        known.withLock { $0[Key(bundleId: bundleId, environment: environment)] } ?? RevocationIndex()
+        indexes.withLock { $0[Key(bundleId: bundleId, environment: environment)] } ?? RevocationIndex()
     }
 
     /// Returns whether the revocation of one of these purchases was reversed after `since`.
     func knowsNoMore(of transactionIds: [String], since: Timestamp, in scope: AppScope) -> Bool {
-        let known = revocations(of: scope.bundleId, in: scope.environment)
+        let index = revocations(of: scope.bundleId, in: scope.environment)
         return transactionIds.contains { id in
-            guard let date = recorded[RevocationKey(environment: scope.environment, transactionId: id)], date > since
+            guard let date = signedDates[RevocationKey(environment: scope.environment, transactionId: id)], date > since
             else {
                 return false
             }
-            return !known.mentions(id)
+            return !index.mentions(id)
         }
     }
 
@@ -226,8 +228,8 @@ final class RevocationCache: Sendable {
     /// Returns whether one of these purchases is recorded as revoked.
     func knows(_ keys: CustomerIdentifiers, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> Bool
     {
-        known.withLock { known in
-            guard let revocations = known[Key(bundleId: bundleId, environment: environment)], !revocations.isEmpty
+        indexes.withLock { indexes in
+            guard let revocations = indexes[Key(bundleId: bundleId, environment: environment)], !revocations.isEmpty
             else {
                 return false
             }

@@ -88,7 +88,7 @@ package struct ServerAPISource: Sendable {
         if !isFresh { counts?.recordCache.add((records == nil ? HitLabel.miss : .hit).rawValue) }
         if let records { return records }
         let limit = isFresh ? min(limit, .seconds(3)) : limit
-        return try await ask(app, key, CallOptions(priority: priority, timeLimit: limit), isConfirming: isFresh)
+        return try await lookUp(app, key, CallOptions(priority: priority, timeLimit: limit), isConfirming: isFresh)
     }
 
     /// Calls the API even if records are cached, with the priority of batch work, and caches the result.
@@ -96,11 +96,11 @@ package struct ServerAPISource: Sendable {
     func refresh(_ keys: CustomerIdentifiers, in scope: AppScope) async throws(ServerAPIError) -> CustomerRecords? {
         guard let app = apps[scope.bundleId] else { return nil }
         let key = CustomerRecordsCache.Key(bundleId: scope.bundleId, environment: scope.environment, identifiers: keys)
-        return try await ask(app, key, CallOptions(priority: .batch, timeLimit: .seconds(60)))
+        return try await lookUp(app, key, CallOptions(priority: .batch, timeLimit: .seconds(60)))
     }
 
     /// Looks a customer up, then caches and stores the records.
-    private func ask(
+    private func lookUp(
         _ app: App, _ key: CustomerRecordsCache.Key, _ options: CallOptions, isConfirming: Bool = false
     ) async throws(ServerAPIError) -> CustomerRecords {
         let (mark, askedAt) = (cache.mark, now())

@@ -47,11 +47,11 @@ enum SharedSecretCheck: Sendable {
     /// Compares with every secret, so that the time taken does not reveal which one matched.
     private static func check(_ text: SharedSecret, for app: AppConfiguration) -> SharedSecretCheck {
         let isCurrent = app.sharedSecret.map { ConstantTime.equal($0.reveal(), text.reveal()) } ?? false
-        let isFormer = app.acceptedSecrets.reduce(false) { found, secret in
+        let isPrevious = app.acceptedSecrets.reduce(false) { found, secret in
             ConstantTime.equal(secret.reveal(), text.reveal()) || found
         }
         if isCurrent { return .fine(replacement: nil) }
-        if isFormer { return .fine(replacement: app.sharedSecret) }
+        if isPrevious { return .fine(replacement: app.sharedSecret) }
         return app.sharedSecret == nil && app.acceptedSecrets.isEmpty ? .fine(replacement: nil) : .wrong
     }
 }

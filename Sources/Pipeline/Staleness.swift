@@ -13,7 +13,7 @@ extension ReceiptContents {
             }
             return subscriptions.values.contains { periods in
                 // The refund of an older period says nothing about the periods after it.
-                let newest = periods.max { $0.place < $1.place }
+                let newest = periods.max { $0.sortKey < $1.sortKey }
                 let isRunning = periods.contains {
                     $0.cancellationDate == nil && $0.expiresDate.map { $0 > now } == true
                 }
@@ -28,7 +28,7 @@ extension ReceiptContents {
 
 extension InAppPurchase {
     /// The sort key of a period within its subscription: purchase date, then expiry date, both in ms.
-    fileprivate var place: (Int64, Int64) {
+    fileprivate var sortKey: (Int64, Int64) {
         (purchaseDate?.milliseconds ?? .min, expiresDate?.milliseconds ?? .min)
     }
 }

@@ -17,7 +17,7 @@ struct UpstreamObservations: Sendable {
     /// The maximum number of identifiers in memory.
     private static let capacity = 200_000
     /// The maximum number of receipts whose identifiers are loaded from the store.
-    private static let loaded = 50_000
+    private static let maximumLoadedReceipts = 50_000
 
     /// Creates an empty record.
     ///
@@ -30,15 +30,17 @@ struct UpstreamObservations: Sendable {
     /// Adds what the store holds from before the start.
     func load(from store: Store) throws(StorageError) {
         try revocations.load(from: store)
-        for (receipt, keys) in try store.customerIdentifiersByReceipt(limit: Self.loaded) { save(keys, of: receipt) }
+        for (receipt, keys) in try store.customerIdentifiersByReceipt(limit: Self.maximumLoadedReceipts) {
+            save(keys, of: receipt)
+        }
     }
 
     /// Replaces the record with what the store holds. If the store cannot be read, the record stays unchanged.
     func reload(from store: Store) throws(StorageError) {
-        let learnt = try store.customerIdentifiersByReceipt(limit: Self.loaded)
+        let identifiersByReceipt = try store.customerIdentifiersByReceipt(limit: Self.maximumLoadedReceipts)
         try revocations.reload(from: store)
         identifiers.removeAll()
-        for (receipt, keys) in learnt { save(keys, of: receipt) }
+        for (receipt, keys) in identifiersByReceipt { save(keys, of: receipt) }
     }
 
     /// Records a response of Apple's.
@@ -58,11 +60,11 @@ struct UpstreamObservations: Sendable {
         return revocations.record(rows, of: receipt.bundleId, in: receipt.environment)
     }
 
-    private func save(_ learnt: CustomerIdentifiers, of receipt: Receipt) {
+    private func save(_ keys: CustomerIdentifiers, of receipt: Receipt) {
         let digest = Self.digest(of: receipt)
-        guard !learnt.isEmpty, identifiers[digest] != learnt else { return }
-        save(learnt, of: digest)
-        writer?.saveIdentifiers(learnt, of: digest)
+        guard !keys.isEmpty, identifiers[digest] != keys else { return }
+        save(keys, of: digest)
+        writer?.saveIdentifiers(keys, of: digest)
     }
 
     private func save(_ keys: CustomerIdentifiers, of digest: [UInt8]) {

@@ -17,7 +17,7 @@ package struct UpstreamRouter: Sendable {
     /// The next step of the caller.
     package enum Instruction: Sendable {
         /// Call this endpoint after a pause, in milliseconds.
-        case ask(AppStoreEnvironment, afterMilliseconds: Int64)
+        case call(AppStoreEnvironment, afterMilliseconds: Int64)
         /// Return Apple's response unchanged.
         case pass(UpstreamResponse, from: AppStoreEnvironment)
         /// Apple says that the receipt is from the sandbox, which this app denies. The sandbox endpoint is not called.
@@ -34,8 +34,8 @@ package struct UpstreamRouter: Sendable {
     private let isVerifiedHere: Bool
     private let followsToSandbox: Bool
     private var environment: AppStoreEnvironment
-    private var repetitions = 0
-    private var malformedAnswers = 0
+    private var retries = 0
+    private var malformedResponses = 0
     /// The reason why the last attempt failed.
     private var failure: String?
     /// The last temporary status from Apple. A later outage does not clear it.
@@ -58,15 +58,15 @@ package struct UpstreamRouter: Sendable {
     }
 
     /// The first step.
-    package var first: Instruction { .ask(environment, afterMilliseconds: 0) }
+    package var first: Instruction { .call(environment, afterMilliseconds: 0) }
 
     /// Returns the next step after the reply to the last call.
     package mutating func received(_ reply: VerifyReceiptReply) -> Instruction {
         switch reply {
         case .answer(let answer): received(answer)
-        case .outage(let failure) where failure.isRefusal: refused(failure)
+        case .outage(let failure) where failure.isRefusal: notSent(failure)
         case .outage(let failure):
-            again(unless: !failure.isTemporary, reason: "\(failure)", after: failure.retryAfter ?? .zero)
+            retry(unless: !failure.isTemporary, reason: "\(failure)", after: failure.retryAfter ?? .zero)
         }
     }
 
@@ -74,8 +74,8 @@ package struct UpstreamRouter: Sendable {
         switch answer.status {
         case .sandboxReceipt: redirect(.sandbox, answer)
         case .productionReceipt: redirect(.production, answer)
-        case .malformedReceipt where isVerifiedHere: malformed(answer)
-        case _ where answer.isTransient: temporary(answer)
+        case .malformedReceipt where isVerifiedHere: retryMalformed(answer)
+        case _ where answer.isTransient: retryTemporary(answer)
         default: .pass(answer, from: environment)
         }
     }
@@ -96,25 +96,25 @@ package struct UpstreamRouter: Sendable {
         environment = other
         // The recorded status is from the endpoint that the receipt does not belong to.
         last = nil
-        return .ask(other, afterMilliseconds: 0)
+        return .call(other, afterMilliseconds: 0)
     }
 
-    private mutating func temporary(_ answer: UpstreamResponse) -> Instruction {
+    private mutating func retryTemporary(_ answer: UpstreamResponse) -> Instruction {
         last = answer
-        return again(unless: false, reason: "Apple returned \(answer.status.rawValue)")
+        return retry(unless: false, reason: "Apple returned \(answer.status.rawValue)")
     }
 
     /// A 21002 for a receipt that is authentic here: retried once, then treated as an outage.
-    private mutating func malformed(_ answer: UpstreamResponse) -> Instruction {
-        malformedAnswers += 1
+    private mutating func retryMalformed(_ answer: UpstreamResponse) -> Instruction {
+        malformedResponses += 1
         let reason = "Apple returned 21002 for a receipt that is authentic here"
-        guard malformedAnswers == 1 else { return .unavailable(last: nil, from: environment, reason: reason) }
-        return again(unless: false, reason: reason)
+        guard malformedResponses == 1 else { return .unavailable(last: nil, from: environment, reason: reason) }
+        return retry(unless: false, reason: reason)
     }
 
     /// Handles a call that was not sent, for example because the circuit breaker is open. The failure of an earlier
     /// attempt says more than that, so it is reported if there is one.
-    private func refused(_ refusal: UpstreamFailure) -> Instruction {
+    private func notSent(_ refusal: UpstreamFailure) -> Instruction {
         .unavailable(last: last, from: environment, reason: failure ?? "\(refusal)")
     }
 
@@ -126,15 +126,15 @@ package struct UpstreamRouter: Sendable {
     /// Retries, unless the failure is final or the retries are used up.
     ///
     /// - Parameter requested: the service's `Retry-After`. A pause beyond the client's deadline ends the routing.
-    private mutating func again(
+    private mutating func retry(
         unless isFinal: Bool, reason: String, after requested: Duration = .zero
     ) -> Instruction {
-        guard !isFinal, repetitions < Self.pauses.count else {
+        guard !isFinal, retries < Self.pauses.count else {
             return .unavailable(last: last, from: environment, reason: reason)
         }
-        repetitions += 1
+        retries += 1
         failure = reason
-        let pause = max(Self.pauses[repetitions - 1], Int64(requested / .milliseconds(1)))
-        return .ask(environment, afterMilliseconds: pause)
+        let pause = max(Self.pauses[retries - 1], Int64(requested / .milliseconds(1)))
+        return .call(environment, afterMilliseconds: pause)
     }
 }

@@ -44,7 +44,7 @@ package struct VerifyReceiptRequest: Sendable {
     /// a byte order mark.
     private let isAmbiguous: Bool
     /// Whether a mangled receipt was repaired, so that ``receiptText`` differs from the body.
-    private let isMended: Bool
+    private let isRepaired: Bool
 
     /// Parses a body.
     ///
@@ -64,18 +64,18 @@ package struct VerifyReceiptRequest: Sendable {
     private init(json body: [UInt8], profile: ReceiptProfile) throws(Failure) {
         let bytes = body.span
         let start = body.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        let found = try Self.members(of: bytes, from: start)
+        let all = try Self.members(of: bytes, from: start)
         guard Self.isUnicode(body) else { throw .notJSON }
-        let members = Self.lastOfEach(found, in: bytes)
+        let members = Self.lastOfEach(all, in: bytes)
         func value(_ key: StaticString) -> JSONScanner.Value? {
             members.last { $0.name.matches(key, in: bytes) }?.value
         }
         self.body = Redacted(body)
         self.members = members
-        isAmbiguous = start > 0 || members.count < found.count || members.contains(where: \.name.isEscaped)
-        let (text, isMended) = try Self.receiptText(value("receipt-data"), in: bytes, profile: profile)
+        isAmbiguous = start > 0 || members.count < all.count || members.contains(where: \.name.isEscaped)
+        let (text, isRepaired) = try Self.receiptText(value("receipt-data"), in: bytes, profile: profile)
         receiptText = Redacted(text)
-        self.isMended = isMended
+        self.isRepaired = isRepaired
         password = Self.password(value("password"), in: bytes)
         excludesOldTransactions = Self.isTrue(value("exclude-old-transactions"), in: bytes)
     }
@@ -99,25 +99,25 @@ package struct VerifyReceiptRequest: Sendable {
     /// Frees the memory of the text after it was decoded. The body, which is forwarded, still holds it, unless the
     /// receipt was repaired.
     mutating func dropText() {
-        if !isMended { receiptText = Redacted([]) }
+        if !isRepaired { receiptText = Redacted([]) }
     }
 
     /// The body to send to Apple: the received bytes if possible. If the password is replaced, the receipt was repaired
     /// or the body is ambiguous, the same members are written again, each once.
     package func forwardedBody(password replacement: SharedSecret?) -> [UInt8] {
         let body = body.reveal()
-        guard replacement != nil || isAmbiguous || isMended else { return body }
-        var written: [UInt8] = []
-        written.reserveCapacity(body.count + 64)
+        guard replacement != nil || isAmbiguous || isRepaired else { return body }
+        var output: [UInt8] = []
+        output.reserveCapacity(body.count + 64)
         func write(_ key: [UInt8], _ value: ArraySlice<UInt8>) {
-            written.append(UInt8(ascii: written.isEmpty ? "{" : ","))
-            written += [UInt8(ascii: "\"")] + key + [UInt8(ascii: "\""), UInt8(ascii: ":")]
-            written += value
+            output.append(UInt8(ascii: output.isEmpty ? "{" : ","))
+            output += [UInt8(ascii: "\"")] + key + [UInt8(ascii: "\""), UInt8(ascii: ":")]
+            output += value
         }
         for member in members {
             let name = member.name.unescaped(in: body.span)
             if replacement != nil, name.elementsEqual("password".utf8) { continue }
-            if isMended, name.elementsEqual("receipt-data".utf8) {
+            if isRepaired, name.elementsEqual("receipt-data".utf8) {
                 write(name, Self.quoted(receiptText.reveal()))
             } else {
                 write(member.name.isEscaped ? Self.escaped(name) : name, body[member.value.whole])
@@ -126,7 +126,7 @@ package struct VerifyReceiptRequest: Sendable {
         if let replacement {
             write(Array("password".utf8), Self.quoted(Self.escaped(Array(replacement.reveal().utf8))))
         }
-        return written + [UInt8(ascii: "}")]
+        return output + [UInt8(ascii: "}")]
     }
 }
 
@@ -152,7 +152,7 @@ extension VerifyReceiptRequest {
 
     private static func receiptText(
         _ value: JSONScanner.Value?, in bytes: Span<UInt8>, profile: ReceiptProfile
-    ) throws(Failure) -> (text: [UInt8], isMended: Bool) {
+    ) throws(Failure) -> (text: [UInt8], isRepaired: Bool) {
         guard let value else { throw .receiptMissing }
         guard case .string(let string) = value else { throw .receiptNotText }
         let text = string.unescaped(in: bytes)
@@ -207,16 +207,16 @@ extension VerifyReceiptRequest {
 
     /// Escapes quotes, backslashes and control bytes; leaves other bytes unchanged.
     private static func escaped(_ text: [UInt8]) -> [UInt8] {
-        var written: [UInt8] = []
+        var output: [UInt8] = []
         for byte in text {
             switch byte {
-            case UInt8(ascii: "\""), UInt8(ascii: "\\"): written += [UInt8(ascii: "\\"), byte]
+            case UInt8(ascii: "\""), UInt8(ascii: "\\"): output += [UInt8(ascii: "\\"), byte]
             case 0..<0x20:
                 let digits = Array("0123456789abcdef".utf8)
-                written += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            default: written.append(byte)
+                output += Array("\\u00".utf8) + [digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            default: output.append(byte)
             }
         }
-        return written
+        return output
     }
 }

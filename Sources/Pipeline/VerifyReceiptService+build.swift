@@ -123,7 +123,7 @@ extension ServiceGraph {
     ///
     /// - Throws: ``StorageError`` if the store cannot be read. The other caches are empty then.
     package func invalidateErasedCustomers(in store: Store) throws(StorageError) {
-        verifyReceipt.memory?.removeAll()
+        verifyReceipt.responseCache?.removeAll()
         verifyReceipt.stored?.removeAll()
         verifyReceipt.serverAPI?.removeAll()
         verifyReceipt.lastGood?.removeAll()

@@ -19,15 +19,15 @@ package struct VerifyReceiptService: Sendable {
     let observations: UpstreamObservations
     let replays: ReplayDetector
     /// The cache of rendered responses; `nil` if no app names `stored` first.
-    let memory: ResponseCache?
+    let responseCache: ResponseCache?
     package let counts: ProxyMetrics
     private let countedApps: AppMetricsRegistry
     /// Counts refused receipts that the tolerant profile would have accepted; `nil` if that profile is in use.
-    private let probe: RepairSampler?
+    private let repairSampler: RepairSampler?
     let renderer: VerifyReceiptRenderer
     /// Limits log lines about conditions that recur with every request, because the log is no faster than the disk that
     /// stores it.
-    let failureLog: LogThrottle<[String]>
+    let logThrottle: LogThrottle<[String]>
     /// The time from a request to its response.
     let deadline: Duration
     let now: @Sendable () -> Timestamp
@@ -56,11 +56,11 @@ package struct VerifyReceiptService: Sendable {
         self.serverAPI = serverAPI
         self.stored = stored
         self.lastGood = lastGood
-        memory = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? ResponseCache() : nil
+        responseCache = stored != nil && apps.contains(where: { $0.answer.first == .stored }) ? ResponseCache() : nil
         self.counts = counts
         self.countedApps = countedApps
-        failureLog = LogThrottle()
-        probe = RepairSampler(decoder: decoder, counts: counts)
+        logThrottle = LogThrottle()
+        repairSampler = RepairSampler(decoder: decoder, counts: counts)
         self.observations = observations
         self.replays = replays
         self.renderer = renderer
@@ -106,10 +106,10 @@ package struct VerifyReceiptService: Sendable {
         body: [UInt8], route: UpstreamRouter.Route, requestOptions: RequestOptions = RequestOptions()
     ) async -> VerifyReceiptResult {
         guard requestOptions.priority == .live else { return await reply(to: body, on: route, requestOptions) }
-        let begin = ContinuousClock.now
+        let start = ContinuousClock.now
         let reply = await reply(to: body, on: route, requestOptions)
         count(reply)
-        counts.took(.now - begin, for: reply)
+        counts.took(.now - start, for: reply)
         return reply
     }
 
@@ -126,11 +126,11 @@ package struct VerifyReceiptService: Sendable {
     private func reply(to body: [UInt8], on route: UpstreamRouter.Route, _ requestOptions: RequestOptions) async
         -> VerifyReceiptResult
     {
-        let memoryKey =
-            requestOptions.sources == nil && requestOptions.user == nil && memory != nil
+        let cacheKey =
+            requestOptions.sources == nil && requestOptions.user == nil && responseCache != nil
             ? ResponseCache.key(body, route) : nil
-        if let memoryKey {
-            let reply = await cachedResponse(memoryKey)
+        if let cacheKey {
+            let reply = await cachedResponse(cacheKey)
             counts.answerMemory.add((reply == nil ? HitLabel.miss : .hit).rawValue)
             if let reply { return reply }
         }
@@ -146,13 +146,13 @@ package struct VerifyReceiptService: Sendable {
             logger.debug("verifyReceipt request rejected with 21002", metadata: ["reason": "receiptNotBase64"])
             return VerifyReceiptResult(.failure(.malformedReceipt), source: .receipt, environment: route.environment)
         }
-        switch apps.treatment(of: verification) {
+        switch apps.resolution(of: verification) {
         case .refused(let status):
             return VerifyReceiptResult(
                 .failure(status), source: .receipt, environment: verification.environment(on: route))
         case .app(let app):
-            let ruled = receiptForRules(of: app, verification, in: request, requestOptions)
-            let isReplay = ruled.map {
+            let ruleReceipt = receiptForRules(of: app, verification, in: request, requestOptions)
+            let isReplay = ruleReceipt.map {
                 self.isReplay($0.contents.lookupKeys, in: AppScope(of: $0), of: app, requestOptions)
             }
             if isReplay == true, app.replay == .refuse {
@@ -162,9 +162,9 @@ package struct VerifyReceiptService: Sendable {
             // The body is in memory only once while Apple is called.
             request.dropText()
             var reply = await RequestEvaluation(
-                request: request, route: route, verification: verification, receiptForRules: ruled,
+                request: request, route: route, verification: verification, receiptForRules: ruleReceipt,
                 isReplay: isReplay ?? false, app: app, requestOptions: requestOptions,
-                memoryKey: memoryKey, now: now(), deadline: RequestDeadline(deadline), pipeline: self
+                cacheKey: cacheKey, now: now(), deadline: RequestDeadline(deadline), service: self
             ).answer()
             if case .authentic(let receipt) = verification { reply.authenticApp = receipt.bundleId }
             reply.claimedApp = app.bundleId
@@ -178,7 +178,7 @@ package struct VerifyReceiptService: Sendable {
         let text = request.receiptText.reveal()
         let verification = ReceiptVerification(of: text.span, by: decoder)
         if case .rejected(let error, _) = verification, requestOptions.priority == .live {
-            probe?.sample(at: text, refusedFor: error, at: now())
+            repairSampler?.sample(at: text, refusedFor: error, at: now())
         }
         return verification
     }
@@ -216,7 +216,7 @@ package struct VerifyReceiptService: Sendable {
     /// Returns the cached response to the same request; `nil` if there is none, or if the store's records of the
     /// customer have changed or expired since.
     private func cachedResponse(_ key: [UInt8]) async -> VerifyReceiptResult? {
-        guard let entry = memory?[key] else { return nil }
+        guard let entry = responseCache?[key] else { return nil }
         let now = now()
         guard
             let snapshot = await stored?.snapshot(
@@ -269,14 +269,14 @@ extension AppRegistry {
 
     /// Chooses the app whose configuration applies to a receipt. The bundle id of a receipt that is not authentic is
     /// used for this and for nothing else. A text that names no app is treated as a receipt of an unknown app.
-    fileprivate func treatment(of verification: VerifyReceiptService.ReceiptVerification) -> Decision {
+    fileprivate func resolution(of verification: VerifyReceiptService.ReceiptVerification) -> Decision {
         let bundleId: BundleIdentifier?
         let verdict: VerifyReceiptStatus?
         switch verification {
         case .authentic(let receipt): (bundleId, verdict) = (receipt.bundleId, nil)
         case .rejected(let error, let claims): (bundleId, verdict) = (claims.bundleId, error.status)
         }
-        switch treatment(of: bundleId) {
+        switch resolution(of: bundleId) {
         case .app(let app): return .app(app)
         case .refused: return .refused(verdict ?? .notAuthentic)
         }

@@ -53,7 +53,7 @@ package struct VerifyReceiptSource: Sendable {
             case .unavailable(let last, let environment, let reason):
                 return .unavailable(
                     last: last, from: environment, reason: reason, wasAsked: wasAsked, isUnreachable: isUnreachable)
-            case .ask(let environment, let pause):
+            case .call(let environment, let pause):
                 var remaining = end - ContinuousClock.now
                 if pause > 0 {
                     guard remaining > .milliseconds(pause) else {

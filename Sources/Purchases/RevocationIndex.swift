@@ -51,8 +51,8 @@ package struct RevocationIndex: Sendable {
 
     /// Records the current state of one purchase; `nil` if it is not revoked, or if the revocation was reversed.
     package mutating func insert(_ revocation: Revocation?, transactionId: String?, webOrderLineItemId: String?) {
-        let known = self.revocation(transactionId: transactionId, webOrderLineItemId: webOrderLineItemId)
-        if revocation != nil, known == nil { added += 1 }
+        let previous = self.revocation(transactionId: transactionId, webOrderLineItemId: webOrderLineItemId)
+        if revocation != nil, previous == nil { added += 1 }
         if let transactionId { byTransaction[transactionId] = revocation }
         if let webOrderLineItemId { byLineItem[webOrderLineItemId] = revocation }
     }

@@ -45,7 +45,7 @@ package final class Shadow: Service {
     /// The number of comparisons that run at the same time.
     private static let workers = 8
     /// The number of receipts that the page shows side by side. They are in memory only.
-    private static let shownPairs = 40
+    private static let maximumPairs = 40
     /// The number of days that the page shows.
     package static let days: Int64 = 90
     /// The pause before a second comparison, in which volatile differences may disappear.
@@ -74,7 +74,7 @@ package final class Shadow: Service {
     private func app(_ bundleId: BundleIdentifier) -> AppConfiguration? { configured.withLock { $0.apps[bundleId] } }
 
     /// Queues the comparison of a response that was sent, if its app has a shadow. Returns at once.
-    package func saw(_ body: [UInt8], route: UpstreamRouter.Route, reply: VerifyReceiptResult) {
+    package func observe(_ body: [UInt8], route: UpstreamRouter.Route, reply: VerifyReceiptResult) {
         guard let bundleId = reply.authenticApp, let app = app(bundleId), let shadow = app.shadow,
             reply.source != shadow, reply.source != .receipt || app.answer.first == .receipt,
             reply.answer.status.canBeCompared,
@@ -93,12 +93,12 @@ package final class Shadow: Service {
     /// Compares until the process shuts down. Queued comparisons are dropped then; results are written to the store.
     package func run() async throws {
         await withTaskGroup(of: Void.self) { group in
-            group.addTask { await self.writeDown() }
+            group.addTask { await self.writePeriodically() }
             await withGracefulShutdownHandler {
                 await withTaskGroup(of: Void.self) { workers in
                     var running = 0
                     for await job in self.queue.jobs {
-                        self.queue.took(job)
+                        self.queue.removed(job)
                         if Task.isShuttingDownGracefully { continue }
                         if running >= Self.workers {
                             await workers.next()
@@ -127,9 +127,9 @@ package final class Shadow: Service {
             // One source may already know something that the other does not, or that it has cached an older state of.
             if outcome.differences.contains(where: { $0.isVolatile || $0.verdict == .unexpected }) {
                 try? await Task.sleep(for: Self.timeout)
-                let again = await ask(job, job.reply.source, isFresh: true)
-                if again.source == job.reply.source {
-                    outcome = try await self.outcome(of: job, against: again, at: now(), isFresh: true)
+                let repeated = await ask(job, job.reply.source, isFresh: true)
+                if repeated.source == job.reply.source {
+                    outcome = try await self.outcome(of: job, against: repeated, at: now(), isFresh: true)
                 }
             }
             scope = ComparisonReport.Scope(
@@ -141,7 +141,7 @@ package final class Shadow: Service {
                 samples.withLock {
                     $0.offer(
                         verifyReceipt: outcome.verifyReceipt, serverAPI: outcome.serverAPI, differences: differences,
-                        receipt: outcome.receipt, limit: Self.shownPairs)
+                        receipt: outcome.receipt, limit: Self.maximumPairs)
                 }
             }
         } catch {
@@ -177,7 +177,7 @@ package final class Shadow: Service {
     /// Compares a response with the second source. The response of Apple's verifyReceipt is always the left side,
     /// whichever of the two the client got.
     private func outcome(
-        of job: ShadowJob, against answered: VerifyReceiptResult, at time: Timestamp, isFresh: Bool = false
+        of job: ShadowJob, against first: VerifyReceiptResult, at time: Timestamp, isFresh: Bool = false
     ) async throws(ShadowFailure) -> ShadowOutcome {
         let second = await ask(job, job.shadow, isFresh: isFresh)
         // A receipt without any transaction id is answered from itself, by every source.
@@ -192,11 +192,11 @@ package final class Shadow: Service {
         context.isAuthentic = true
         context.excludesOldTransactions = request?.excludesOldTransactions ?? false
         context.overrides = app(job.app)?.comparisonRules ?? [:]
-        context.consumables = (job.shadow == .apple ? answered : second).consumables
+        context.consumables = (job.shadow == .apple ? first : second).consumables
         do throws(ComparisonError) {
-            let left = try ComparedAnswer(verifyReceipt: (job.shadow == .apple ? second : answered).answer.body)
+            let left = try ComparedAnswer(verifyReceipt: (job.shadow == .apple ? second : first).answer.body)
             let right = try ComparedAnswer(
-                verifyReceipt: (job.shadow == .apple ? answered : second).answer.body, at: "serverAPI")
+                verifyReceipt: (job.shadow == .apple ? first : second).answer.body, at: "serverAPI")
             let comparison = Comparison(verifyReceipt: left, serverAPI: right, context: context)
             return ShadowOutcome(
                 receipt: digest, customer: ComparedCustomer.digest(left, right, receipt: digest),
@@ -216,21 +216,21 @@ package final class Shadow: Service {
     // MARK: - Writing
 
     /// Writes the results to the store once a second.
-    private func writeDown() async {
+    private func writePeriodically() async {
         while (try? await Task.sleep(for: .seconds(1))) != nil { await flush() }
     }
 
     /// Writes the results to the store. If that fails they stay in memory, where the report still finds them.
     private func flush() async {
-        let (found, time) = (
+        let (results, time) = (
             findings.withLock { findings in
                 defer { findings = ShadowFindings() }
                 return findings
             }, now()
         )
-        guard !found.tally.isEmpty else { return }
-        guard let store else { return unstored.withLock { $0.merge(found.tally) } }
-        let rows = found.rows(on: time.day)
+        guard !results.tally.isEmpty else { return }
+        guard let store else { return unstored.withLock { $0.merge(results.tally) } }
+        let rows = results.rows(on: time.day)
         do throws(StorageError) {
             try await store.add(
                 comparisons: rows.comparisons, differences: rows.differences, customers: rows.customers,
@@ -239,7 +239,7 @@ package final class Shadow: Service {
             logger.error(
                 "cannot write comparison results to the store; keeping them in memory", metadata: ["reason": "\(error)"]
             )
-            unstored.withLock { $0.merge(found.tally) }
+            unstored.withLock { $0.merge(results.tally) }
         }
     }
 
@@ -252,7 +252,7 @@ package final class Shadow: Service {
         var comparisons: [ComparisonCount] = []
         var differences: [DifferenceCount] = []
         let unstored = unstored.withLock { $0 }
-        let rest = ShadowFindings(unstored).rows(on: time.day)
+        let unstoredRows = ShadowFindings(unstored).rows(on: time.day)
         var customers = unstored.customerCounts
         if let store {
             (comparisons, differences) = try await store.comparisons(since: time.day - days + 1)
@@ -263,7 +263,7 @@ package final class Shadow: Service {
             }
         }
         var report = ComparisonReport(
-            comparisons: comparisons + rest.comparisons, differences: differences + rest.differences,
+            comparisons: comparisons + unstoredRows.comparisons, differences: differences + unstoredRows.differences,
             customers: customers, title: "the last \(days) days", madeAt: time)
         report.pairs = samples.withLock { $0.pairs }
         return report

@@ -38,7 +38,7 @@ final class ShadowQueue: Sendable {
     }
 
     /// Records that a job left the queue, to be compared or to be dropped.
-    func took(_ job: ShadowJob) {
+    func removed(_ job: ShadowJob) {
         state.withLock { state in
             state.count -= 1
             state.bytes -= job.size

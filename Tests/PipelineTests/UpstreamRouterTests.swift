@@ -48,7 +48,7 @@ struct UpstreamRouterTests {
         var rest = says[...]
         while true {
             switch instruction {
-            case .ask(let environment, let pause):
+            case .call(let environment, let pause):
                 words.append((environment == .production ? "P" : "S") + (pause > 0 ? "+\(pause)" : ""))
                 guard let next = rest.popFirst() else { return words.joined(separator: " ") + " …" }
                 instruction = router.received(next.reply)
