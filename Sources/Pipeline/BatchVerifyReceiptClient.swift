@@ -46,7 +46,7 @@ package struct BatchVerifyReceiptClient: Sendable {
         writer.endObject()
         let outcome = await source.answer(
             body: writer.finish(), route: .auto, isVerifiedHere: receipt.isVerified,
-            within: RequestDeadline.usual)
+            within: RequestDeadline.defaultLimit)
         switch outcome {
         case .pass(let answer, _): return answer
         case .unavailable(_, _, let reason, _, let isUnreachable):

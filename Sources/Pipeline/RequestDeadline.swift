@@ -5,7 +5,7 @@
 /// request started.
 package struct RequestDeadline: Sendable {
     /// The default of the configuration key `deadlineSeconds`, 9 s.
-    package static let usual = Duration.seconds(9)
+    package static let defaultLimit = Duration.seconds(9)
     /// Reserved for the sources that make no calls, and for writing the response.
     private static let maximumReserve = Duration.milliseconds(500)
 

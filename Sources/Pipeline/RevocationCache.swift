@@ -100,7 +100,7 @@ final class RevocationCache: Sendable {
     /// Compares the cache with the stored records of a customer. Another process may have written them: a purchase
     /// whose newer record is not revoked is removed from the cache. Revocations that verifyReceipt reported have no
     /// signing date to compare, and stay.
-    func compare(stored records: CustomerRecords, of bundleId: BundleIdentifier) {
+    func reconcile(stored records: CustomerRecords, of bundleId: BundleIdentifier) {
         change(bundleId, records.environment) { revocations in
             for transaction in records.transactions {
                 guard let id = transaction.payload.transactionId, let date = transaction.payload.signedDate,

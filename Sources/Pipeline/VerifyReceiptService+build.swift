@@ -114,7 +114,7 @@ package struct ServiceGraph: Sendable {
 
 extension ServiceGraph {
     /// Returns when every queued write is in the store. After that the store may be closed.
-    package func finishKeeping() async {
+    package func finishWriting() async {
         await verifyReceipt.observations.writer?.finish()
     }
 
