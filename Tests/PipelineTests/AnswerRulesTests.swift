@@ -103,10 +103,10 @@ struct AnswerRulesTests {
     @Test("A tester's receipt that is unreadable here is allowed by the purchases in Apple's response")
     func testers() async throws {
         for post in Self.posts where !post.isRefusedAtOnce {
-            let bridge = try TestProxy(Self.sandbox(Self.body(#""bundle_id":"com.example.app""#))) {
+            let proxy = try TestProxy(Self.sandbox(Self.body(#""bundle_id":"com.example.app""#))) {
                 $1.testers = SandboxAllowlist([Self.owned])
             }
-            #expect(await bridge.ask(try post.base64()).short == "0 apple Sandbox", "\(post.name)")
+            #expect(await proxy.ask(try post.base64()).short == "0 apple Sandbox", "\(post.name)")
         }
     }
 
@@ -114,7 +114,7 @@ struct AnswerRulesTests {
     @Test("The rules of the app in Apple's response apply, not those of the app that the bytes claim")
     func otherApp() async throws {
         let other = #""bundle_id":"com.example.other""#
-        func bridge(_ body: String, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void) throws
+        func proxy(_ body: String, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void) throws
             -> TestProxy
         {
             try TestProxy(FakeApple { _, _ in .body(body) }) { settings, app in change(&settings, &app) }
@@ -122,22 +122,22 @@ struct AnswerRulesTests {
         let unreadable = Base64.encode(Array("Hello".utf8))
         let claimed = Base64.encode(try Self.typed("Production2"))
         for body in [Self.body(other), Self.body(#""x":"y""#)] {
-            let refuse = try bridge(body) { settings, _ in settings.unknownApps = .refuse }
+            let refuse = try proxy(body) { settings, _ in settings.unknownApps = .refuse }
             #expect(await refuse.ask(claimed).text == #"{"status":21003}"#)
             #expect(refuse.apple.questions.count == 1)
             #expect(await refuse.ask(unreadable).text == #"{"status":21002}"#)
-            let pass = try bridge(body) { _, _ in }
+            let pass = try proxy(body) { _, _ in }
             #expect(await pass.ask(claimed).text == body)
         }
         // No rule applies to an app that is not configured.
         let sandbox = Self.body(other, environment: #""environment":"Sandbox","#)
-        let denied = try bridge(sandbox) { _, app in app.sandbox = .deny }
+        let denied = try proxy(sandbox) { _, app in app.sandbox = .deny }
         #expect(await denied.ask(unreadable).text == sandbox)
         // The environment in the response counts, even if the production endpoint sent it.
         let own = Self.body(#""bundle_id":"com.example.app""#, environment: #""environment":"Sandbox","#)
-        #expect(await (try bridge(own) { _, app in app.sandbox = .deny }).ask(unreadable).text == #"{"status":21003}"#)
+        #expect(await (try proxy(own) { _, app in app.sandbox = .deny }).ask(unreadable).text == #"{"status":21003}"#)
         let production = Self.body(#""bundle_id":"com.example.app""#, environment: #""environment":"Production","#)
-        #expect(await (try bridge(production) { _, app in app.sandbox = .deny }).ask(unreadable).text == production)
+        #expect(await (try proxy(production) { _, app in app.sandbox = .deny }).ask(unreadable).text == production)
     }
 
     // T32
@@ -150,8 +150,8 @@ struct AnswerRulesTests {
         // A production receipt for which Apple returns 21007 by mistake stays valid, because the sandbox endpoint
         // returns 21008.
         let mistaken = FakeApple { environment, _ in .status(environment == .production ? 21007 : 21008) }
-        let bridge = try TestProxy(mistaken) { $1.sandbox = .deny }
-        #expect(await bridge.ask(try SharedSimulator.receipt(.nonConsumable).base64).short == "0 receipt Production")
+        let proxy = try TestProxy(mistaken) { $1.sandbox = .deny }
+        #expect(await proxy.ask(try SharedSimulator.receipt(.nonConsumable).base64).short == "0 receipt Production")
     }
 
     // MARK: - Replay
@@ -171,17 +171,17 @@ struct AnswerRulesTests {
         let id = try #require(receipt.transactions.first?.originalTransactionId)
         let body = Self.body(#""bundle_id":"com.example.app""#, ids: id)
         for (name, copy) in Self.copies {
-            let (bridge, lines) = try watching(FakeApple { _, _ in .body(body) }) { $1.replay = policy }
+            let (proxy, lines) = try proxyCountingReplays(FakeApple { _, _ in .body(body) }) { $1.replay = policy }
             let (own, taken) = (Base64.encode(receipt.bytes), Base64.encode(copy(receipt.bytes)))
             for _ in 0..<2 {
-                #expect(await bridge.ask(Question.body(own), user: "alice").short == "0 apple Production")
+                #expect(await proxy.ask(Question.body(own), user: "alice").short == "0 apple Production")
             }
             #expect(lines().isEmpty)
-            let reply = await bridge.ask(Question.body(taken), user: "mallory")
+            let reply = await proxy.ask(Question.body(taken), user: "mallory")
             #expect(reply.status == (policy == .refuse ? 21003 : 0), "\(name)")
             if policy != .refuse { #expect(reply.text == body) }
             #expect(lines() == (policy == .off ? [] : ["count 1"]), "\(name)")
-            #expect(await bridge.ask(Question.body(own), user: "alice").status == 0)
+            #expect(await proxy.ask(Question.body(own), user: "alice").status == 0)
         }
     }
 
@@ -191,21 +191,21 @@ struct AnswerRulesTests {
         let body = Self.body(#""bundle_id":"com.example.app""#)
         let empty = try SharedSimulator.receipt(.noPurchases).base64
         for text in [Base64.encode(Array("Hello".utf8)), empty] {
-            let (bridge, lines) = try watching(FakeApple { _, _ in .body(body) }) { $1.replay = .refuse }
-            #expect(await bridge.ask(Question.body(text), user: "alice").text == body)
-            #expect(await bridge.ask(Question.body(text), user: "mallory").text == #"{"status":21003}"#)
+            let (proxy, lines) = try proxyCountingReplays(FakeApple { _, _ in .body(body) }) { $1.replay = .refuse }
+            #expect(await proxy.ask(Question.body(text), user: "alice").text == body)
+            #expect(await proxy.ask(Question.body(text), user: "mallory").text == #"{"status":21003}"#)
             #expect(lines() == ["count 1"])
         }
     }
 
     /// A proxy, and the replays that it has logged.
-    private func watching(
+    private func proxyCountingReplays(
         _ apple: FakeApple, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void
     ) throws -> (TestProxy, () -> [String]) {
         let handler = InMemoryLogHandler()
-        let bridge = try TestProxy(apple, logger: Logger(label: "test") { _ in handler }, change)
+        let proxy = try TestProxy(apple, logger: Logger(label: "test") { _ in handler }, change)
         return (
-            bridge,
+            proxy,
             {
                 handler.entries.filter { $0.message == "a purchase was presented by another user than before" }.map {
                     "count \($0.metadata["count"] ?? "-")"
@@ -218,7 +218,7 @@ struct AnswerRulesTests {
 
     // T32
     @Test("A rule applies to responses archived before it, and a refused response is not archived")
-    func kept() async throws {
+    func archived() async throws {
         // The receipt says that it is from production, and Apple's response says sandbox.
         let receipt = try SharedSimulator.receipt(.nonConsumable).base64
         let body = Self.body(#""bundle_id":"com.example.app""#, environment: #""environment":"Sandbox","#)

@@ -12,7 +12,7 @@ struct CustomerViewErrorTests {
 
     @Test("A malformed transaction id is rejected without a call to the App Store", arguments: malformedIds)
     func malformedId(id: String) async throws {
-        try await CustomerViews.looking(customers: 1) { views in
+        try await CustomerViews.serving(customers: 1) { views in
             #expect(await views.failure { try await $0.ask(id: id) } == "400 malformedTransactionId")
             #expect(views.store.requests.total == 0)
         }
@@ -26,7 +26,7 @@ struct CustomerViewErrorTests {
 
     @Test("A body without exactly one of the two keys is a malformed request", arguments: malformedBodies)
     func malformedBody(body: String) async throws {
-        try await CustomerViews.looking(customers: 1) { views in
+        try await CustomerViews.serving(customers: 1) { views in
             #expect(
                 await views.failure { try await $0.pipeline.view(body: Array(body.utf8)) } == "400 malformedRequest")
         }
@@ -35,7 +35,7 @@ struct CustomerViewErrorTests {
     @Test("An unknown bundle id is rejected, and so is a missing one if several apps are configured")
     func apps() async throws {
         let second = AppConfiguration(bundleId: BundleIdentifier(rawValue: "com.example.second"))
-        try await CustomerViews.looking(customers: 1, { settings, _ in settings.apps.append(second) }) { views in
+        try await CustomerViews.serving(customers: 1, { settings, _ in settings.apps.append(second) }) { views in
             #expect(await views.failure { try await $0.ask(id: "1") } == "400 bundleIdRequired")
             #expect(await views.failure { try await $0.ask(id: "1", bundleId: "com.example.x") } == "404 unknownApp")
             #expect(await views.failure { try await $0.ask(id: "1", bundleId: "") } == "404 unknownApp")
@@ -50,7 +50,7 @@ struct CustomerViewErrorTests {
 
     @Test("A signed transaction is rejected if it is of another app, tampered with, foreign or malformed")
     func signedTransactions() async throws {
-        try await CustomerViews.looking(customers: 1) { views in
+        try await CustomerViews.serving(customers: 1) { views in
             let transaction = try #require(try views.customer(.activeSubscription).transactions.first)
             let good = try views.signed(transaction)
             let other = try views.signed(transaction, bundleId: "com.example.other")
@@ -73,7 +73,7 @@ struct CustomerViewErrorTests {
 
     @Test("Every mangled or forged receipt that the proxy refuses is rejected")
     func hostileReceipts() async throws {
-        try await CustomerViews.looking(customers: 1) { views in
+        try await CustomerViews.serving(customers: 1) { views in
             for hostile in try SharedSimulator.hostile {
                 guard hostile.status != 0 else { continue }
                 let failure = await views.failure { try await $0.ask(receipt: hostile.text) }
@@ -86,7 +86,7 @@ struct CustomerViewErrorTests {
     @Test("A receipt of an unknown app is rejected with unknownApps: refuse, and answers for itself with pass")
     func unknownApps() async throws {
         for choice in ProxyConfiguration.UnknownApps.allCases {
-            try await CustomerViews.looking(
+            try await CustomerViews.serving(
                 customers: 1,
                 { settings, app in
                     settings.unknownApps = choice
@@ -109,7 +109,7 @@ struct CustomerViewErrorTests {
 
     @Test("Sandbox purchases are rejected if the app denies the sandbox")
     func sandboxDenied() async throws {
-        try await CustomerViews.looking(customers: 4, { _, app in app.sandbox = .deny }) { views in
+        try await CustomerViews.serving(customers: 4, { _, app in app.sandbox = .deny }) { views in
             let customer = try views.customer(.activeSubscription, .sandbox)
             let receipt = try #require(views.store.receipts(of: customer).first)
             let id = try #require(customer.transactions.first?.transactionId)
@@ -128,7 +128,7 @@ struct CustomerViewErrorTests {
             (.serverAPI(.failure(code: 4_040_001, retryAfter: nil)), "404 accountNotFound"),
             (.serverAPI(.failure(code: 4_000_006, retryAfter: nil)), "404 transactionNotFound"),
         ]
-        try await CustomerViews.looking(customers: 1) { views in
+        try await CustomerViews.serving(customers: 1) { views in
             let id = try #require(try views.customer(.activeSubscription).transactions.first?.transactionId)
             for (kind, expected) in faults {
                 views.store.faults.removeAll()
@@ -141,7 +141,7 @@ struct CustomerViewErrorTests {
 
     @Test("The error repeats the App Store's Retry-After")
     func retryAfter() async throws {
-        try await CustomerViews.looking(customers: 1) { views in
+        try await CustomerViews.serving(customers: 1) { views in
             let id = try #require(try views.customer(.activeSubscription).transactions.first?.transactionId)
             let instant = SharedSimulator.noon.advanced(byMilliseconds: 90_500).milliseconds
             views.store.faults.add(

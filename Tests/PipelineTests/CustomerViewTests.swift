@@ -9,7 +9,7 @@ import Testing
 struct CustomerViewTests {
     @Test("A transaction id returns the whole history, for every simulated customer")
     func everyCustomer() async throws {
-        try await CustomerViews.looking { views in
+        try await CustomerViews.serving { views in
             for customer in views.store.world.customers {
                 guard let last = customer.transactions.last else { continue }
                 let view = try await views.ask(id: last.transactionId)
@@ -41,8 +41,8 @@ struct CustomerViewTests {
     }
 
     @Test("An id, a receipt and a signed transaction return the same view, except for the receipt object")
-    func doors() async throws {
-        try await CustomerViews.looking { views in
+    func sameView() async throws {
+        try await CustomerViews.serving { views in
             let customer = try views.customer(.activeSubscription)
             let transaction = try #require(customer.transactions.first)
             let receipt = try #require(views.store.receipts(of: customer).first)
@@ -58,7 +58,7 @@ struct CustomerViewTests {
 
     @Test("An app without a key gets a view of the receipt alone, with source receipt")
     func withoutKey() async throws {
-        try await CustomerViews.looking(CustomerViews.noKey) { views in
+        try await CustomerViews.serving(CustomerViews.noKey) { views in
             for kind in [CustomerKind.longHistory, .oldActiveSubscription] {
                 let customer = try views.customer(kind)
                 let receipt = try #require(views.store.receipts(of: customer).first)
@@ -90,7 +90,7 @@ struct CustomerViewTests {
 
     @Test("The Server API is not called for a receipt without purchases")
     func noPurchases() async throws {
-        try await CustomerViews.looking { views in
+        try await CustomerViews.serving { views in
             let receipt = try #require(views.store.receipts(of: try views.customer(.noPurchases)).first)
             let view = try await views.ask(receipt: receipt.base64)
             #expect(view["source"]?.text == "receipt" && view["transactions"] == .array([]))
@@ -100,7 +100,7 @@ struct CustomerViewTests {
 
     @Test("The receipt answers while the App Store is unavailable, unless it may be stale")
     func withoutAppStore() async throws {
-        try await CustomerViews.looking { views in
+        try await CustomerViews.serving { views in
             let receipt = try #require(views.store.receipts(of: try views.customer(.activeSubscription)).first)
             let expired = try #require(views.store.receipts(of: try views.customer(.expiredSubscription)).first)
             let code: [(SimulatedFault.Kind, stale: String)] = [
@@ -120,7 +120,7 @@ struct CustomerViewTests {
 
     @Test("A refund stays in the view while the App Store is unavailable")
     func refundsStay() async throws {
-        try await CustomerViews.looking(customers: 120, { $1.cacheSeconds = 0 }) { views in
+        try await CustomerViews.serving(customers: 120, { $1.cacheSeconds = 0 }) { views in
             let customer = try views.customer(.refundedNonConsumable)
             let receipt = try #require(views.store.receipts(of: customer).first)
             let revoked = try #require(customer.transactions.first { $0.revocation != nil }?.transactionId)
@@ -130,15 +130,15 @@ struct CustomerViewTests {
                 let row = view["transactions"]?.elements?.first { $0["transactionId"]?.text == revoked }
                 return row?["revocationDate"]?.integer
             }
-            let told = try #require(try await ask(expecting: "api"))
+            let revocation = try #require(try await ask(expecting: "api"))
             views.store.faults.add(SimulatedFault(.status(503), endpoint: "serverAPI"))
-            #expect(try await ask(expecting: "receipt") == told)
+            #expect(try await ask(expecting: "receipt") == revocation)
         }
     }
 
     @Test("A view converts to a verifyReceipt response with the status and the lists of such a response")
     func converted() async throws {
-        try await CustomerViews.looking(customers: 120) { views in
+        try await CustomerViews.serving(customers: 120) { views in
             let converter = DocumentConverter(tables: .bundled)
             for receipt in views.store.receipts {
                 let view = try await views.ask(receipt: receipt.base64)
@@ -162,7 +162,7 @@ struct CustomerViewTests {
 
     @Test("A refund stays in the view of an iOS 6 receipt while the App Store is unavailable")
     func refundOfTransactionReceipt() async throws {
-        try await CustomerViews.looking(
+        try await CustomerViews.serving(
             customers: 240,
             {
                 $1.cacheSeconds = 0; $1.staleSubscription = .answer
@@ -175,15 +175,15 @@ struct CustomerViewTests {
             try #require(!receipts.isEmpty)
             for receipt in receipts {
                 views.store.faults.removeAll()
-                let told = try #require(receipt.transactions.first { $0.revocation != nil }?.revocation)
+                let revocation = try #require(receipt.transactions.first { $0.revocation != nil }?.revocation)
                 let live = try await views.ask(receipt: receipt.base64)
                 #expect(live["source"]?.text == "api")
-                #expect(live["receipt"]?["revocationDate"]?.integer == told.date.milliseconds, "\(receipt.id)")
+                #expect(live["receipt"]?["revocationDate"]?.integer == revocation.date.milliseconds, "\(receipt.id)")
                 views.store.faults.add(SimulatedFault(.status(503), endpoint: "serverAPI"))
                 let view = try await views.ask(receipt: receipt.base64)
                 #expect(view["source"]?.text == "receipt")
                 for row in [view["receipt"], view["transactions"]?.elements?.first] {
-                    #expect(row?["revocationDate"]?.integer == told.date.milliseconds, "\(receipt.id)")
+                    #expect(row?["revocationDate"]?.integer == revocation.date.milliseconds, "\(receipt.id)")
                 }
             }
         }

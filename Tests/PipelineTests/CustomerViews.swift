@@ -14,7 +14,7 @@ struct CustomerViews {
     static let noKey = { @Sendable (_: inout ProxyConfiguration, app: inout AppConfiguration) in app.serverAPI = nil }
 
     /// Runs the body, then stops everything that it needed.
-    static func looking<Value>(
+    static func serving<Value>(
         customers: Int = 36, _ change: (inout ProxyConfiguration, inout AppConfiguration) -> Void = { _, _ in },
         _ work: (CustomerViews) async throws -> Value
     ) async throws -> Value {

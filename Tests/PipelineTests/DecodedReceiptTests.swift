@@ -35,15 +35,15 @@ struct DecodedReceiptTests {
     func answer() throws {
         let reader = try reader()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
-        let known = try #require(receipt.originalTransactionIds.first)
+        let signedId = try #require(receipt.originalTransactionIds.first)
         let answer = """
-            {"status":0,"receipt":{"in_app":[{"transaction_id":"77"},{"original_transaction_id":"\(known)"}]},
+            {"status":0,"receipt":{"in_app":[{"transaction_id":"77"},{"original_transaction_id":"\(signedId)"}]},
              "latest_receipt_info":[{"transaction_id":"0","original_transaction_id":"78"},{"transaction_id":5}],
              "pending_renewal_info":[{"original_transaction_id":"79"}],"latest_receipt":"\(receipt.base64)"}
             """
         let stored = reader.read(Array(answer.utf8))
         #expect(stored.isVerified && stored.repairs == [.answerWrapper])
-        #expect(stored.lookupKeys.originalTransactionIds.map(\.rawValue).contains(known))
+        #expect(stored.lookupKeys.originalTransactionIds.map(\.rawValue).contains(signedId))
         #expect(stored.unverifiedIds.map(\.rawValue) == ["77", "78", "79"])
         let without = reader.read(Array("{\"status\":0,\"receipt\":{\"transaction_id\":\"77\"}}".utf8))
         #expect(without.failure?.code == .notAReceipt && without.kind == .unknown && without.digest == nil)
@@ -65,7 +65,7 @@ struct DecodedReceiptTests {
     }
 
     @Test("A text that is neither has a failure and no identifiers")
-    func nothing() throws {
+    func neither() throws {
         let reader = try reader()
         for text in ["", " ", "{", "{}", "null", "eyJ..", "eyJ.a.b", "AAAA", "\u{0}", "{\"latest_receipt\":7}"] {
             let stored = reader.read(Array(text.utf8))

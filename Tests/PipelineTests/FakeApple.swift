@@ -28,7 +28,7 @@ final class FakeApple: HTTPTransport {
         case failure(TransportError.Code)
     }
 
-    private let asked = Mutex<[Question]>([])
+    private let sent = Mutex<[Question]>([])
     private let instead: @Sendable (AppStoreEnvironment, Int) -> Instead?
 
     /// - Parameter instead: the reply to a request, by its environment and its index from 0; `nil` for the simulated
@@ -39,17 +39,17 @@ final class FakeApple: HTTPTransport {
 
     static let isDown = { @Sendable (_: AppStoreEnvironment, _: Int) -> Instead? in .http(503) }
 
-    var questions: [Question] { asked.withLock { $0 } }
+    var questions: [Question] { sent.withLock { $0 } }
     var environments: [AppStoreEnvironment] { questions.map(\.environment) }
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
         let isSandbox = request.url.text.contains("/sandbox/")
         let environment: AppStoreEnvironment = isSandbox ? .sandbox : .production
-        let number = asked.withLock { asked in
-            asked.append(Question(environment: environment, body: request.body))
-            return asked.count - 1
+        let index = sent.withLock { sent in
+            sent.append(Question(environment: environment, body: request.body))
+            return sent.count - 1
         }
-        switch instead(environment, number) {
+        switch instead(environment, index) {
         case nil:
             guard
                 let answer = try? SharedSimulator.world.verifyReceipt.answer(

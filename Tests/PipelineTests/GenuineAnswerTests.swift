@@ -82,9 +82,9 @@ struct GenuineAnswerTests {
             now: { now })
         let request = JSONValue.object(["receipt-data": .string(text.trimmingCharacters(in: .whitespacesAndNewlines))])
         let reply = await pipeline.answer(body: request.bytes, route: .auto, sources: [.receipt])
-        var found = AnswerDifferences()
-        found.compare(apple, try JSONValue(reading: reply.answer.body), at: "")
-        #expect(found.lines.sorted() == pair.differences.sorted())
+        var actual = AnswerDifferences()
+        actual.compare(apple, try JSONValue(reading: reply.answer.body), at: "")
+        #expect(actual.lines.sorted() == pair.differences.sorted())
     }
 
     @Test("Every pair of the corpus is compared")

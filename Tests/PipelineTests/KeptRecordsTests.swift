@@ -12,7 +12,7 @@ struct KeptRecordsTests {
     }
 
     @Test("Records are cached for one minute, and every response has its own request date")
-    func kept() async throws {
+    func cached() async throws {
         try await ServerAPIWorld.asking { store, port, transport in
             let clock = MovableClock()
             let pipeline = try ServerAPIWorld.pipeline(
@@ -44,7 +44,7 @@ struct KeptRecordsTests {
     }
 
     @Test("The Server API is called every time with cacheSeconds: 0, and again after a failure")
-    func notKept() async throws {
+    func notCached() async throws {
         try await ServerAPIWorld.asking { store, port, transport in
             let customer = try #require(store.world.customers.first { $0.kind == .activeSubscription })
             let receipt = try #require(store.receipts(of: customer).first)

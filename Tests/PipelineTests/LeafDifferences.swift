@@ -60,12 +60,12 @@ struct LeafDifferences {
             (row["transaction_id"] as? String).map(consumables.contains) ?? false
         }
         for row in otherRows where isUnfinished(row) { all.append(("latest_receipt_info(consumable)", nil, row)) }
-        let kept = otherRows.filter { !isUnfinished($0) }
+        let finished = otherRows.filter { !isUnfinished($0) }
         // In a full list each unfinished consumable replaces an older row, and the oldest rows come first.
-        let beyond = otherRows.count == 100 ? ownRows.prefix(max(ownRows.count - kept.count, 0)) : []
+        let beyond = otherRows.count == 100 ? ownRows.prefix(max(ownRows.count - finished.count, 0)) : []
         for row in beyond { all.append(("latest_receipt_info(beyond 100)", row, nil)) }
         own["latest_receipt_info"] = Array(ownRows.dropFirst(beyond.count))
-        other["latest_receipt_info"] = kept
+        other["latest_receipt_info"] = finished
         (ours, theirs) = (own, other)
     }
 

@@ -118,9 +118,9 @@ struct ListenerCertificateTests {
             ),
             ([UInt8](repeating: 0x2D, count: 2 << 20), pair.keyPEM, ["certificate: cannot read tls/chain.pem"]),
         ]
-        for (place, sample) in samples.enumerated() {
+        for (index, sample) in samples.enumerated() {
             let expected = sample.expected.map { "bridge.yaml: tls.\($0)" }
-            #expect(try findings(sample.chain, sample.key) == expected, "sample \(place)")
+            #expect(try findings(sample.chain, sample.key) == expected, "sample \(index)")
         }
         for (yaml, expected) in [
             ("tls: {certificate: tls/chain.pem}", ["tls.privateKey: expected the path of a PEM file"]),

@@ -21,9 +21,9 @@ struct LogThrottleTests {
 
     // T33
     @Test("Apps that are not configured share one line a minute, and each configured app has its own")
-    func verdicts() async throws {
+    func rateLimit() async throws {
         let handler = InMemoryLogHandler()
-        let bridge = try TestProxy(
+        let proxy = try TestProxy(
             FakeApple { _, _ in .status(21003) }, logger: Logger(label: "test") { _ in handler })
         func lines() -> [String] {
             handler.entries.filter { $0.level >= .notice }.map { entry in
@@ -31,31 +31,31 @@ struct LogThrottleTests {
                 return "\(entry.level) \(entry.message): \(shown.joined(separator: " "))"
             }
         }
-        for number in 0..<50 { _ = await bridge.ask(try claim("com.example.\(number)")) }
-        for _ in 0..<3 { _ = await bridge.ask(try claim("com.example.app")) }
+        for index in 0..<50 { _ = await proxy.ask(try claim("com.example.\(index)")) }
+        for _ in 0..<3 { _ = await proxy.ask(try claim("com.example.app")) }
         #expect(
             lines() == [
                 "notice forwarding Apple's response: com.example.0 21003 -",
                 "notice forwarding Apple's response: com.example.app 21003 -",
             ])
-        bridge.clock.now = bridge.clock.now.advanced(byMilliseconds: 60_000)
-        for number in 50..<52 { _ = await bridge.ask(try claim("com.example.\(number)")) }
+        proxy.clock.now = proxy.clock.now.advanced(byMilliseconds: 60_000)
+        for index in 50..<52 { _ = await proxy.ask(try claim("com.example.\(index)")) }
         #expect(lines().dropFirst(2) == ["notice forwarding Apple's response: com.example.50 21003 49"])
     }
 
     // T33
     @Test("Requests with made-up bundle ids do not suppress the warnings of configured apps")
-    func warnings() async throws {
+    func configuredApps() async throws {
         let handler = InMemoryLogHandler()
-        let bridge = try TestProxy(
-            FakeApple { _, number in number < 20 ? .http(503) : .status(21004) },
+        let proxy = try TestProxy(
+            FakeApple { _, index in index < 20 ? .http(503) : .status(21004) },
             logger: Logger(label: "test") { _ in handler })
-        for number in 0..<20 { _ = await bridge.ask(try claim("com.example.\(number)")) }
+        for index in 0..<20 { _ = await proxy.ask(try claim("com.example.\(index)")) }
         #expect(
             handler.entries.filter {
                 $0.message.description.hasPrefix("Apple's verifyReceipt is unavailable") && $0.level == .warning
             }.count == 1)
-        _ = await bridge.ask(try SharedSimulator.receipt(.activeSubscription).base64)
+        _ = await proxy.ask(try SharedSimulator.receipt(.activeSubscription).base64)
         #expect(
             handler.entries.filter { $0.level == .error }.map { "\($0.message)" } == [
                 "Apple rejected the configured sharedSecret (21004); requests without a password will fail"
