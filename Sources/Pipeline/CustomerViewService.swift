@@ -1,9 +1,10 @@
 import AppStore
+import JSONReading
 import Logging
 import Purchases
 import ReceiptDecoding
 import Rendering
-import StoreTypes
+package import StoreTypes
 
 /// Answers the requests of new clients: a receipt, a signed transaction or an id in, the JSON view of its customer out.
 package struct CustomerViewService: Sendable {
@@ -190,5 +191,41 @@ package struct CustomerViewService: Sendable {
             CustomerView(
                 bundleId: app.bundleId, records: records, receipt: receipt,
                 configuredAppAppleId: app.settings.appAppleId, verifiedAt: now()))
+    }
+}
+
+/// The body of `POST /v1/receipts`: exactly one of two keys. Other keys are ignored.
+///
+/// ```
+/// { "receiptData": base64 }    { "signedTransaction": "eyJ…" }
+/// ```
+package enum CustomerViewRequest: Sendable {
+    /// A receipt file of an app, in base64.
+    case receiptData(Redacted<[UInt8]>)
+    /// A signed transaction (JWS) of StoreKit 2.
+    case signedTransaction(Redacted<String>)
+
+    /// Parses a body.
+    ///
+    /// - Throws: `malformedRequest`.
+    package init(body: [UInt8]) throws(CustomerViewError) {
+        let receipt: String?
+        let transaction: String?
+        do {
+            let object = try JSONObject(body)
+            (receipt, transaction) = (try object.text("receiptData"), try object.text("signedTransaction"))
+        } catch let error as JSONFieldError {
+            throw CustomerViewError(.malformedRequest, "\(error)")
+        } catch {
+            throw CustomerViewError(.malformedRequest, "the body is not a JSON object")
+        }
+        switch (receipt, transaction) {
+        case (let receipt?, nil) where !receipt.isEmpty: self = .receiptData(Redacted(Array(receipt.utf8)))
+        case (nil, let transaction?) where !transaction.isEmpty: self = .signedTransaction(Redacted(transaction))
+        default:
+            throw CustomerViewError(
+                .malformedRequest, "exactly one of receiptData and signedTransaction is required, and must not be empty"
+            )
+        }
     }
 }

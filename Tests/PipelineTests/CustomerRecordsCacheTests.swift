@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("Cached records of the Server API")
-struct KeptRecordsTests {
+struct CustomerRecordsCacheTests {
     private func body(_ receipt: IssuedReceipt, _ further: KeyValuePairs<String, JSONValue?> = [:]) -> [UInt8] {
         Array(Question.body(receipt.base64, password: nil, further))
     }

@@ -12,7 +12,7 @@ import Testing
 @Suite(
     "Genuine responses of Apple's",
     .enabled(if: Corpus.folder != nil, "no corpus of genuine receipts next to the checkout"))
-struct GenuineAnswerTests {
+struct GenuineResponseTests {
     struct Pair: Sendable, CustomTestStringConvertible {
         let answer: String
         let receipt: String

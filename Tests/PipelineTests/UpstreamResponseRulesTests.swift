@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 @Suite("App rules checked against Apple's response")
-struct AnswerRulesTests {
+struct UpstreamResponseRulesTests {
     /// Bytes that Apple may accept as a sandbox receipt.
     struct Post: Sendable, CustomTestStringConvertible {
         let name: String
