@@ -102,7 +102,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw ExitCode.usage
         }
         await transport.shutDown()
-        await server.live.now.pipelines.finishKeeping()
+        await server.live.now.pipelines.finishWriting()
         await close(store, logger)
     }
 

@@ -100,7 +100,7 @@ package struct ProxyConfiguration: Sendable {
     package var sharedSecret: SharedSecret?
     package var unknownApps = UnknownApps.pass
     /// From a request to its answer, whatever the App Store does.
-    package var deadline = RequestDeadline.usual
+    package var deadline = RequestDeadline.defaultLimit
     /// The folder of the tables that answers are written by; nil for those in the program.
     package internal(set) var mappings: String?
     package internal(set) var tables = FieldTables.bundled
