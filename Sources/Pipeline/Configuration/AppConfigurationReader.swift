@@ -4,9 +4,10 @@ import Rendering
 import StoreTypes
 import Yams
 
-/// Reads one of `apps`.
+/// Reads one element of the configuration key `apps`.
 enum AppConfigurationReader {
-    /// Without a bundle id where that is a mistake: the other keys may have some, too.
+    /// Reads one app. If `bundleId` is missing or invalid, the result has no bundle id, so that mistakes in the app's
+    /// other keys are reported in the same run.
     static func read(_ node: ConfigurationNode) -> AppConfiguration {
         let text = node.text("bundleId", expecting: "a bundle id, as com.example.app")
         let bundleId = text.flatMap(BundleIdentifier.init(rawValue:))
@@ -44,6 +45,7 @@ enum AppConfigurationReader {
         return app
     }
 
+    /// Reads `shadow`, `shadowSampling` and `comparisonRules`.
     private static func readShadow(_ node: ConfigurationNode, into app: inout AppConfiguration) {
         enum Shadow: String, CaseIterable { case none, apple, api }
         switch node.choice("shadow", of: Shadow.self) {
@@ -78,7 +80,8 @@ enum AppConfigurationReader {
         let (issuerId, keyId) = (node.text("issuerId"), node.text("keyId"))
         let privateKey = node.privateKey("privateKey")
         guard let issuerId, let keyId, let privateKey else {
-            // What is there, and is no good, is named already.
+            // A member that is present but invalid already has its own finding; only missing members are reported
+            // here.
             let isRead = ["issuerId": issuerId != nil, "keyId": keyId != nil, "privateKey": privateKey != nil]
             if isRead.contains(where: { !$0.value && !node.isMistaken($0.key) }) {
                 app.note("serverAPI", "expected issuerId, keyId and privateKey")
@@ -89,6 +92,7 @@ enum AppConfigurationReader {
             issuerId: issuerId, keyId: keyId, bundleId: bundleId?.rawValue ?? "", privateKey: privateKey)
     }
 
+    /// Reads the sources of `answer` in order. For example, `[api, apple, receipt]`.
     private static func sources(_ names: [String], of node: ConfigurationNode) -> [AnswerSource] {
         var sources: [AnswerSource] = []
         for name in names {
@@ -105,7 +109,8 @@ enum AppConfigurationReader {
 }
 
 extension ConfigurationFile {
-    /// The app that the environment names is one of the file's, or one more.
+    /// Reads `apps`. The app that `RECEIPT_BRIDGE_APP_BUNDLEID` names is the file's app with that bundle id or, if
+    /// there is none, one more app.
     static func readApps(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         let file = root.file
         let named = file.variable("RECEIPT_BRIDGE_APP_BUNDLEID")
@@ -131,6 +136,7 @@ extension ConfigurationFile {
         }
     }
 
+    /// Reads one app, checks it against the keys outside it, and adds it to the configuration.
     private static func readApp(_ node: ConfigurationNode, into settings: inout ProxyConfiguration) {
         let app = AppConfigurationReader.read(node)
         if let bundleId = app.bundleId, settings.apps.contains(where: { $0.bundleId == bundleId }) {

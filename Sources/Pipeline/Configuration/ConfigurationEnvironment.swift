@@ -1,13 +1,16 @@
 package import Foundation
 
-/// What the environment says: it goes before the file, and one app fits into it completely.
+/// Loads the configuration of a process from all of its sources. Command line flags override the environment, and the
+/// environment overrides the file. A single app can be configured by the environment alone.
 package enum ConfigurationEnvironment {
-    /// Applies one of the command line's; its findings begin with its name.
+    /// Applies one command line flag to the configuration. The findings it throws begin with the flag's name, for
+    /// example `--listen: `.
     package typealias Flag = (inout ProxyConfiguration) throws(ConfigurationError) -> Void
 
-    /// The configuration of a process: the file (if any), then the environment, then the command line's flags.
+    /// Loads the configuration: the file (if any), then the environment, then the command line flags.
     ///
-    /// - Throws: ``ConfigurationError`` with the findings of all three, and of the rules for what comes out.
+    /// - Throws: ``ConfigurationError`` with the findings of all three, and of ``ConfigurationValidation`` for the
+    ///     result.
     package static func settings(
         file: URL?, environment: [String: String], flags: [Flag] = []
     ) throws(ConfigurationError) -> ProxyConfiguration {
@@ -38,6 +41,7 @@ package enum ConfigurationEnvironment {
         return settings
     }
 
+    /// Applies the flags in order and returns their findings.
     private static func mistakes(of flags: [Flag], in settings: inout ProxyConfiguration) -> [String] {
         var findings: [String] = []
         for flag in flags {

@@ -1,12 +1,14 @@
 import Foundation
 
-/// What the App Store's troubles may cost.
+/// Keys for the time when the App Store is slow or unavailable: the request deadline and the archive of Apple's last
+/// good responses.
 extension ConfigurationFile {
+    /// Reads `deadlineSeconds`.
     static func readDeadline(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         if let seconds = root.number("deadlineSeconds", in: 1...30) { settings.deadline = .seconds(seconds) }
     }
 
-    /// `{days: 30, megabytes: 512}`
+    /// Reads `lastGood: {days: 30, megabytes: 512}`.
     static func readLastGood(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         guard let lastGood = root.child("lastGood") else { return }
         if let days = lastGood.number("days", in: 0...365) { settings.lastGood.days = days }

@@ -1,21 +1,21 @@
-/// What one client, and all together, may take of the public listener.
+/// Limits of the public listener, for a single client and for all clients together.
 package struct Limits: Sendable, Hashable {
-    /// Of one client; nil sets none.
+    /// The rate limit of one client; `nil` for no limit.
     package var requestsPerMinute: Int64?
-    /// Open at the same time; more wait to be taken.
+    /// Open connections of all clients together. Further connections wait until one is closed.
     package var connections: Int64 = 10_000
-    /// Of one client, open at the same time; nil sets none. One more is closed.
+    /// Open connections of one client; `nil` for no limit. A connection above the limit is closed at once.
     package var connectionsPerClient: Int64?
-    /// From the first byte of a request to the end of its head.
+    /// Timeout in seconds from the first byte of a request to the end of its head.
     package var headSeconds: Int64 = 10
-    /// To the end of its body.
+    /// Timeout in seconds from the first byte of a request to the end of its body.
     package var requestSeconds: Int64 = 60
 
     package init() {}
 }
 
 extension ConfigurationFile {
-    /// `limits: {requestsPerMinute, connections, connectionsPerClient, headSeconds, requestSeconds}`
+    /// Reads `limits: {requestsPerMinute, connections, connectionsPerClient, headSeconds, requestSeconds}`.
     static func limits(of root: ConfigurationNode) -> Limits {
         var limits = Limits()
         guard let node = root.child("limits") else { return limits }
@@ -28,7 +28,7 @@ extension ConfigurationFile {
         return limits
     }
 
-    /// `trustedProxies: [address, network …]`
+    /// Reads `trustedProxies: [ADDRESS or NETWORK, …]`, for example `[127.0.0.1, 10.0.0.0/8]`.
     static func trustedProxies(of root: ConfigurationNode) -> [AddressRange] {
         (root.texts("trustedProxies") ?? []).compactMap { text in
             let range = AddressRange(text)
@@ -37,7 +37,7 @@ extension ConfigurationFile {
         }
     }
 
-    /// `sandbox: allow`, `sandbox: deny` or `sandbox: {testers: [id or appAccountToken …]}`
+    /// Reads `sandbox: allow`, `sandbox: deny` or `sandbox: {testers: [TRANSACTION ID or appAccountToken, …]}`.
     static func readSandbox(_ node: ConfigurationNode, into app: inout AppConfiguration) {
         guard node.isObject("sandbox", with: "testers") else {
             let choice = node.choice("sandbox", of: AppConfiguration.SandboxPolicy.self, or: "{testers: [id, …]}")
