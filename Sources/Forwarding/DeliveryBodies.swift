@@ -4,12 +4,12 @@ import Pipeline
 import Rendering
 import StoreTypes
 
-/// Makes what is posted of a stored notification, at the time of posting: nothing is kept twice.
+/// Converts a stored notification into the bodies to post. They are made for each attempt and not stored.
 struct DeliveryBodies: Sendable {
     let source: ForwardingContext
     let tables: FieldTables
 
-    /// In the order of posting; none where the form has no word for it.
+    /// Returns the bodies in the order of posting; an empty array if the form has no body for this notification.
     func bodies(of delivery: StoredDelivery, for target: ForwardTarget) async throws(ForwardingFailure) -> [[UInt8]] {
         switch target.form {
         case .raw:
@@ -22,13 +22,14 @@ struct DeliveryBodies: Sendable {
         }
     }
 
+    /// Returns the version 1 bodies of a notification.
     private func firstVersion(
         of delivery: StoredDelivery, for target: ForwardTarget
     ) async throws(ForwardingFailure) -> [[UInt8]] {
         let verified = try source.verified(delivery)
         let payload = verified.notification.payload
         let (transaction, renewal) = (verified.transaction?.payload, verified.renewal?.payload)
-        // Without a customer there is nothing that version 1 tells, and nothing to look up.
+        // Without a customer there is nothing to look up, and version 1 has no such notification.
         guard let type = payload.notificationType,
             tables.notifications.maySend(type: type, subtype: payload.subtype),
             let original = transaction?.originalTransactionId ?? transaction?.transactionId
@@ -36,7 +37,8 @@ struct DeliveryBodies: Sendable {
         else { return [] }
         let story = try await source.story(before: delivery)
         var facts = NotificationFacts(transaction, renewal, story)
-        // The decision may do without the customer's history; a body never does.
+        // Whether there is a body can be decided without the customer's history for some types. A body always needs
+        // the history.
         if !tables.notifications.asksForHistory(type: type, subtype: payload.subtype),
             row(of: payload, target, facts)?.sends.isEmpty ?? true
         {
@@ -60,6 +62,7 @@ struct DeliveryBodies: Sendable {
         }
     }
 
+    /// Returns the row of the conversion table that applies to a notification.
     private func row(
         of payload: NotificationPayload, _ target: ForwardTarget, _ facts: NotificationFacts
     ) -> NotificationTable.Row? {

@@ -6,12 +6,13 @@ import Synchronization
 import Telemetry
 import Transport
 
-/// What is forwarded to one target: a few at a time, the one that waits longest first.
+/// Delivers notifications to one target, several at the same time, those with the earliest due time first.
 ///
-/// No lane waits for another, and nothing in a lane for what failed: that has its own time. Two deliveries about one
-/// purchase are never under way together, so that the second does not overtake the first.
+/// Workers of different targets are independent. A failed delivery does not block the others of its target, because
+/// it is retried at its own time. Two deliveries about one purchase are never in flight together, so that the second
+/// cannot overtake the first.
 final class DeliveryWorker: Sendable {
-    /// What all lanes have in common.
+    /// Dependencies that all workers share.
     struct Dependencies: Sendable {
         let source: ForwardingContext
         let bodies: DeliveryBodies
@@ -25,21 +26,22 @@ final class DeliveryWorker: Sendable {
 
     private struct State {
         var inFlight: [Int64: String?] = [:]
-        /// Somebody found work that had to wait for what is under way.
+        /// Whether a task found due deliveries but could claim none, because deliveries about the same purchases are
+        /// in flight.
         var hasPassedOver = false
         var lastFailureLog: Timestamp?
     }
 
-    /// Looked at to find one that may be sent.
+    /// Number of due deliveries that are searched for one that may be sent.
     private static let window = 64
 
     private let target: ForwardTarget
     private let targetKey: ForwardingTargetKey
     private let parts: Dependencies
     private let state = Mutex(State())
-    /// Wakes the workers.
+    /// Wakes the tasks that send.
     private let call = AsyncSignal()
-    /// Where nobody woke them.
+    /// How long a task waits at most without a signal.
     private static let timeout = Duration.seconds(60)
 
     init(target: ForwardTarget, targetKey: ForwardingTargetKey, parts: Dependencies) {
@@ -48,10 +50,10 @@ final class DeliveryWorker: Sendable {
         self.parts = parts
     }
 
-    /// Wakes the workers when something is due, until `isClosing`, or cancelled.
+    /// Wakes the sending tasks when a delivery is due. Returns if `isClosing` is true or the task is cancelled.
     func watch(until isClosing: @Sendable () -> Bool) async {
         while true {
-            // First the bell: else what changes in between is slept through.
+            // Read the number of signals first. Otherwise, a signal between the check and the wait would be lost.
             let signals = parts.wakeUp.signals
             guard !Task.isCancelled, !isClosing() else { break }
             do throws(StorageError) {
@@ -64,7 +66,7 @@ final class DeliveryWorker: Sendable {
         call.signal()
     }
 
-    /// One worker: until `isClosing`, or cancelled.
+    /// Sends due deliveries one after another. Returns if `isClosing` is true or the task is cancelled.
     func work(until isClosing: @Sendable () -> Bool) async {
         while true {
             let signals = call.signals
@@ -72,7 +74,7 @@ final class DeliveryWorker: Sendable {
             do throws(StorageError) {
                 if let due = try await claim() {
                     defer { release(due) }
-                    // Another worker may have tried it since the list was read.
+                    // Another task may have tried it since the list was read.
                     let delivery = try await parts.source.store.dueDelivery(due.id, at: parts.now())
                     if let delivery { await deliver(delivery) }
                     continue
@@ -128,7 +130,7 @@ final class DeliveryWorker: Sendable {
             }
             outcome = bodies.isEmpty ? .skipped : .delivered(bodies: sent)
         } catch {
-            // The end of the process is nobody's failure: the next one sends it.
+            // Stopping the process is not a failure: the delivery stays due, and the next process sends it.
             if Task.isCancelled || error == .stopped { return }
             outcome = failed(delivery, error, sent)
         }
@@ -169,7 +171,8 @@ final class DeliveryWorker: Sendable {
         return .failed(code: failure.code, bodiesSent: sent, next: next)
     }
 
-    /// Until it is written down: else it would be posted again and again while the disk is full.
+    /// Records the outcome, and retries until the store accepts it. Otherwise, the same notification would be posted
+    /// again and again while the disk is full.
     private func recordOutcome(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async {
         while true {
             do throws(StorageError) {
@@ -181,7 +184,7 @@ final class DeliveryWorker: Sendable {
         }
     }
 
-    /// Once a minute.
+    /// Logs a failure, at most once a minute for this target.
     private func logFailure(_ line: String, _ reason: String) {
         let now = parts.now()
         let isDue = state.withLock { state in
@@ -202,7 +205,7 @@ final class DeliveryWorker: Sendable {
 }
 
 extension ForwardingFailure {
-    /// This process ends.
+    /// The process is stopping.
     fileprivate static let stopped = ForwardingFailure("stopped")
 }
 

@@ -2,7 +2,8 @@ import AppStore
 import Rendering
 import StoreTypes
 
-/// A customer's records with those of one notification among them: whoever was asked may not have heard of it yet.
+/// A customer's records with those of one notification merged in, because the store or the App Store Server API may
+/// not have them yet.
 struct NotificationV1History {
     let transactions: [TransactionPayload]
     let renewals: [RenewalPayload]
@@ -31,7 +32,8 @@ struct NotificationV1History {
         self.renewals = renewals
     }
 
-    /// Nil where no period before is known.
+    /// Returns whether the period before this transaction was of the same product; `nil` if no earlier period is
+    /// known.
     func isSameProductAsBefore(_ transaction: TransactionPayload?) -> Bool? {
         guard let transaction, let date = transaction.purchaseDate, let original = transaction.originalTransactionId
         else { return nil }
@@ -42,6 +44,7 @@ struct NotificationV1History {
         return previous.map { $0.productId == transaction.productId }
     }
 
+    /// Returns whether a date is later than another; a missing date is the earliest.
     private static func isNewer(_ date: Timestamp?, than other: Timestamp?) -> Bool {
         guard let date else { return false }
         return other.map { date > $0 } ?? true

@@ -1,16 +1,16 @@
 import Cryptography
 
-/// A notification's body as the App Store posts it.
+/// The body of a version 2 notification as the App Store posts it.
 package enum CanonicalNotificationBody {
     private static let begin = Array(#"{"signedPayload":""#.utf8)
     private static let end = Array(#""}"#.utf8)
 
-    /// `{"signedPayload":"eyJ…"}`
+    /// Returns `{"signedPayload":"eyJ…"}`.
     ///
     /// - Parameter text: a compact JWS, which needs no escaping.
     package static func version2(_ text: String) -> [UInt8] { begin + Array(text.utf8) + end }
 
-    /// Whether a body is just this.
+    /// Returns whether a body equals the canonical body byte for byte.
     static func isVersion2(_ body: [UInt8], of text: String) -> Bool {
         let text = Array(text.utf8)
         let place = begin.count..<(begin.count + text.count)

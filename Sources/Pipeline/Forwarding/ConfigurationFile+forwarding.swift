@@ -3,10 +3,10 @@ import StoreTypes
 import Transport
 
 extension ConfigurationFile {
-    /// Of one app.
+    /// Maximum number of targets of one app.
     private static let maximumTargets = 8
 
-    /// `forward: [{url, as, secret, password, v1Profile}]`
+    /// Reads `forward: [{url, as, secret, password, v1Profile}]`.
     static func forwardTargets(of app: ConfigurationNode) -> [ForwardTarget] {
         let key = app.name("forward")
         let nodes = app.list("forward") ?? []
@@ -47,7 +47,8 @@ extension ConfigurationFile {
         }
     }
 
-    /// What forwarding needs of other keys; of those with a mistake nothing is known.
+    /// Checks the keys that forwarding depends on: a store, and for `as: v1` the Server API and a password. A key
+    /// that has a finding of its own is not reported again.
     static func checkForwarding(of app: AppConfiguration, _ node: ConfigurationNode, _ settings: ProxyConfiguration) {
         guard !app.forward.isEmpty else { return }
         let (key, file) = (node.name("forward"), node.file)

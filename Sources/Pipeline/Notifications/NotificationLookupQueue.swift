@@ -4,15 +4,15 @@ import Logging
 import StoreTypes
 import Synchronization
 
-/// Look-ups that a hint asks for: behind the answer, on the budget of those who have time, at most one for an identifier
-/// in a minute, and few at a time.
+/// Looks up customers named in unsigned (version 1) notifications. Lookups run in the background at low priority,
+/// after the response is sent: at most one a minute for each identifier, and at most 32 at the same time.
 final class NotificationLookupQueue: Sendable {
     private struct Name: Hashable {
         let scope: AppScope
         let identifier: TransactionIdentifier
     }
 
-    /// Under way.
+    /// Maximum number of concurrent lookups. Further ones are dropped and counted.
     private static let capacity = 32
 
     private let counts: NotificationCounts
@@ -29,7 +29,9 @@ final class NotificationLookupQueue: Sendable {
         self.logger = logger
     }
 
-    /// - Parameter serverAPI: nil where nobody may be asked.
+    /// Starts a lookup in the background.
+    ///
+    /// - Parameter serverAPI: `nil` if the App Store Server API is not configured; then there is no lookup.
     func lookUp(_ keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, through serverAPI: ServerAPISource?)
     {
         guard let serverAPI, serverAPI.handles(scope.bundleId), let first = keys.hinted.first,

@@ -3,10 +3,11 @@ import Ledger
 import ReceiptDecoding
 import StoreTypes
 
-/// Version 1: nothing is signed, and the password in it is one that old apps carry in their code. Who knows it may hint
-/// that something happened, and no more: the App Store is asked what.
+/// Version 1 notifications. They are not signed, and old apps contain their password in the app itself. So a
+/// notification with the right password is only a hint that something changed; a lookup in the App Store Server API
+/// finds out what.
 extension NotificationReceiver {
-    /// Whom a notification is about, as far as that can be known.
+    /// The customer that a notification is about, as far as it can be determined.
     private struct Subject {
         let keys: CustomerIdentifiers
         let environment: AppStoreEnvironment
@@ -40,14 +41,14 @@ extension NotificationReceiver {
         }
         log(row, outcome, of: scope)
         guard let subject else { return outcome }
-        // Each counts, however soon it comes after another; only the look-up is limited to one a minute, and a client that
-        // asks before the next one is looked up then.
+        // Every notification invalidates the cached records. Only the lookup is limited to one a minute; a client
+        // that asks before the next lookup causes one itself.
         invalidate(about.map(\.rawValue), in: scope)
         hints.lookUp(subject.keys, in: scope, at: now, through: serverAPI)
         return outcome
     }
 
-    /// Compares with every secret, so that the time does not tell which one was right.
+    /// Checks the password against all secrets, so that the response time does not reveal which of them matched.
     private static func check(_ password: SharedSecret?, of app: AppConfiguration) throws(NotificationRejection) {
         let secrets = [app.sharedSecret].compactMap { $0 } + app.acceptedSecrets
         guard !secrets.isEmpty else {
@@ -64,7 +65,8 @@ extension NotificationReceiver {
         }
     }
 
-    /// Whom the receipt in it is of, where that is authentic and of the same app; else those it names who are known here.
+    /// Returns the customer of the receipt in the notification if that is authentic and of the same app. Otherwise,
+    /// returns the customer of those named transactions that are in the store; `nil` if there is none.
     private func subject(
         of body: NotificationBodyV1, bundleId: BundleIdentifier, in store: Store
     ) async throws(StorageError) -> Subject? {
@@ -82,6 +84,6 @@ extension NotificationReceiver {
 }
 
 extension CustomerIdentifiers {
-    /// Those by which a look-up goes.
+    /// The identifiers that a lookup uses.
     var hinted: [TransactionIdentifier] { Array((originalTransactionIds + transactionIds).prefix(8)) }
 }

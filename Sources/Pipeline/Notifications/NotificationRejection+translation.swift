@@ -8,7 +8,8 @@ extension NotificationRejection {
         case .malformed: self.init(.malformedNotification, place)
         case .xcode: self.init(.wrongEnvironment, place)
         case .unavailable: self.init(.notVerifiable, place)
-        // Parts of another app or environment are among these: they do not belong together.
+        // Includes parts that belong to another app or environment, because then the parts of the notification do not
+        // match each other.
         default: self.init(.notAuthentic, place)
         }
     }

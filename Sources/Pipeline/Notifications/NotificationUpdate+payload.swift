@@ -3,8 +3,8 @@ import Ledger
 import StoreTypes
 
 extension NotificationUpdate {
-    /// What a genuine notification tells: state comes from the signed records in it and `data.status`; its type is only a
-    /// reason.
+    /// Creates the changes that an authentic notification makes to a customer's records. They come from the signed
+    /// records in it and from `data.status`; the notification's type only decides whether a lookup is needed.
     init(_ verified: VerifiedNotification) {
         let payload = verified.notification.payload
         let date =
@@ -25,7 +25,8 @@ extension NotificationUpdate {
 }
 
 extension NotificationPayload {
-    /// An upgrade changes the row that it replaces, too, and a migration may change where rows belong; neither is in the
+    /// Whether the notification contains only a part of what changed. For example, an upgrade also changes the
+    /// transaction that it replaces, and a migration may move transactions to another purchase; neither is in the
     /// payload.
     fileprivate var tellsOnlyPart: Bool {
         let type = notificationType.map(NotificationType.init(rawValue:))

@@ -5,7 +5,7 @@ import Purchases
 import StoreTypes
 import Synchronization
 
-/// The store as a source: what look-ups and notifications told of a customer, without asking anybody.
+/// The source `stored`: customer records from earlier lookups and notifications, without a Server API call.
 package struct StoreSource: Sendable {
     private struct Key: Hashable, Sendable {
         let scope: AppScope
@@ -19,9 +19,10 @@ package struct StoreSource: Sendable {
         let readAt: Timestamp
     }
 
-    /// Of all customers in memory together, in bytes.
+    /// Maximum size of all cached customers together, in bytes.
     private static let capacity = 64 << 20
-    /// In milliseconds: how long another process that writes to the same file goes unnoticed.
+    /// Lifetime of a cached customer, in milliseconds. It bounds how long a change that another process writes to the
+    /// same file goes unnoticed.
     private static let lifetime: Int64 = 60_000
 
     private let store: Store
@@ -32,12 +33,14 @@ package struct StoreSource: Sendable {
     private let changes: CacheInvalidationLog
     private let serials = SequenceGenerator()
 
-    /// Copies of a source count together.
+    /// The counter of snapshot serials. A class, because copies of a source share it.
     private final class SequenceGenerator: Sendable {
         let value = Atomic<UInt64>(0)
     }
 
-    /// - Parameter changes: told of whom something new is in the store.
+    /// Creates the source.
+    ///
+    /// - Parameter changes: the log of customers whose data in the store changed.
     init(store: Store, changes: CacheInvalidationLog, revocations: RevocationCache, logger: Logger) {
         self.store = store
         self.changes = changes
@@ -45,8 +48,9 @@ package struct StoreSource: Sendable {
         self.logger = logger
     }
 
-    /// What is kept of the customer of an authentic receipt; nil where that is not the whole history, or the receipt
-    /// knows more, or the store cannot be read within the limit.
+    /// Returns the stored snapshot of the customer of an authentic receipt. Returns `nil` if the store does not have
+    /// the whole history, if the receipt has purchases that the history has not, or if the store cannot be read
+    /// within the limit.
     func snapshot(
         on keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, within limit: Duration
     ) async -> StoredCustomerSnapshot? {
@@ -83,7 +87,7 @@ package struct StoreSource: Sendable {
         return revocations.contradicts(records) ? nil : revised(snapshot, in: scope)
     }
 
-    /// A disk can hang, and then so does whoever reads.
+    /// Reads a customer from the store. The limit is needed because a disk can block a read indefinitely.
     private func customer(
         of keys: CustomerIdentifiers, in scope: AppScope, within limit: Duration
     ) async throws(StorageError) -> StoredCustomer? {
@@ -100,13 +104,13 @@ package struct StoreSource: Sendable {
         return try read.get()
     }
 
-    /// Nothing that was read before counts any more.
+    /// Discards everything that was read from the store before.
     func removeAll() {
         changes.markAllChanged()
         memory.removeAll()
     }
 
-    /// With the refunds that somebody else told of, and that the records do not know.
+    /// Returns the snapshot with revocations that other sources reported and the stored records do not have yet.
     private func revised(_ snapshot: StoredCustomerSnapshot, in scope: AppScope) -> StoredCustomerSnapshot {
         let known = revocations.revocations(of: scope.bundleId, in: scope.environment)
         guard !known.isEmpty else { return snapshot }
@@ -135,7 +139,8 @@ package struct StoreSource: Sendable {
 }
 
 extension StoredCustomer {
-    /// Whether these records, which are this customer's, call a purchase taken back that was called good since.
+    /// Returns whether these records of this customer show a purchase as revoked although a later record reversed the
+    /// revocation.
     fileprivate func contradicts(_ records: CustomerRecords) -> Bool {
         records.transactions.contains { transaction in
             guard let revoked = RevocationRow(transaction.payload) else { return false }
