@@ -59,7 +59,7 @@ final class DeliveryWorker: Sendable {
             do throws(StorageError) {
                 if try await !due(limit: 1).isEmpty { call.signal() }
             } catch {
-                logFailure("the store cannot be read", error.code.rawValue)
+                logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
             }
             await parts.wakeUp.wait(after: signals, atMost: parts.options.poll)
         }
@@ -80,7 +80,7 @@ final class DeliveryWorker: Sendable {
                     continue
                 }
             } catch {
-                logFailure("the store cannot be read", error.code.rawValue)
+                logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
             }
             await call.wait(after: signals, atMost: Self.timeout)
         }
@@ -159,7 +159,7 @@ final class DeliveryWorker: Sendable {
             afterFailures: delivery.attempts + 1, queuedAt: delivery.queuedAt, now: parts.now())
         guard let next else {
             parts.logger.error(
-                "a notification is given up",
+                "notification delivery given up; no more retries",
                 metadata: [
                     "notificationUUID": "\(delivery.uuid)", "host": "\(target.url.host)",
                     "as": "\(target.form.rawValue)",
@@ -167,7 +167,7 @@ final class DeliveryWorker: Sendable {
                 ])
             return .abandoned(code: failure.code, bodiesSent: sent)
         }
-        logFailure("a notification was not forwarded", failure.code)
+        logFailure("notification delivery failed; will retry", failure.code)
         return .failed(code: failure.code, bodiesSent: sent, next: next)
     }
 
@@ -178,7 +178,7 @@ final class DeliveryWorker: Sendable {
             do throws(StorageError) {
                 return try await parts.source.store.recordOutcome(delivery, outcome)
             } catch {
-                logFailure("what became of a notification cannot be written down", error.code.rawValue)
+                logFailure("cannot record delivery outcome; will retry", error.code.rawValue)
             }
             do { try await Task.sleep(for: parts.options.poll) } catch { return }
         }

@@ -166,8 +166,8 @@ struct ProxyConfigurationTests {
         let found = try findings(yaml)
         for expected in [
             "listn: unknown key", "listen: 8080 is not HOST:PORT", "operations.port: unknown key",
-            "store: PostgreSQL is not built yet; use sqlite:PATH", "profile: lenient is none of apple, tolerant",
-            "unknownApps: maybe is none of pass, refuse", "deadlineSeconds: 31 is not in the range 1 to 30",
+            "store: PostgreSQL is not built yet; use sqlite:PATH", "profile: lenient is not one of apple, tolerant",
+            "unknownApps: maybe is not one of pass, refuse", "deadlineSeconds: 31 is not in the range 1 to 30",
             "lastGood.days: 366 is not in the range 0 to 365",
             "lastGood.megabytes: 0 is not in the range 1 to 1000000",
             "lastGood.hours: unknown key", "trust.roots: cannot read nowhere.cer",
@@ -175,8 +175,8 @@ struct ProxyConfigurationTests {
             "upstream.apple: unknown key", "sharedSecret: expected {file: path} or {env: NAME}",
             "apps[0].sharedSecret: cannot read missing.txt", "apps[0].colour: unknown key",
             "apps[1].bundleId: com.example.app is configured twice", "apps[1].appAppleId: many is not a whole number",
-            "apps[1].sharedSecret: the environment has no MISSING",
-            "apps[1].answer: oracle is none of apple, api, receipt, stored", "apps[2].bundleId: missing",
+            "apps[1].sharedSecret: environment variable MISSING is unset or empty",
+            "apps[1].answer: oracle is not one of apple, api, receipt, stored", "apps[2].bundleId: missing",
             "apps[3]: expected keys and values",
         ] {
             #expect(found.contains("bridge.yaml: \(expected)"), "\(expected)")
@@ -200,14 +200,17 @@ struct ProxyConfigurationTests {
         #expect(app.apps[1].shadow == nil && app.apps[1].comparisonRules.isEmpty)
         for (yaml, expected) in [
             ("shadow: api", "apps[0].shadow: api needs serverAPI with issuerId, keyId and privateKey"),
-            ("shadow: apple", "apps[0].shadow: apple answers already; the shadow is another source"),
-            ("shadow: receipt", "apps[0].shadow: receipt is none of none, apple, api"),
+            (
+                "shadow: apple",
+                "apps[0].shadow: apple is the first source of answer already; shadow must name another one"
+            ),
+            ("shadow: receipt", "apps[0].shadow: receipt is not one of none, apple, api"),
             ("shadowSampling: 2", "apps[0].shadowSampling: 2 is not in the range 0 to 1"),
             ("shadowSampling: half", "apps[0].shadowSampling: half is not in the range 0 to 1"),
             ("comparisonRules: {ordr: ignore}", "apps[0].comparisonRules.ordr: unknown key"),
             (
                 "comparisonRules: {order: maybe}",
-                "apps[0].comparisonRules.order: maybe is none of expected, unexpected, ignore"
+                "apps[0].comparisonRules.order: maybe is not one of expected, unexpected, ignore"
             ),
         ] {
             let found = try findings("apps: [{bundleId: com.example.app, \(yaml)}]")
@@ -266,11 +269,11 @@ struct ProxyConfigurationTests {
         try folder.write("empty.txt", " \n".utf8)
         for (yaml, expected) in [
             ("sharedSecret: {file: empty.txt}", "sharedSecret: empty.txt is empty"),
-            ("sharedSecret: {env: BLANK}", "sharedSecret: the environment has no BLANK"),
+            ("sharedSecret: {env: BLANK}", "sharedSecret: environment variable BLANK is unset or empty"),
             ("sharedSecret: {}", "sharedSecret: expected {file: path} or {env: NAME}"),
             ("sharedSecret: {file: empty.txt, env: BLANK}", "sharedSecret.env: unknown key"),
             ("tokens: [{file: empty.txt}]", "tokens[0]: empty.txt is empty"),
-            ("tokens: [{env: BLANK}]", "tokens[0]: the environment has no BLANK"),
+            ("tokens: [{env: BLANK}]", "tokens[0]: environment variable BLANK is unset or empty"),
             ("tokens: [in-the-open]", "tokens[0]: expected {file: path} or {env: NAME}"),
             ("tokens: x", "tokens: expected a list"),
         ] {
@@ -305,9 +308,9 @@ struct ProxyConfigurationTests {
         #expect(try withRoots(Self.simulator).isEmpty)
         #expect(
             try withRoots("") == [
-                "upstream.verifyReceipt.production: trust.roots is for simulators and cannot stand beside Apple's host "
+                "upstream.verifyReceipt.production: trust.roots is for simulators and cannot be combined with Apple's host "
                     + "buy.itunes.apple.com",
-                "upstream.verifyReceipt.sandbox: trust.roots is for simulators and cannot stand beside Apple's host "
+                "upstream.verifyReceipt.sandbox: trust.roots is for simulators and cannot be combined with Apple's host "
                     + "sandbox.itunes.apple.com",
             ])
         for host in ["apple.com", "BUY.iTunes.Apple.com", "buy.itunes.apple.com.", "buy.itunes.apple.com:443"] {
@@ -525,28 +528,28 @@ struct ProxyConfigurationTests {
             ("limits: {perSecond: 1}", "bridge.yaml: limits.perSecond: unknown key"),
             (
                 "trustedProxies: [10.0.0.0/33]",
-                "bridge.yaml: trustedProxies: 10.0.0.0/33 is no address, and no network as 10.0.0.0/8"
+                "bridge.yaml: trustedProxies: 10.0.0.0/33 is neither an IP address nor a network, for example 10.0.0.0/8"
             ),
             (
                 "trustedProxies: [proxy.example]",
-                "bridge.yaml: trustedProxies: proxy.example is no address, and no network as 10.0.0.0/8"
+                "bridge.yaml: trustedProxies: proxy.example is neither an IP address nor a network, for example 10.0.0.0/8"
             ),
-            ("userHeader: \"X User\"", "bridge.yaml: userHeader: X User is not the name of a header"),
+            ("userHeader: \"X User\"", "bridge.yaml: userHeader: X User is not a valid header name"),
             (
                 "apps: [{\(app), replay: refuse}]",
-                "bridge.yaml: apps[0].replay: refuse needs userHeader: nothing else names a user"
+                "bridge.yaml: apps[0].replay: refuse needs userHeader, because nothing else names a user"
             ),
             (
                 "apps: [{\(app), sandbox: {testers: []}}]",
-                "bridge.yaml: apps[0].sandbox.testers: expected at least one tester; deny is for none"
+                "bridge.yaml: apps[0].sandbox.testers: expected at least one tester; to allow none, use deny"
             ),
             (
                 "apps: [{\(app), sandbox: {testers: [me]}}]",
-                "bridge.yaml: apps[0].sandbox.testers: me is neither the id of a transaction nor an appAccountToken"
+                "bridge.yaml: apps[0].sandbox.testers: me is neither a transaction id nor an appAccountToken"
             ),
             (
                 "apps: [{\(app), sandbox: {testers: [\(token)]}}]",
-                "bridge.yaml: apps[0].sandbox.testers: an appAccountToken needs serverAPI: no receipt holds it"
+                "bridge.yaml: apps[0].sandbox.testers: an appAccountToken needs serverAPI, because receipts do not contain it"
             ),
         ] { #expect(try findings(yaml) == [expected], "\(yaml)") }
     }
@@ -593,7 +596,7 @@ struct ProxyConfigurationTests {
         #expect(
             changes.applied == [
                 "tokens", "apps[a.b].sharedSecret", "apps[a.b].clientPassword", "apps[a.b].serverAPI.issuerId",
-                "apps[a.b].serverAPI.keyId", "apps[a.b].serverAPI.privateKey", "apps[a.c]: gone", "apps[a.d]: new",
+                "apps[a.b].serverAPI.keyId", "apps[a.b].serverAPI.privateKey", "apps[a.c]: removed", "apps[a.d]: added",
             ])
         #expect(changes.needRestart == ["listen", "store"])
         let kept = new.keepingFixedKeys(of: old)

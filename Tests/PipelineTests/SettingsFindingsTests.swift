@@ -46,9 +46,9 @@ struct SettingsFindingsTests {
                 "apps[0].cacheSeconds: 9999 is not in the range 0 to 3600", "apps[0].bundle: unknown key",
                 "apps[0].colour: unknown key",
                 "upstream.verifyReceipt.production: x: the URL begins with neither https:// nor http://",
-                "operations.listen: 127.0.0.1:7000 is the address of listen",
+                "operations.listen: 127.0.0.1:7000 is already the address of listen",
                 "upstream.proxy: expected http://HOST:PORT or https://HOST:PORT",
-                "userHeader: a b is not the name of a header",
+                "userHeader: a b is not a valid header name",
             ])
     }
 
@@ -72,7 +72,7 @@ struct SettingsFindingsTests {
                     + "http://)",
                 "(--listen: trust.roots is for simulators, so 0.0.0.0:1 must be on loopback)",
                 "operations.listen: trust.roots is for simulators, so 0.0.0.0:2 must be on loopback",
-                "(RECEIPT_BRIDGE_USERHEADER: a b is not the name of a header)",
+                "(RECEIPT_BRIDGE_USERHEADER: a b is not a valid header name)",
             ])
     }
 
@@ -84,8 +84,8 @@ struct SettingsFindingsTests {
         try folder.write("token.txt", "Zm9ydHktdHdv")
         let yaml = "operations: {listen: \"\(address)\"}\n"
         let expected =
-            "operations.listen: \(address) is not on loopback and there are no tokens: set tokens, or every client that "
-            + "reaches it could read every customer"
+            "operations.listen: \(address) is not on loopback and there are no tokens: set tokens, otherwise every client that "
+            + "reaches it can read the data of every customer"
         #expect(try findings(yaml, in: folder) == [expected])
         #expect(try findings(yaml + "tokens: []", in: folder) == [expected])
         #expect(try findings(yaml + "tokens: [{file: token.txt}]", in: folder) == [])
@@ -111,7 +111,7 @@ struct SettingsFindingsTests {
         ("apps: [{\(app), answer: [[api]]}]", "apps[0].answer: expected a list of texts"),
         ("apps: [{\(app), sandbox: {testers: 5}}]", "apps[0].sandbox.testers: expected a list"),
         ("apps: [com.example.app]", "apps[0]: expected keys and values"),
-        ("apps: [{bundleId: [x]}]", "apps[0].bundleId: expected a bundle id, as com.example.app"),
+        ("apps: [{bundleId: [x]}]", "apps[0].bundleId: expected a bundle id, for example com.example.app"),
     ]
 
     @Test("is said once, without what only follows from it", arguments: single)
@@ -185,7 +185,7 @@ struct SettingsFindingsTests {
     func forms() throws {
         let (policies, days) = ("allow, deny, {testers: [id, …]}", "1 to 36500 days, or forever")
         for (yaml, expected) in [
-            ("apps: [{\(Self.app), sandbox: maybe}]", "apps[0].sandbox: maybe is none of \(policies)"),
+            ("apps: [{\(Self.app), sandbox: maybe}]", "apps[0].sandbox: maybe is not one of \(policies)"),
             ("apps: [{\(Self.app), sandbox: [maybe]}]", "apps[0].sandbox: expected one of \(policies)"),
             ("retention: {notifications: 0}", "retention.notifications: 0: expected \(days)"),
             ("retention: {notifications: [9]}", "retention.notifications: expected \(days)"),

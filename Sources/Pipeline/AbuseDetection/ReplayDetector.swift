@@ -49,7 +49,7 @@ final class ReplayDetector: Sendable {
         let count = count.add(1, ordering: .relaxed).newValue
         if lines.allows([logName, scope.environment.rawValue], at: now) {
             logger.warning(
-                "a purchase was presented by another user than before",
+                "purchase presented with a different account",
                 metadata: [
                     "bundleId": "\(scope.bundleId)", "environment": "\(scope.environment.rawValue)",
                     "count": "\(count)",

@@ -9,10 +9,11 @@ enum AppConfigurationReader {
     /// Reads one app. If `bundleId` is missing or invalid, the result has no bundle id, so that mistakes in the app's
     /// other keys are reported in the same run.
     static func read(_ node: ConfigurationNode) -> AppConfiguration {
-        let text = node.text("bundleId", expecting: "a bundle id, as com.example.app")
+        let text = node.text("bundleId", expecting: "a bundle id, for example com.example.app")
         let bundleId = text.flatMap(BundleIdentifier.init(rawValue:))
         if bundleId == nil {
-            node.noteMissing("bundleId", text.map { "\($0) is not a bundle id, as com.example.app" } ?? "missing")
+            node.noteMissing(
+                "bundleId", text.map { "\($0) is not a bundle id, for example com.example.app" } ?? "missing")
         }
         var app = AppConfiguration(bundleId: bundleId)
         app.appAppleId = node.number("appAppleId", in: 1 ... .max)
@@ -54,7 +55,8 @@ enum AppConfigurationReader {
         case Shadow.none?, nil: break
         }
         if let shadow = app.shadow, shadow == app.answer.first {
-            node.note("shadow", "\(shadow.rawValue) answers already; the shadow is another source")
+            node.note(
+                "shadow", "\(shadow.rawValue) is the first source of answer already; shadow must name another one")
         }
         if app.shadow == .api, app.serverAPI == nil, !node.isMistaken("serverAPI") {
             node.note("shadow", "api needs serverAPI with issuerId, keyId and privateKey")
@@ -97,10 +99,10 @@ enum AppConfigurationReader {
         var sources: [AnswerSource] = []
         for name in names {
             if let source = AnswerSource(rawValue: name) {
-                if sources.contains(source) { node.note("answer", "\(name) twice") }
+                if sources.contains(source) { node.note("answer", "\(name) is listed twice") }
                 sources.append(source)
             } else {
-                node.note("answer", "\(name) is none of apple, api, receipt, stored")
+                node.note("answer", "\(name) is not one of apple, api, receipt, stored")
             }
         }
         if names.isEmpty { node.noteMissing("answer", "expected at least one of apple, api, receipt, stored") }
@@ -128,11 +130,11 @@ extension ConfigurationFile {
             readApp(app, into: &settings)
         } else if named == nil {
             for name in file.unknownVariables where name.hasPrefix("RECEIPT_BRIDGE_APP_") {
-                file.note("app", variable: name, "RECEIPT_BRIDGE_APP_BUNDLEID must say which app is meant")
+                file.note("app", variable: name, "needs RECEIPT_BRIDGE_APP_BUNDLEID, which names the app")
             }
         }
         if settings.storePath == nil, settings.apps.contains(where: { $0.answer.contains(.stored) }) {
-            root.noteMissing("store", "none, but an app answers from what is stored")
+            root.noteMissing("store", "none, but an app has stored in answer")
         }
     }
 
@@ -143,7 +145,7 @@ extension ConfigurationFile {
             node.file.note(node.name("bundleId"), "\(bundleId.rawValue) is configured twice")
         }
         if app.replay == .refuse, settings.userHeader == nil, !node.file.isMistaken("userHeader") {
-            node.note("replay", "refuse needs userHeader: nothing else names a user")
+            node.note("replay", "refuse needs userHeader, because nothing else names a user")
         }
         checkForwarding(of: app, node, settings)
         settings.apps.append(app)

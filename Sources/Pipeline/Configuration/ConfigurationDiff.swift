@@ -95,8 +95,8 @@ package struct ConfigurationDiff: Sendable, Hashable {
         return Set(before.keys).union(after.keys).sorted { $0.rawValue < $1.rawValue }.flatMap { bundleId -> [String] in
             switch (before[bundleId], after[bundleId]) {
             case (let old?, let new?): names(appKeys, old, new).map { "apps[\(bundleId)].\($0)" }
-            case (nil, _): ["apps[\(bundleId)]: new"]
-            case (_, nil): ["apps[\(bundleId)]: gone"]
+            case (nil, _): ["apps[\(bundleId)]: added"]
+            case (_, nil): ["apps[\(bundleId)]: removed"]
             }
         }
     }

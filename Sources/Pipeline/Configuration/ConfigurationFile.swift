@@ -81,7 +81,7 @@ package enum ConfigurationFile {
             .composer(_, let problem, let mark, _):
             "line \(mark.line): \(problem)"
         case .duplicatedKeysInMapping(let names, let context):
-            "line \(context.mark.line): \(names.joined(separator: ", ")) twice"
+            "line \(context.mark.line): duplicate key \(names.joined(separator: ", "))"
         default: "it cannot be read as text"
         }
     }

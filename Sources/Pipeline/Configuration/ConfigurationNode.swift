@@ -38,7 +38,7 @@ final class ConfigurationNode {
         remaining = []
         for (key, _) in self.mapping {
             guard let name = key.scalar?.string else {
-                file.note(path, "a key that is not text")
+                file.note(path, "a key is not text")
                 continue
             }
             remaining.insert(name)
@@ -157,7 +157,7 @@ final class ConfigurationNode {
         let names = (Choice.allCases.map(\.rawValue) + (other.map { [$0] } ?? [])).joined(separator: ", ")
         guard let text = text(key, expecting: "one of \(names)") else { return nil }
         guard let choice = Choice(rawValue: text) else {
-            note(key, "\(text) is none of \(names)")
+            note(key, "\(text) is not one of \(names)")
             return nil
         }
         return choice
@@ -278,7 +278,7 @@ extension ConfigurationNode {
         if let variable = text("env") {
             let value = file.environment[variable]?.trimmingCharacters(in: .whitespacesAndNewlines)
             guard let value, !value.isEmpty else {
-                file.note(self.path, "the environment has no \(variable)")
+                file.note(self.path, "environment variable \(variable) is unset or empty")
                 return nil
             }
             return SharedSecret(value)

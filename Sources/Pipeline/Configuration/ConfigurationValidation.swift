@@ -33,7 +33,7 @@ enum ConfigurationValidation {
                 let host = try HTTPURL(text).host
                 if hasRoots, isApple(host) {
                     findings.append(
-                        (key, [], "trust.roots is for simulators and cannot stand beside Apple's host \(host)"))
+                        (key, [], "trust.roots is for simulators and cannot be combined with Apple's host \(host)"))
                 }
             } catch {
                 findings.append((key, [], "\(shown(text)): \(error.reason)"))
@@ -48,15 +48,15 @@ enum ConfigurationValidation {
         let (listen, operations) = (settings.listen, settings.operationsListen)
         var findings: [Finding] = []
         if settings.operationsListenIsExplicit, operations == listen, listen.port != 0 {
-            findings.append(("operations.listen", ["listen"], "\(listen) is the address of listen"))
+            findings.append(("operations.listen", ["listen"], "\(listen) is already the address of listen"))
         }
         guard hasRoots else {
             if !operations.isLoopback, settings.tokens.isEmpty {
                 findings.append(
                     (
                         "operations.listen", ["tokens"],
-                        "\(operations) is not on loopback and there are no tokens: set tokens, or every client that "
-                            + "reaches it could read every customer"
+                        "\(operations) is not on loopback and there are no tokens: set tokens, otherwise every client that "
+                            + "reaches it can read the data of every customer"
                     ))
             }
             return findings
@@ -74,7 +74,7 @@ enum ConfigurationValidation {
             findings.append(("upstream.proxy", [], "expected \(proxies)"))
         }
         if let name = settings.userHeader, !isHeaderName(name) {
-            findings.append(("userHeader", [], "\(name) is not the name of a header"))
+            findings.append(("userHeader", [], "\(name) is not a valid header name"))
         }
         return findings
     }

@@ -32,7 +32,9 @@ extension ConfigurationFile {
     static func trustedProxies(of root: ConfigurationNode) -> [AddressRange] {
         (root.texts("trustedProxies") ?? []).compactMap { text in
             let range = AddressRange(text)
-            if range == nil { root.note("trustedProxies", "\(text) is no address, and no network as 10.0.0.0/8") }
+            if range == nil {
+                root.note("trustedProxies", "\(text) is neither an IP address nor a network, for example 10.0.0.0/8")
+            }
             return range
         }
     }
@@ -46,14 +48,14 @@ extension ConfigurationFile {
         }
         guard let policy = node.child("sandbox") else { return }
         let testers = policy.texts("testers") ?? []
-        if testers.isEmpty { policy.noteMissing("testers", "expected at least one tester; deny is for none") }
+        if testers.isEmpty { policy.noteMissing("testers", "expected at least one tester; to allow none, use deny") }
         for tester in testers where !SandboxAllowlist.isIdentifier(tester) {
             guard SandboxAllowlist.isToken(tester) else {
-                policy.note("testers", "\(tester) is neither the id of a transaction nor an appAccountToken")
+                policy.note("testers", "\(tester) is neither a transaction id nor an appAccountToken")
                 continue
             }
             if app.serverAPI == nil, !node.isMistaken("serverAPI") {
-                policy.note("testers", "an appAccountToken needs serverAPI: no receipt holds it")
+                policy.note("testers", "an appAccountToken needs serverAPI, because receipts do not contain it")
             }
         }
         app.testers = SandboxAllowlist(testers)

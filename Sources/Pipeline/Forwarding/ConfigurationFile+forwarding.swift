@@ -10,13 +10,13 @@ extension ConfigurationFile {
     static func forwardTargets(of app: ConfigurationNode) -> [ForwardTarget] {
         let key = app.name("forward")
         let nodes = app.list("forward") ?? []
-        if nodes.count > maximumTargets { app.file.note(key, "at most \(maximumTargets) targets") }
+        if nodes.count > maximumTargets { app.file.note(key, "has more than \(maximumTargets) targets") }
         var targets: [ForwardTarget] = []
         for (index, node) in nodes.prefix(maximumTargets).enumerated() {
             let node = ConfigurationNode(node, path: "\(key)[\(index)]", file: app.file)
             guard let target = target(node) else { continue }
             if targets.contains(where: { $0.url == target.url && $0.form == target.form }) {
-                app.file.note(node.path, "the same url and form twice")
+                app.file.note(node.path, "duplicate target: same url and form")
             }
             targets.append(target)
         }
@@ -31,8 +31,8 @@ extension ConfigurationFile {
         let profile = node.choice("v1Profile", of: NotificationV1Profile.self)
         if text == nil { node.noteMissing("url", "missing") }
         if let form, form != .v1 {
-            if password != nil { node.note("password", "is for v1") }
-            if profile != nil { node.note("v1Profile", "is for v1") }
+            if password != nil { node.note("password", "needs as: v1") }
+            if profile != nil { node.note("v1Profile", "needs as: v1") }
         }
         guard let text, let form else { return nil }
         do throws(TransportError) {

@@ -35,7 +35,7 @@ enum NotificationBody {
         } catch {
             throw NotificationRejection(.malformedNotification, "\(error)")
         }
-        throw NotificationRejection(.malformedNotification, "neither signedPayload nor notification_type is there")
+        throw NotificationRejection(.malformedNotification, "the body has neither signedPayload nor notification_type")
     }
 }
 

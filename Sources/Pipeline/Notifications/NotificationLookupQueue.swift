@@ -48,7 +48,7 @@ final class NotificationLookupQueue: Sendable {
                 try await serverAPI.refresh(keys, in: scope)
             } catch {
                 logger.notice(
-                    "a hint's look-up has no answer",
+                    "customer lookup after a notification failed",
                     metadata: ["bundleId": "\(scope.bundleId)", "reason": "\(error)"])
             }
             running.withLock { $0 -= 1 }

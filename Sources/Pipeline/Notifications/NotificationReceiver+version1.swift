@@ -18,7 +18,7 @@ extension NotificationReceiver {
     {
         guard let bundleId = body.bundleId.flatMap(BundleIdentifier.init(rawValue:)),
             let app = apps.configured(bundleId)
-        else { throw NotificationRejection(.unknownApp, "of an app that is not configured") }
+        else { throw NotificationRejection(.unknownApp, "the app is not configured") }
         try Self.check(body.password, of: app)
         let subject: Subject?
         do throws(StorageError) {
@@ -27,7 +27,7 @@ extension NotificationReceiver {
             throw NotificationRejection(error)
         }
         guard subject != nil || !body.transactionIds.isEmpty else {
-            throw NotificationRejection(.noTransactionId, "it names no transaction, and holds no receipt of the app")
+            throw NotificationRejection(.noTransactionId, "no transaction id, and no receipt of the app")
         }
         let scope = AppScope(bundleId: bundleId, environment: subject?.environment ?? body.environment)
         let (now, about) = (now(), subject?.keys.hinted ?? [])
@@ -52,7 +52,8 @@ extension NotificationReceiver {
     private static func check(_ password: SharedSecret?, of app: AppConfiguration) throws(NotificationRejection) {
         let secrets = [app.sharedSecret].compactMap { $0 } + app.acceptedSecrets
         guard !secrets.isEmpty else {
-            throw NotificationRejection(.noSharedSecret, "version 1 is told by a shared secret, and the app has none")
+            throw NotificationRejection(
+                .noSharedSecret, "version 1 is checked by its password, and the app has no shared secret")
         }
         let given = password?.reveal() ?? ""
         let isRight =

@@ -70,7 +70,7 @@ package struct NotificationReceiver: Sendable {
         _ body: [UInt8], version1Wait: @Sendable () -> String? = { nil }
     ) async throws(NotificationRejection) -> NotificationOutcome {
         do throws(NotificationRejection) {
-            guard let store else { throw NotificationRejection(.noStore, "nothing is remembered here: store is none") }
+            guard let store else { throw NotificationRejection(.noStore, "no store is configured (store: none)") }
             let outcome: NotificationOutcome
             switch try NotificationBody(body) {
             case .version2(let text): outcome = try await receive(signed: text, in: body, into: store)
@@ -84,7 +84,7 @@ package struct NotificationReceiver: Sendable {
             counts.count { $0.refused[error.code, default: 0] += 1 }
             if lines.allows(error.code, at: now()) {
                 logger.warning(
-                    "a notification was not taken",
+                    "notification rejected",
                     metadata: ["reason": "\(error)", "count": "\(counts.now.refused[error.code] ?? 0)"])
             }
             throw error
@@ -141,7 +141,8 @@ package struct NotificationReceiver: Sendable {
             verified.renewal?.payload.signedDate, verified.appTransaction?.payload.receiptCreationDate,
         ].compactMap { $0 }.max()
         if let latest, latest > now().advanced(byMilliseconds: Self.maximumClockSkew) {
-            throw NotificationRejection(.signedInFuture, "signed more than five minutes ahead of this machine's clock")
+            throw NotificationRejection(
+                .signedInFuture, "the signing date is more than five minutes ahead of this machine's clock")
         }
         return verified
     }
@@ -151,13 +152,13 @@ package struct NotificationReceiver: Sendable {
     private func scope(of payload: NotificationPayload) throws(NotificationRejection) -> AppScope {
         guard let bundleId = payload.claimedBundleId.flatMap(BundleIdentifier.init(rawValue:)),
             let app = apps.configured(bundleId)
-        else { throw NotificationRejection(.unknownApp, "of an app that is not configured") }
+        else { throw NotificationRejection(.unknownApp, "the app is not configured") }
         guard let environment = payload.claimedEnvironment.flatMap(AppStoreEnvironment.init(rawValue:)),
             environment != .xcode
-        else { throw NotificationRejection(.wrongEnvironment, "of neither production nor the sandbox") }
+        else { throw NotificationRejection(.wrongEnvironment, "the environment is neither production nor sandbox") }
         // Sandbox notifications contain no `appAppleId`.
         if environment == .production, let number = app.appAppleId, payload.claimedAppAppleId != number {
-            throw NotificationRejection(.unknownApp, "of an app with another appAppleId")
+            throw NotificationRejection(.unknownApp, "the appAppleId is not the configured one")
         }
         return AppScope(bundleId: bundleId, environment: environment)
     }

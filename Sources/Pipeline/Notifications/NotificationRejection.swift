@@ -62,7 +62,7 @@ package struct NotificationRejection: Error, Sendable, Hashable, CustomStringCon
     /// Creates a rejection because a client exceeded the rate limit for version 1 notifications.
     init(tooManyUntil retryAfter: String) {
         code = .tooManyRequests
-        reason = "too many notifications of version 1 from one client; wait, as Retry-After says"
+        reason = "rate limit for version 1 notifications of one client exceeded; retry after the time in Retry-After"
         self.retryAfter = retryAfter
     }
 

@@ -192,7 +192,7 @@ final class ResponseArchive: Sendable {
             return answer.map { ($0, scope.environment) }
         } catch {
             if lines.allows("read", at: now) {
-                logger.warning("last good answers cannot be read", metadata: ["reason": "\(error)"])
+                logger.warning("cannot read archived responses from the store", metadata: ["reason": "\(error)"])
             }
             return nil
         }

@@ -91,13 +91,13 @@ final class BackgroundStoreWriter: Sendable {
             state.waiting += 1
             return true
         }
-        guard isAdmitted else { return logFailure("the store is behind; something learnt is not kept", nil) }
+        guard isAdmitted else { return logFailure("store write queue full; dropping a background write", nil) }
         Task {
             do throws(StorageError) {
                 try await body(store)
             } catch {
                 state.withLock { $0.dropped += 1 }
-                logFailure("something learnt cannot be kept", error)
+                logFailure("background write failed", error)
             }
             bytes.release(cost)
             let finishing = state.withLock { state in

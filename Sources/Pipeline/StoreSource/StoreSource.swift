@@ -66,13 +66,14 @@ package struct StoreSource: Sendable {
             stored = try await customer(of: keys, in: scope, within: limit)
         } catch {
             if !Task.isCancelled, lines.allows("read", at: now) {
-                logger.warning("the store cannot be read", metadata: ["reason": "\(error)"])
+                logger.warning(
+                    "cannot read a customer from the store; trying the next source", metadata: ["reason": "\(error)"])
             }
             return nil
         }
         guard let stored else { return nil }
         guard let records = CustomerRecords(stored, in: scope) else {
-            if lines.allows("damaged", at: now) { logger.error("the store holds what it was not given") }
+            if lines.allows("damaged", at: now) { logger.error("store row failed its integrity check") }
             return nil
         }
         guard !stored.contradicts(records) else { return nil }
@@ -99,7 +100,7 @@ package struct StoreSource: Sendable {
             }
         }
         guard let read = await TaskTimeout.value(of: reading, within: limit) else {
-            throw StorageError(.locked, at: store.path, "reading takes longer than there is time")
+            throw StorageError(.locked, at: store.path, "reading exceeded its time limit")
         }
         return try read.get()
     }
