@@ -7,7 +7,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("A notification of version 1")
+@Suite("Version 1 notifications")
 struct NotificationHintTests {
     private static let secret: String = SimulatedApp.first.sharedSecret
 
@@ -26,7 +26,7 @@ struct NotificationHintTests {
         return JSONValue.object(members).bytes
     }
 
-    @Test("counts only with the app's secret")
+    @Test("A version 1 notification is stored only if its password is one of the app's secrets")
     func password() async throws {
         let bridge = try StoringTestProxy { $0.acceptedSecrets = [SharedSecret("former")] }
         #expect(await bridge.refusal(body("wrong")) == .wrongPassword)
@@ -55,7 +55,7 @@ struct NotificationHintTests {
         }
     }
 
-    @Test("is stored as its type, its ids and the digest of its body without the password, however that is spelled")
+    @Test("A version 1 notification is stored as type, ids and the digest of its body with masked passwords")
     func stored() async throws {
         let bridge = try StoringTestProxy { $0.acceptedSecrets = [SharedSecret("former")] }
         func body(_ first: String, _ second: String) -> [UInt8] {
@@ -75,7 +75,7 @@ struct NotificationHintTests {
     }
 
     // T29
-    @Test("that names no transaction and holds no receipt of the app is refused, and leaves nothing")
+    @Test("A version 1 notification without a transaction id and a receipt of the app is rejected and not stored")
     func nameless() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
@@ -97,7 +97,7 @@ struct NotificationHintTests {
     }
 
     // T29
-    @Test("of a mebibyte leaves a row of some hundred bytes and nothing of its receipt in the file")
+    @Test("A version 1 notification of 1 MiB is stored as a small row, without its receipt")
     func small() async throws {
         let bridge = try StoringTestProxy()
         let receipt = String(repeating: "QUJD", count: 250_000)
@@ -116,7 +116,7 @@ struct NotificationHintTests {
         #expect(!text.contains("latest_receipt") && !text.contains("QUJDQUJD"))
     }
 
-    @Test("counts each time, and makes the App Store be asked about whom its receipt is of once in a minute")
+    @Test("Each version 1 notification invalidates the customer's records, and causes at most one lookup a minute")
     func hint() async throws {
         let bridge = try StoringTestProxy()
         let receipt = try bridge.appStore.receipt()
@@ -157,7 +157,7 @@ struct NotificationHintTests {
     }
 
     @Test(
-        "names ids that nobody knows, or a receipt that is not authentic: then nobody is asked",
+        "A version 1 notification causes a lookup for a stored customer, and none for an unknown id",
         arguments: ["700000000000999", "700000000000100"])
     func namedOnly(id: String) async throws {
         let bridge = try StoringTestProxy()

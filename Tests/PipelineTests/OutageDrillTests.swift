@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("Five hours without Apple")
+@Suite("An outage of five hours")
 struct OutageDrillTests {
     private static let hour: Int64 = 3_600_000
 
@@ -112,7 +112,7 @@ struct OutageDrillTests {
 
     // T22
     @Test(
-        "Everybody keeps the rights that were known last, who was refunded has none, and nobody is called invalid",
+        "During an outage, customers keep their last known purchases except refunded ones, and no receipt becomes invalid",
         arguments: [[AnswerSource.api, .stored, .receipt], [.stored, .api, .receipt], [.apple, .receipt]])
     func drill(order: [AnswerSource]) async throws {
         let appStore = try SimulatedStore(

@@ -9,7 +9,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The configuration")
+@Suite("Configuration")
 struct ProxyConfigurationTests {
     /// A folder that is gone with the test.
     final class Folder {
@@ -51,7 +51,7 @@ struct ProxyConfigurationTests {
 
     // MARK: - The file
 
-    @Test("is read key by key, and a second app has the defaults")
+    @Test("Every key is read, and an app without keys has the defaults")
     func everyKey() throws {
         let folder = try Folder()
         let root = try SharedSimulator.pki.root.certificate
@@ -131,7 +131,7 @@ struct ProxyConfigurationTests {
         #expect(settings.unused.isEmpty)
     }
 
-    @Test("is not needed", arguments: ["", "# nothing\n", "{}", "apps:\n", "listen: ~"])
+    @Test("An empty configuration gives the defaults", arguments: ["", "# nothing\n", "{}", "apps:\n", "listen: ~"])
     func empty(yaml: String) throws {
         let settings = try read(yaml, in: Folder())
         #expect(settings.listen.description == "127.0.0.1:8080")
@@ -143,7 +143,7 @@ struct ProxyConfigurationTests {
         #expect(settings.lastGood.days == 30 && settings.lastGood.bytes == 512 << 20)
     }
 
-    @Test("names the key and the file of everything that is wrong, all at once")
+    @Test("All mistakes are reported at once, with file and key")
     func allFindings() throws {
         let yaml = """
             listn: 127.0.0.1:80
@@ -184,7 +184,7 @@ struct ProxyConfigurationTests {
         #expect(!found.joined().contains("in-the-open"))
     }
 
-    @Test("names the shadow of an app, how much of it, and what differences are to the app")
+    @Test("An app's shadow source, sampling and comparison rules are read and checked")
     func shadow() throws {
         let folder = try Folder()
         try folder.write("k.p8", "key".utf8)
@@ -218,7 +218,7 @@ struct ProxyConfigurationTests {
         }
     }
 
-    @Test("says how long things stay in the store, in days, or for good")
+    @Test("Retention periods are days or `forever`")
     func retention() throws {
         let yaml = "retention: {notifications: 10, customers: forever, renewalExtensions: 366}"
         var expected = Retention()
@@ -237,7 +237,7 @@ struct ProxyConfigurationTests {
             ])
     }
 
-    @Test("keeps its store beside the file, unless told otherwise")
+    @Test("The default store is next to the configuration file")
     func store() throws {
         let folder = try Folder()
         let usual = try #require(try read("listen: 127.0.0.1:1", in: folder).storePath)
@@ -248,14 +248,14 @@ struct ProxyConfigurationTests {
     }
 
     @Test(
-        "must be YAML with keys and values",
+        "A document that is not a YAML mapping is an error",
         arguments: ["listen: [", "- listen", "listen", "listen: a:1\nlisten: b:2", "\t:", "apps: {}", "apps: [~]"])
     func notAMapping(yaml: String) throws {
         #expect(try findings(yaml).allSatisfy { $0.hasPrefix("bridge.yaml: ") })
         #expect(try !findings(yaml).isEmpty)
     }
 
-    @Test("that cannot be read is said by name")
+    @Test("A missing file is reported with its path")
     func missingFile() throws {
         let error = #expect(throws: ConfigurationError.self) {
             try ConfigurationEnvironment.settings(file: URL(filePath: "/nowhere/bridge.yaml"), environment: [:])
@@ -263,7 +263,7 @@ struct ProxyConfigurationTests {
         #expect(error?.findings == ["/nowhere/bridge.yaml: there is no such file"])
     }
 
-    @Test("takes secrets from files and the environment that hold something")
+    @Test("Secrets come from files and environment variables, and must not be empty")
     func emptySecrets() throws {
         let folder = try Folder()
         try folder.write("empty.txt", " \n".utf8)
@@ -303,7 +303,7 @@ struct ProxyConfigurationTests {
 
         """
 
-    @Test("refuses test roots beside Apple's hosts, however they are spelled")
+    @Test("Test roots cannot be combined with Apple's hosts, however those are spelled")
     func rootsAndApple() throws {
         #expect(try withRoots(Self.simulator).isEmpty)
         #expect(
@@ -326,7 +326,7 @@ struct ProxyConfigurationTests {
         #expect(try withRoots(other).isEmpty)
     }
 
-    @Test("refuses test roots on a listener that others can reach")
+    @Test("Test roots cannot be combined with a listener that is not on loopback")
     func rootsAndListeners() throws {
         for host in ["0.0.0.0", "[::]", "10.0.0.1", "127.example.com", "127.0.0.1.example.com", "example.com"] {
             #expect(
@@ -341,7 +341,7 @@ struct ProxyConfigurationTests {
         }
     }
 
-    @Test("refuses plain http to another machine, and what is no URL")
+    @Test("Upstream URLs must be valid, and http is for loopback only")
     func plainHTTP() throws {
         for url in [
             "http://example.com/verifyReceipt", "http://127.example.com/v", "http://10.0.0.1/v", "ftp://127.0.0.1/v",
@@ -357,7 +357,7 @@ struct ProxyConfigurationTests {
 
     // MARK: - Environment and flags
 
-    @Test("takes the environment before the file, and flags before both")
+    @Test("Flags override the environment, and the environment overrides the file")
     func precedence() throws {
         let folder = try Folder()
         let secret = try folder.write("elsewhere.txt", "from-file\n".utf8)
@@ -387,7 +387,7 @@ struct ProxyConfigurationTests {
         #expect(flagged.listen.port == 4)
     }
 
-    @Test("judges what comes out of all three, and reports the mistakes of all three")
+    @Test("File, environment and flags are validated together, and all their mistakes are reported")
     func judgedTogether() throws {
         let folder = try Folder()
         try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
@@ -407,7 +407,7 @@ struct ProxyConfigurationTests {
             ])
     }
 
-    @Test("comes from the environment alone for one app, and needs to know which")
+    @Test("One app can be configured by the environment alone, and needs its bundle id")
     func environmentAlone() throws {
         let one = try ConfigurationEnvironment.settings(
             file: nil,
@@ -436,7 +436,7 @@ struct ProxyConfigurationTests {
         #expect(mistakes?.findings.count == 3)
     }
 
-    @Test("takes every key of one app from the environment, and of everything around it")
+    @Test("The environment can set every key of one app and of the server")
     func completeEnvironment() throws {
         let folder = try Folder()
         let root = try SharedSimulator.pki.root.certificate
@@ -508,7 +508,7 @@ struct ProxyConfigurationTests {
             ])
     }
 
-    @Test("names what one client may take, who speaks for others, testers, and what to do about replays")
+    @Test("Limits, trusted proxies, testers and replay detection are read and checked")
     func guarding() throws {
         #expect(
             ProxyConfiguration().limits == Limits() && Limits().requestsPerMinute == nil
@@ -563,7 +563,7 @@ struct ProxyConfigurationTests {
         ("2001:db8::/96", ["2001:db8::ffff:ffff"], ["2001:db8:0:0:0:1::"]),
     ]
 
-    @Test("knows which addresses are in a network", arguments: networkSamples)
+    @Test("A network contains exactly its addresses", arguments: networkSamples)
     func networks(_ sample: (range: String, inside: [String], outside: [String])) throws {
         let range = try #require(AddressRange(sample.range))
         for text in sample.inside { #expect(AddressRange.Address(text).map(range.contains) == true, "\(text)") }
@@ -573,7 +573,7 @@ struct ProxyConfigurationTests {
         }
     }
 
-    @Test("says by name what differs from another, and what needs a restart; never a value")
+    @Test("A diff names the changed keys and those that need a restart, without values")
     func changes() throws {
         let folder = try Folder()
         try folder.write("k.p8", "key".utf8)
@@ -604,7 +604,7 @@ struct ProxyConfigurationTests {
         #expect(ConfigurationDiff(from: old, to: old) == ConfigurationDiff(from: new, to: new))
     }
 
-    @Test("names tables of its own, which are checked completely")
+    @Test("The key `mappings` loads field tables, which are validated completely")
     func mappings() throws {
         let folder = try Folder()
         let tables = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -625,7 +625,7 @@ struct ProxyConfigurationTests {
         #expect(error?.findings.allSatisfy { $0.hasPrefix("bridge.yaml: mappings: ") } == true)
     }
 
-    @Test("is found by RECEIPT_BRIDGE_CONFIG, unless a file is named")
+    @Test("RECEIPT_BRIDGE_CONFIG names the file unless a flag does")
     func configVariable() throws {
         let folder = try Folder()
         let (a, b) = (
@@ -637,7 +637,7 @@ struct ProxyConfigurationTests {
         #expect(try ConfigurationEnvironment.settings(file: b, environment: environment).listen.port == 2)
     }
 
-    @Test("takes white space in the environment for no secret, and says so", arguments: ["\n", " ", "\r\n\t"])
+    @Test("A secret of white space in the environment is an error", arguments: ["\n", " ", "\r\n\t"])
     func blankSecrets(blank: String) throws {
         let error = #expect(throws: ConfigurationError.self) {
             try ConfigurationEnvironment.settings(
@@ -664,13 +664,13 @@ struct ProxyConfigurationTests {
         ("localhost:65536", nil), ("localhost:-1", nil), ("[]:1", nil), ("", nil),
     ]
 
-    @Test("writes addresses as HOST:PORT, IPv6 in brackets", arguments: addresses)
+    @Test("Addresses are HOST:PORT, with IPv6 in brackets", arguments: addresses)
     func address(text: String, expected: ProxyConfiguration.Address?) {
         #expect(ProxyConfiguration.Address(text) == expected)
         if let expected { #expect(expected.description == text) }
     }
 
-    @Test("prints no secret")
+    @Test("A printed configuration contains no secret")
     func secrecy() throws {
         let folder = try Folder()
         let settings = try read(

@@ -10,7 +10,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Apple's last good answer")
+@Suite("Archive of Apple's last good responses")
 struct ResponseArchiveTests {
     private static let hour: Int64 = 3_600_000
     private static let day = 24 * hour
@@ -73,7 +73,7 @@ struct ResponseArchiveTests {
     }
 
     @Test(
-        "is given again where Apple has none, with the time of the new request",
+        "The archived response is returned with the new request date if Apple is unavailable",
         arguments: [
             CustomerKind.activeSubscription, .nonConsumable, .nonRenewing, .oldActiveSubscription, .longHistory,
         ],
@@ -98,7 +98,7 @@ struct ResponseArchiveTests {
         #expect(await (try stage.bridge()).ask(receipt.base64).source == .apple)
     }
 
-    @Test("stands before the receipt's own answer, and where there is no other source")
+    @Test("The archived response comes before the receipt's own response")
     func place() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let stage = try Stage()
@@ -110,7 +110,7 @@ struct ResponseArchiveTests {
         #expect(first.source == .receipt)
     }
 
-    @Test("is that of the same question only: receipt, password, endpoint, exclude-old-transactions")
+    @Test("The archived response needs the same receipt, password, endpoint and exclude-old-transactions")
     func question() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let stage = try Stage()
@@ -134,7 +134,7 @@ struct ResponseArchiveTests {
         #expect(await forbidden.ask(receipt.base64).status == 21005)
     }
 
-    @Test("where the app has no secret to compare with, is that of the same password")
+    @Test("If the app has no secret, the archived response needs the same password")
     func unjudgedPassword() async throws {
         let receipt = try SharedSimulator.receipt(.activeSubscription)
         let stage = try Stage()
@@ -149,7 +149,7 @@ struct ResponseArchiveTests {
         #expect(await down.ask(receipt.base64).status == 21005)
     }
 
-    @Test("has the refunds that became known since, in the form of our own answers")
+    @Test("Refunds that became known since are added to the archived response")
     func refund() async throws {
         let receipt = try SharedSimulator.receipt(.nonConsumable)
         let id = try #require(receipt.transactions.first?.transactionId)
@@ -215,7 +215,7 @@ struct ResponseArchiveTests {
         Story(name: "longer ago than answers are kept", ends: 10_000, answers: [(719, 0), (721, 21005)]),
     ]
 
-    @Test("never says from old knowledge that a subscription is over", arguments: stories)
+    @Test("An archived response is not used if its subscription may have been renewed since", arguments: stories)
     func staleness(story: Story) async throws {
         let receipt = try SharedSimulator.receipt(.nonConsumable)
         let stage = try Stage()
@@ -230,7 +230,7 @@ struct ResponseArchiveTests {
         }
     }
 
-    @Test("is kept once, is not written down again while nothing is new, and takes little")
+    @Test("A response is archived once, compactly, and not written again while it is unchanged")
     func writing() async throws {
         let stage = try Stage()
         let receipt = try SharedSimulator.receipt(.nonConsumable)
@@ -260,7 +260,7 @@ struct ResponseArchiveTests {
         #expect(await eventually { (try? stage.latestReceipt()) == Data("DEF".utf8) })
     }
 
-    @Test("is no more than it was where the same is told again")
+    @Test("An unchanged response does not increase the size of the archive")
     func unchanged() async throws {
         let stage = try Stage()
         let receipt = try SharedSimulator.receipt(.nonConsumable)
@@ -274,7 +274,7 @@ struct ResponseArchiveTests {
         #expect(unchanged.count == usage.count && unchanged.bytes == usage.bytes)
     }
 
-    @Test("makes room for newer ones: the store does not grow beyond what it may have")
+    @Test("The archive deletes the oldest responses to stay within its size limit")
     func bounded() async throws {
         let stage = try Stage()
         let limit = 150_000
@@ -309,7 +309,7 @@ struct ResponseArchiveTests {
     }
 
     // T33
-    @Test("of one customer takes no room of others, however many variants of a receipt or password are asked about")
+    @Test("Many variants of one receipt or password do not displace the archived responses of other customers")
     func variants() async throws {
         let stage = try Stage()
         let victim = try SharedSimulator.receipt(.nonConsumable)
@@ -347,7 +347,7 @@ struct ResponseArchiveTests {
         #expect(await down.ask(Base64.encode(variant), password: "299").short == "0 stored Production")
     }
 
-    @Test("No answer but a good one to an authentic receipt of a configured app is kept")
+    @Test("Only good responses to authentic receipts of configured apps are archived")
     func notKept() async throws {
         let stage = try Stage()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
@@ -366,7 +366,7 @@ struct ResponseArchiveTests {
         #expect(kept.count == 0)
     }
 
-    @Test("A store that cannot be opened at the start is opened later, and denies nobody until then")
+    @Test("A store that cannot be opened at the start is opened later, and requests are answered until then")
     func openedLater() async throws {
         let folder = try TemporaryFolder()
         let told = Told()

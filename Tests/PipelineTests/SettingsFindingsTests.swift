@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("What is wrong with a configuration")
+@Suite("Configuration findings")
 struct SettingsFindingsTests {
     private static let upstream =
         #"upstream: {verifyReceipt: {production: "http://127.0.0.1:1/v", sandbox: "http://127.0.0.1:2/v"}}"#
@@ -29,7 +29,7 @@ struct SettingsFindingsTests {
 
     // MARK: - All at once
 
-    @Test("is said at once, of single keys and of rules across them")
+    @Test("Mistakes in keys and broken rules across keys are reported together")
     func together() throws {
         let yaml = """
             listen: 127.0.0.1:7000
@@ -52,7 +52,7 @@ struct SettingsFindingsTests {
             ])
     }
 
-    @Test("names the variable or the flag that said it in place of the file")
+    @Test("A finding names the environment variable or flag that set the value")
     func places() throws {
         let folder = try TemporaryFolder()
         try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
@@ -77,7 +77,7 @@ struct SettingsFindingsTests {
     }
 
     @Test(
-        "is an operations listener that others reach, without tokens",
+        "An operations listener that is not on loopback needs tokens",
         arguments: ["0.0.0.0:8081", "[::]:8081", "192.0.2.1:8081", "bridge.example:8081"])
     func operationsWithoutTokens(address: String) throws {
         let folder = try TemporaryFolder()
@@ -114,12 +114,12 @@ struct SettingsFindingsTests {
         ("apps: [{bundleId: [x]}]", "apps[0].bundleId: expected a bundle id, for example com.example.app"),
     ]
 
-    @Test("is said once, without what only follows from it", arguments: single)
+    @Test("A mistake is reported once, without findings that only follow from it", arguments: single)
     func once(_ sample: (yaml: String, expected: String)) throws {
         #expect(try findings(sample.yaml) == [sample.expected])
     }
 
-    @Test("is one line for a secret in the open, which is not shown, and for half an account")
+    @Test("A secret written in the file gives one finding that does not show it")
     func secretsAndAccounts() throws {
         let forms = "expected {file: path} or {env: NAME}"
         let key = "keyId: k, privateKey: {env: KEY}"
@@ -155,7 +155,7 @@ struct SettingsFindingsTests {
         ("store", "sqlite:PATH, or none"), ("mappings", "a folder"), ("userHeader", "the name of a header"),
     ]
 
-    @Test("names what is expected where a list stands, keys and values, or nothing", arguments: kinds)
+    @Test("A list, a mapping or an empty text is reported with the expected value", arguments: kinds)
     func kind(_ sample: (key: String, expected: String)) throws {
         for value in ["[9]", "{a: 9}", "\"\""] {
             let found = try findings("\(sample.key): \(value)")
@@ -163,7 +163,7 @@ struct SettingsFindingsTests {
         }
     }
 
-    @Test("shows the value of a URL, but for its user and its query")
+    @Test("A finding shows a URL without its user information and query")
     func urls() throws {
         let plain = "plain http is for this machine only; use https"
         let unescaped = "the URL is too long or has a character that must be escaped"
@@ -181,7 +181,7 @@ struct SettingsFindingsTests {
         }
     }
 
-    @Test("shows the value and every form that is expected of sandbox and retention")
+    @Test("A finding for sandbox or retention shows the value and all allowed forms")
     func forms() throws {
         let (policies, days) = ("allow, deny, {testers: [id, …]}", "1 to 36500 days, or forever")
         for (yaml, expected) in [
@@ -194,7 +194,7 @@ struct SettingsFindingsTests {
 
     // MARK: - Certificates
 
-    @Test("names the file of every certificate that cannot be used, and folders without any")
+    @Test("A finding names each unusable certificate file and each folder without certificates")
     func certificates() throws {
         let folder = try TemporaryFolder()
         try folder.write("root.cer", try SharedSimulator.pki.root.certificate)
@@ -219,7 +219,7 @@ struct SettingsFindingsTests {
         #expect(variable == ["(RECEIPT_BRIDGE_TRUST_ROOTS: no certificate in \(folder.path("none")))"])
     }
 
-    @Test("follows a link to a folder of certificates")
+    @Test("A symbolic link to a folder of certificates is followed")
     func linkedRoots() throws {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
@@ -232,7 +232,7 @@ struct SettingsFindingsTests {
     }
 
     @Test(
-        "shows no secret that stands where the name of its file belongs",
+        "A secret written instead of its file's path is not shown",
         arguments: [
             "-----BEGIN PRIVATE KEY-----\\nQ0FOQVJZ", "Q0FOQVJZ0123456789", "Q0FO\\nQVJZ", "Q0FO/QVJZ+==",
             "Q0FO.QVJZ0123456789",
@@ -258,7 +258,7 @@ struct SettingsFindingsTests {
         }
     }
 
-    @Test("is said of every flag, and none of a value that a flag replaces")
+    @Test("Every flag is checked, and a value that a flag overrides is not")
     func everyFlag() throws {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
@@ -281,7 +281,7 @@ struct SettingsFindingsTests {
             ])
     }
 
-    @Test("is said of what a forwarding target needs, whatever is wrong with its password")
+    @Test("The requirements of a forwarding target are checked even if its password has a mistake")
     func forwardingPassword() throws {
         let found = try findings(
             """
@@ -295,7 +295,7 @@ struct SettingsFindingsTests {
             ])
     }
 
-    @Test("holds roots that cannot be used against Apple's hosts and open listeners, too")
+    @Test("Test roots that cannot be loaded still exclude listeners that are not on loopback")
     func uselessRoots() throws {
         let found = try findings("{trust: {roots: [nowhere]}, listen: \"0.0.0.0:1\", \(Self.upstream)}")
         #expect(
@@ -305,7 +305,7 @@ struct SettingsFindingsTests {
             ])
     }
 
-    @Test("of one certificate of a folder leaves none of them trusted")
+    @Test("If one certificate of a folder is invalid, none of them is trusted")
     func trust() throws {
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }

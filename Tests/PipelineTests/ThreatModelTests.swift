@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("The threat model")
+@Suite("Threat model")
 struct ThreatModelTests {
     /// A row of a table in `docs/threat-model.md`: its letter and number, and file by file the tests that it names.
     private struct Row {
@@ -49,7 +49,7 @@ struct ThreatModelTests {
         source.matches(of: /\bT(\d+)\b/).contains { Int($0.1) == number }
     }
 
-    @Test("has thirty-three numbers, and every test that it names is where it says, under its number")
+    @Test("The document has 33 threats, and every test that it names exists in its file, with the number")
     func named() {
         #expect(Self.threats.map(\.number) == Array(1...33))
         for row in Self.threats {
@@ -65,7 +65,7 @@ struct ThreatModelTests {
         }
     }
 
-    @Test("has fourteen rows of hardening, each done or declined, and every test that one names is where it says")
+    @Test("The document has 14 hardening measures, each done or declined, and every test that it names exists")
     func hardened() {
         #expect(Self.hardening.map(\.number) == Array(1...14))
         for row in Self.hardening {

@@ -3,7 +3,7 @@ import Pipeline
 import StoreTypes
 import Testing
 
-@Suite("Which of Apple's endpoints is asked next")
+@Suite("Upstream router")
 struct UpstreamRouterTests {
     /// What Apple says, as one word.
     enum Say: Sendable, CustomStringConvertible {
@@ -63,7 +63,7 @@ struct UpstreamRouterTests {
         }
     }
 
-    @Test("ends with what Apple said where no time is left to ask again")
+    @Test("If no time is left for a retry, the router ends with Apple's last response")
     func outOfTime() {
         var router = UpstreamRouter(route: .auto, isVerifiedHere: true)
         guard case .unavailable(nil, .production, "no time left to ask") = router.outOfTime else {
@@ -126,13 +126,13 @@ struct UpstreamRouterTests {
         (.auto, true, [.outage(.noEndpoint, http: nil)], "P unavailable - production"),
     ]
 
-    @Test("follows the map", arguments: roads)
+    @Test("The router sends the expected requests", arguments: roads)
     func road(route: UpstreamRouter.Route, verified: Bool, says: [Say], expected: String) {
         #expect(router(route, verified: verified, says) == expected)
     }
 
     @Test(
-        "ends at 21007 if the app takes no sandbox receipts; an endpoint that the client names keeps its numbers",
+        "If the app denies the sandbox, 21007 ends the request; an explicit endpoint keeps its status",
         arguments: [
             (.auto, [.verdict(21007)], "P denied"), (.auto, [.busy, .verdict(21007)], "P P+100 denied"),
             (.auto, [.verdict(0)], "P pass 0 production"), (.auto, [.verdict(21008)], "P unavailable - production"),
@@ -143,7 +143,7 @@ struct UpstreamRouterTests {
         #expect(router(route, verified: false, followsToSandbox: false, says) == expected)
     }
 
-    @Test("waits as long as a 429 asks for, and never less than its own pause")
+    @Test("A retry waits for Retry-After of a 429, but not less than its own pause")
     func retryAfter() {
         let second = Say.rateLimited(after: .seconds(2))
         #expect(
@@ -151,7 +151,7 @@ struct UpstreamRouterTests {
                 == "P P+2000 P+400 pass 0 production")
     }
 
-    @Test("ends after at most four questions, whatever Apple says")
+    @Test("The router ends after at most four requests")
     func bounded() {
         let words: [Say] = [
             .verdict(21002), .verdict(21005), .verdict(21007), .verdict(21008), .verdict(21100), .html, .busy,

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("A wrong password")
+@Suite("Wrong password")
 struct WrongPasswordTests {
     private static let right = SimulatedApp.first.sharedSecret
     private static let protected = ["latest_receipt", "latest_receipt_info", "pending_renewal_info"]
@@ -62,7 +62,7 @@ struct WrongPasswordTests {
         return .object(members.filter { !protected.contains($0.key) })
     }
 
-    @Test("leaves a receipt without an auto-renewable its verdict, and takes only what the password protects")
+    @Test("A wrong password for a receipt without an auto-renewable keeps the status and omits the protected keys")
     func omitted() async throws {
         try await onStage { stage in
             let (api, receipt, apple) = (
@@ -86,7 +86,7 @@ struct WrongPasswordTests {
         }
     }
 
-    @Test("gets nothing of what is stored or remembered that the right one got before")
+    @Test("A wrong password gets no protected data from the store or the cache")
     func remembered() async throws {
         try await onStage { stage in
             let pipeline = try stage.pipeline([.stored, .api])
@@ -104,7 +104,7 @@ struct WrongPasswordTests {
         }
     }
 
-    @Test("is 21004 for a receipt with an auto-renewable, and costs no call")
+    @Test("A wrong password for a receipt with an auto-renewable gives 21004 without a call")
     func refused() async throws {
         try await ServerAPIWorld.asking { appStore, port, transport in
             let folder = try TemporaryFolder()
@@ -128,7 +128,7 @@ struct WrongPasswordTests {
         }
     }
 
-    @Test("and a missing one that is required leave out the same of such a receipt")
+    @Test("A missing password that is required omits the same keys as a wrong one")
     func missing() async throws {
         try await onStage { stage in
             let required = try stage.pipeline([.api]) { $0.clientPassword = .required }

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("The configuration of forwarding")
+@Suite("Forwarding configuration")
 struct ForwardSettingsTests {
     private static let key = "serverAPI: {issuerId: i, keyId: k, privateKey: {env: KEY}}"
 
@@ -28,7 +28,7 @@ struct ForwardSettingsTests {
         }
     }
 
-    @Test("names targets, their forms and secrets")
+    @Test("The key `forward` configures targets with their form and secrets")
     func targets() throws {
         let app = try #require(
             settings(
@@ -46,7 +46,7 @@ struct ForwardSettingsTests {
     }
 
     @Test(
-        "is refused by name",
+        "A mistake in a target is reported with its key",
         arguments: [
             ("[{as: raw}]", "apps[0].forward[0].url: missing"),
             ("[{url: \"https://a.example\"}]", "apps[0].forward[0].as: expected raw, camel or v1"),
@@ -83,7 +83,7 @@ struct ForwardSettingsTests {
         #expect(finding.hasPrefix("bridge.yaml: \(expected)"), "\(finding)")
     }
 
-    @Test("needs a store, and for version 1 a key to look customers up by")
+    @Test("Forwarding needs a store, and version 1 also the Server API and a password")
     func needs() throws {
         let raw = "[{url: \"https://a.example\", as: raw}]"
         #expect(try finding(raw, before: "store: none").hasSuffix("apps[0].forward: needs a store"))

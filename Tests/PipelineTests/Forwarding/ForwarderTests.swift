@@ -11,11 +11,11 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("Forwarding")
+@Suite("Forwarder")
 struct ForwarderTests {
     private static let period = "700000000000101"
 
-    @Test("hands on the very bytes that the App Store posted, in every form once, and signs them")
+    @Test("A raw target gets the original bytes, every target gets each notification once, and the signature is valid")
     func forms() async throws {
         let secret = Redacted("a secret")
         let bridge = try ForwardingTestProxy([
@@ -51,7 +51,7 @@ struct ForwarderTests {
         #expect(try await bridge.states() == [.delivered: 4])
     }
 
-    @Test("HMAC-SHA256 is that of RFC 4231")
+    @Test("HMAC-SHA256 matches the test vectors of RFC 4231")
     func authentication() {
         #expect(
             HMAC.hex(Array("what do ya want for nothing?".utf8), key: Array("Jefe".utf8))
@@ -60,7 +60,8 @@ struct ForwarderTests {
             HMAC.hex([], key: []) == "b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
     }
 
-    @Test("What nobody has a word for yet, and what is about no customer, goes on too; nothing of version 1 does")
+    @Test(
+        "Notifications of unknown types and without a customer are forwarded; received version 1 notifications are not")
     func others() async throws {
         let bridge = try ForwardingTestProxy([
             ForwardingTestProxy.target(.camel), ForwardingTestProxy.target(.v1, "v1"),
@@ -100,7 +101,7 @@ struct ForwarderTests {
         #expect(try await bridge.states() == [.delivered: 3, .skipped: 3])
     }
 
-    @Test("survives a process that ends between storing and sending")
+    @Test("Deliveries are sent by the next process if one ends between storing and sending")
     func restart() async throws {
         let targets = [try ForwardingTestProxy.target(.raw)]
         let first = try ForwardingTestProxy(targets)
@@ -127,7 +128,7 @@ struct ForwarderTests {
         #expect(second.targets.all.last?.headers["Receipt-Bridge-Attempt"] == "1")
     }
 
-    @Test("to a slow target holds up no other, and no more than a few are with it")
+    @Test("A slow target does not delay others, and has at most four concurrent deliveries")
     func slow() async throws {
         let bridge = try ForwardingTestProxy([
             ForwardingTestProxy.target(.raw, "slow"), ForwardingTestProxy.target(.raw, "quick"),
@@ -149,7 +150,7 @@ struct ForwarderTests {
         #expect(bridge.targets.all.count == 24)
     }
 
-    @Test("keeps the order about one purchase, and lets others pass")
+    @Test("Notifications about one purchase are delivered in order")
     func order() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.camel)])
         for _ in 0..<6 {
@@ -170,7 +171,7 @@ struct ForwarderTests {
     }
 
     @Test(
-        "that fails is tried again later and later, given up after three days, and sent when people want it",
+        "A failing delivery is retried with increasing pauses, given up after three days, and sent again by a replay",
         arguments: [(500, "http.500"), (302, "http.302"), (404, "http.404"), (0, "transport.timedOut")])
     func failing(status: Int, code: String) async throws {
         let bridge = try ForwardingTestProxy([
@@ -221,7 +222,7 @@ struct ForwarderTests {
         #expect(attempts == (1...12).map(String.init) + ["1"])
     }
 
-    @Test("of a notification that is damaged in the store is given up in the end, and holds up no other")
+    @Test("A delivery whose notification is damaged in the store is given up and blocks no other")
     func damaged() async throws {
         let bridge = try ForwardingTestProxy([ForwardingTestProxy.target(.raw)])
         for uuid in ["damaged", "whole"] {
@@ -239,7 +240,7 @@ struct ForwarderTests {
         #expect(dead.map(\.uuid) == ["damaged"] && dead.map(\.lastFailure) == ["store.damaged"])
     }
 
-    @Test("of what could not be stored does not happen, and happens once when it comes again")
+    @Test("A notification that could not be stored is not forwarded, and is forwarded once when it is received again")
     func diskFull() async throws {
         let targets = [try ForwardingTestProxy.target(.raw)]
         let bridge = try ForwardingTestProxy(targets, maximumPages: 66)
