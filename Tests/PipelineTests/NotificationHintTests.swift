@@ -88,7 +88,7 @@ struct NotificationHintTests {
         #expect(try await bridge.notifications() == 0)
         let old = JSONValue.object(["transaction_id": .string("700000000000995")])
         #expect(await bridge.refusal(body(Self.secret, ["latest_receipt_info": old], id: nil)) == nil)
-        // Of a customer who is not known here yet.
+        // A receipt of a customer who is not in the store.
         #expect(await bridge.refusal(body(Self.secret, receipt: receipt, id: nil)) == nil)
         #expect(
             try await kept(bridge).map(\.text) == [
@@ -140,7 +140,7 @@ struct NotificationHintTests {
         }
         try await Task.sleep(for: .milliseconds(50))
         #expect(bridge.appStore.questions.count == after)
-        // Something may have happened since: who asks gets it.
+        // The invalidated records may be out of date, so the next request does a lookup.
         bridge.appStore.tell { world in
             world.clock = SharedSimulator.noon.advanced(byMilliseconds: 3_000)
             world.change("700000000000500") { $0.revoked = nil }
@@ -148,7 +148,7 @@ struct NotificationHintTests {
         let asked = await bridge.ask(receipt)
         #expect(asked.source == .api && !asked.body.contains("cancellation_date"))
         #expect(bridge.appStore.questions.count == after + 2)
-        // It is kept behind the answer.
+        // The result is stored after the response is sent.
         #expect(await bridge.learn(receipt))
         let afterwards = bridge.appStore.questions.count
         bridge.now = SharedSimulator.noon.advanced(byMilliseconds: 60_000)

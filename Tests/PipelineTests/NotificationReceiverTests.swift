@@ -24,7 +24,7 @@ struct NotificationReceiverTests {
         #expect(try await bridge.receive(body) == .stored(isNew: true))
         #expect(try await bridge.receive(body) == .repeated)
         #expect(try await bridge.notifications() == 1)
-        // Signed anew, it is the same one all the same.
+        // A new signature with the same UUID is the same notification.
         let uuid = ScriptedAppStore.uuid()
         for outcome in [NotificationOutcome.stored(isNew: true), .repeated] {
             let again = try bridge.appStore.notification("REFUND", of: Self.feature, Twist(uuid: uuid))
@@ -200,7 +200,7 @@ struct NotificationReceiverTests {
             bridge.appStore.tell { world in world.change(Self.feature) { $0.revoked = revoked } }
             let type = revoked == nil ? "REFUND_REVERSED" : "REFUND"
             let told = try bridge.appStore.notification(type, of: Self.feature)
-            // The refund comes to the one, its reversal to the other.
+            // One process receives the refund, the other one its reversal.
             #expect(try await (revoked == nil ? other : bridge).receive(told) == .stored(isNew: true))
             bridge.now = SharedSimulator.noon.advanced(byMilliseconds: minute * 61_000)
             let reply = await bridge.ask(receipt)
@@ -256,12 +256,12 @@ struct NotificationReceiverTests {
         #expect((3..<60).contains(said))
         let stored = try await bridge.notifications()
         #expect(stored >= said)
-        // A single one may still have found room.
+        // A single small notification may still fit.
         var isFull = stored > said
         for body in refused where await bridge.refusal(body) == .storeUnavailable { isFull = true }
         #expect(isFull)
         await bridge.store.close()
-        // There is room again: every one that was not taken comes a second time.
+        // With enough space again, every rejected notification is stored when it is received again.
         let later = try StoringTestProxy(appStore: bridge.appStore, folder: bridge.folder)
         for body in bodies { #expect(await later.refusal(body) == nil) }
         #expect(try await later.notifications() == 60)

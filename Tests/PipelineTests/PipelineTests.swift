@@ -117,7 +117,7 @@ struct PipelineTests {
             $1.staleSubscription = .answer
         }
         #expect(await answer.ask(receipt).short == "\(version == nil ? 0 : 21006) receipt Production")
-        // Named first, it speaks for itself.
+        // As the first source, the receipt is answered locally.
         #expect(await (try bridge([.receipt])).ask(receipt).short == "\(version == nil ? 0 : 21006) receipt Production")
     }
 
@@ -185,7 +185,7 @@ struct PipelineTests {
         for order in Self.orders {
             #expect(await (try bridge(order)).ask(try tampered()).short == "21003 \(order[0]) Production")
         }
-        // Apple is down, and this one needs no Apple.
+        // Local verification needs no response from Apple.
         let down = try bridge([.apple, .receipt], FakeApple(instead: FakeApple.isDown))
         #expect(await down.ask(try tampered()).text == #"{"status":21003}"#)
     }

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Configuration")
 struct ProxyConfigurationTests {
-    /// A folder that is gone with the test.
+    /// A temporary folder that is deleted with this object.
     final class Folder {
         let url = FileManager.default.temporaryDirectory.appending(path: "settings-\(UUID().uuidString)")
 
@@ -39,7 +39,7 @@ struct ProxyConfigurationTests {
         return try ConfigurationEnvironment.settings(file: file, environment: environment, flags: flags)
     }
 
-    /// What is found wrong; empty where nothing is.
+    /// The findings for a configuration; empty if there are none.
     private func findings(_ yaml: String, environment: [String: String] = [:]) throws -> [String] {
         do {
             _ = try read(yaml, in: Folder(), environment: environment)
@@ -456,7 +456,7 @@ struct ProxyConfigurationTests {
             "APP_SHADOWSAMPLING": "0.5", "APP_SERVERAPI_ISSUERID": "i", "APP_SERVERAPI_KEYID": "k",
             "APP_SERVERAPI_PRIVATEKEY_FILE": try file("k.p8", Array("key".utf8)),
             "APP_COMPARISONRULES_ORDER": "ignore",
-            // Not ours: of a Kubernetes service named receipt-bridge. And a misspelling.
+            // Variables that Kubernetes sets for a service named receipt-bridge, and a misspelled one.
             "SERVICE_HOST": "10.0.0.1", "PORT": "tcp://10.0.0.1:80", "PORT_80_TCP": "x", "LISTN": "y",
         ].reduce(into: [String: String]()) { $0["RECEIPT_BRIDGE_" + $1.key] = $1.value }
         let settings = try ConfigurationEnvironment.settings(file: nil, environment: environment)

@@ -9,12 +9,13 @@ import Transport
 
 @Suite("iOS 6 receipts whose subscription has just ended")
 struct RenewalDueTests {
-    /// The Server API for one customer: over at first, renewed when it is asked again.
+    /// The Server API for one customer. For example, the subscription is expired in the first lookup and renewed in
+    /// the second.
     private final class Renewing: HTTPTransport {
         private let answers: [[JSONValue]]
         private let asked = Mutex<[String]>([])
 
-        /// - Parameter answers: history and statuses, first and later ones.
+        /// - Parameter answers: history and statuses of each lookup; the last ones are repeated.
         init(_ answers: [[JSONValue]]) { self.answers = answers }
 
         var questions: [String] { asked.withLock { $0 } }
@@ -43,7 +44,7 @@ struct RenewalDueTests {
             transaction = try #require(receipt.transactions.last)
         }
 
-        /// History and statuses at a time when the period ends there.
+        /// The history and the statuses with a period that ends at the given time.
         func answers(
             end: Timestamp, status: Int64, renews: Int64 = 1, retries: Bool? = nil
         ) throws -> [JSONValue] {
@@ -124,9 +125,9 @@ struct RenewalDueTests {
     }
 
     struct Turn: Sendable {
-        /// Of the period, in milliseconds from the first question.
+        /// The end of the period, in milliseconds after the first request.
         let end: Int64
-        /// When the receipt is posted, in milliseconds, and how many calls that costs.
+        /// The times of the requests, in milliseconds, and how many calls each one makes.
         let posts: [(at: Int64, calls: Int)]
     }
 
@@ -139,7 +140,7 @@ struct RenewalDueTests {
         Turn(end: -121_000, posts: [(0, 2), (5_000, 0), (59_999, 0), (60_000, 2)]),
     ]
 
-    // A free sandbox subscription renews every few minutes: it is always near the end of a period.
+    // A free sandbox subscription is renewed every few minutes, so it is always near the end of a period.
     @Test(
         "Near the end of a period, lookups are at least five seconds apart, with one at the end",
         arguments: turns.indices)

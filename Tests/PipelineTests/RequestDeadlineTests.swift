@@ -8,7 +8,7 @@ struct RequestDeadlineTests {
     @Test("Each upstream source gets a share of the time that the earlier ones left")
     func shares() {
         let deadline = RequestDeadline(.seconds(9), from: start)
-        // Half a second is kept back.
+        // Half a second is reserved.
         #expect(deadline.share(before: 0, at: start) == .milliseconds(8_500))
         #expect(deadline.share(before: 1, at: start) == .milliseconds(4_250))
         #expect(deadline.share(before: 0, at: start + .milliseconds(100)) == .milliseconds(8_400))

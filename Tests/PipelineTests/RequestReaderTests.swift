@@ -34,7 +34,7 @@ struct RequestReaderTests {
             let seen = try #require(try JSONSerialization.jsonObject(with: Data(forwarded)) as? [String: Any])
             #expect(seen["receipt-data"] as? String == receipt, "\(what)")
             #expect(seen["password"] as? String == replacement ?? password, "\(what)")
-            // A reader that keeps the first of two finds no second one.
+            // A reader that takes the first of two equal keys finds no second one.
             let decoded = try JSONDecoder().decode(Members.self, from: Data(forwarded))
             #expect(decoded.receipt == receipt && decoded.password == replacement ?? password, "\(what)")
         }

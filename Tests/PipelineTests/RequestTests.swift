@@ -39,7 +39,7 @@ struct RequestTests {
         let request = try request(body, .tolerant)
         #expect(request.receiptText.reveal() == Array("TUlJ/+==".utf8))
         #expect(request.password == .text(SharedSecret("a & b")) && request.excludesOldTransactions)
-        // Apple gets JSON.
+        // JSON is forwarded to Apple.
         let sent = try VerifyReceiptRequest(body: request.forwardedBody(password: nil))
         #expect(sent.receiptText.reveal() == Array("TUlJ/+==".utf8) && sent.password == request.password)
         #expect(throws: VerifyReceiptRequest.Failure.notJSON) { try self.request(body) }
@@ -67,7 +67,7 @@ struct RequestTests {
                 #expect(throws: VerifyReceiptRequest.Failure.tooManyKeys) { try self.request(body(further, key)) }
             }
         }
-        // Keys of a value are not the request's.
+        // Keys of nested objects do not count.
         let nested = body(1_000) { "k\($0)" }
         #expect(try request(#"{"receipt-data":"QQ==","x":\#(nested)}"#).receiptText.reveal() == Array("QQ==".utf8))
     }

@@ -11,7 +11,7 @@ struct ServerAPISourceTests {
     struct Fault: Sendable, CustomTestStringConvertible {
         let name: String
         let kind: SimulatedFault.Kind
-        /// With `answer: [api]`.
+        /// The status with `answer: [api]`.
         let alone: Int
 
         var testDescription: String { name }

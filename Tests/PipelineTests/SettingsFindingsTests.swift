@@ -11,7 +11,7 @@ struct SettingsFindingsTests {
         #"upstream: {verifyReceipt: {production: "http://127.0.0.1:1/v", sandbox: "http://127.0.0.1:2/v"}}"#
     private static let app = "bundleId: com.example.app"
 
-    /// Without the file's name where it comes first; empty where nothing is wrong.
+    /// The findings, without the file's name if they begin with it; empty if there are none.
     private func findings(
         _ yaml: String, in folder: TemporaryFolder? = nil, environment: [String: String] = [:],
         flags: [ConfigurationEnvironment.Flag] = []
@@ -89,7 +89,7 @@ struct SettingsFindingsTests {
         #expect(try findings(yaml, in: folder) == [expected])
         #expect(try findings(yaml + "tokens: []", in: folder) == [expected])
         #expect(try findings(yaml + "tokens: [{file: token.txt}]", in: folder) == [])
-        // The other mistake alone.
+        // Only the finding for the tokens is reported.
         #expect(try findings(yaml + "tokens: [{file: nowhere.txt}]", in: folder).count == 1)
         #expect(
             try findings("store: none", in: folder, environment: ["RECEIPT_BRIDGE_OPERATIONS_LISTEN": address])
@@ -99,7 +99,7 @@ struct SettingsFindingsTests {
         }
     }
 
-    /// A key with a mistake has its default, which is nobody's mistake.
+    /// A key with a mistake keeps its default, which must not cause further findings.
     static let single: [(yaml: String, expected: String)] = [
         (#"{listen: 8080, operations: {listen: "127.0.0.1:8080"}}"#, "listen: 8080 is not HOST:PORT"),
         ("{userHeader: [x], apps: [{\(app), replay: refuse}]}", "userHeader: expected the name of a header"),

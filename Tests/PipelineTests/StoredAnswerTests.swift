@@ -10,13 +10,13 @@ import Testing
 struct StoredAnswerTests {
     typealias Twist = ScriptedAppStore.Twist
 
-    /// One thing that happens, and how it is told.
+    /// A change of the customer's history, and the notification about it.
     struct Event: Sendable, CustomTestStringConvertible {
         let name: String
         let type: String
         var subtype: String?
         var id = "700000000000101"
-        /// What is in the payload is not everything: the next answer has to ask.
+        /// Whether the payload does not contain the whole change, so that the next request does a lookup.
         var asks = false
         let happen: @Sendable (inout ScriptedAppStore.World) -> Void
 
@@ -146,7 +146,7 @@ struct StoredAnswerTests {
                 #expect(await bridge.refusal(refund ?? []) == nil)
             }
         }
-        // The question was older than the refund.
+        // The lookup was sent before the refund.
         #expect(await bridge.ask(receipt).body.contains("cancellation_date") == false)
         let bare = Question.body(receipt)
         let alone = await bridge.pipelines.verifyReceipt.answer(body: bare, route: .auto, sources: [.receipt])

@@ -4,11 +4,11 @@ import Testing
 
 @Suite("Threat model")
 struct ThreatModelTests {
-    /// A row of a table in `docs/threat-model.md`: its letter and number, and file by file the tests that it names.
+    /// A row of a table in `docs/threat-model.md`: its letter and number, and the tests that it names for each file.
     private struct Row {
         let letter: Substring
         let number: Int
-        /// The column before the tests.
+        /// The column before the one with the tests.
         let answer: Substring
         let tests: [(file: String, sentences: [String])]
 
@@ -32,7 +32,7 @@ struct ThreatModelTests {
         return (text ?? "").split(separator: "\n").compactMap { Row($0) }
     }()
 
-    /// Every source of a test, by its name.
+    /// The source of each test file, by file name.
     private static let files: [String: String] = {
         let folder = Repository.folder.appending(path: "Tests")
         var files: [String: String] = [:]
@@ -44,7 +44,7 @@ struct ThreatModelTests {
         return files
     }()
 
-    /// Whether a comment or a sentence has the number, and not only the beginning of a longer one.
+    /// Returns whether a source has the number as a whole, and not only as the beginning of a longer one.
     private static func says(_ number: Int, _ source: String) -> Bool {
         source.matches(of: /\bT(\d+)\b/).contains { Int($0.1) == number }
     }

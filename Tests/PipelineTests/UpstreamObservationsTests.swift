@@ -143,7 +143,7 @@ struct UpstreamObservationsTests {
             let clock = MovableClock()
             let pipeline = try ServerAPIWorld.pipeline(
                 store, port: port, transport: transport, answer: [.apple, .api, .receipt], now: { clock.now })
-            // The refund of a renewal: its own id is not its first one's.
+            // A refund of a renewal, whose transaction id differs from its original transaction id.
             let customer = try #require(
                 store.world.customers.first { $0.kind == .activeSubscription && $0.environment == .production })
             let receipt = try #require(store.receipts(of: customer).first)
@@ -196,7 +196,7 @@ struct UpstreamObservationsTests {
             $1.answer = [.stored, .receipt]
         }
         #expect(await after.ask(bought.base64).text.contains("cancellation_date_ms"))
-        // Somebody is behind it, so that the receipt alone is not all there is.
+        // The receipt belongs to a customer with purchases, so the receipt alone is not a complete answer.
         let alone = try TestProxy(FakeApple(instead: FakeApple.isDown), store: store) { $1.answer = [.stored] }
         #expect(await alone.ask(empty.base64).short == "21005 stored Production")
         await store.close()

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Upstream router")
 struct UpstreamRouterTests {
-    /// What Apple says, as one word.
+    /// A response from Apple, as one word.
     enum Say: Sendable, CustomStringConvertible {
         case status(Int, retryable: Bool?)
         case outage(UpstreamFailure.Code, http: Int?)
@@ -38,7 +38,8 @@ struct UpstreamRouterTests {
         }
     }
 
-    /// The walk in words: `P` and `S` for questions with their pauses, then the end.
+    /// The requests and the result as text: `P` and `S` for requests to production and the sandbox, each with its
+    /// pause in milliseconds, then the result.
     private func router(
         _ route: UpstreamRouter.Route, verified: Bool, followsToSandbox: Bool = true, _ says: [Say]
     ) -> String {
@@ -80,7 +81,7 @@ struct UpstreamRouterTests {
     }
 
     static let roads: [(UpstreamRouter.Route, Bool, [Say], String)] = [
-        // Production first, the sandbox on 21007, its status checked too.
+        // Production first, and the sandbox after 21007. The sandbox's response is checked too.
         (.auto, true, [.verdict(0)], "P pass 0 production"),
         (.auto, true, [.verdict(21006)], "P pass 21006 production"),
         (.auto, false, [.verdict(21003)], "P pass 21003 production"),
@@ -89,20 +90,20 @@ struct UpstreamRouterTests {
         (.auto, true, [.verdict(21007), .verdict(0)], "P S pass 0 sandbox"),
         (.auto, true, [.verdict(21007), .verdict(21004)], "P S pass 21004 sandbox"),
         (.auto, true, [.verdict(21007), .verdict(21005), .verdict(0)], "P S S+100 pass 0 sandbox"),
-        // 21007 and 21008 stay inside.
+        // 21007 and 21008 are not returned to the client.
         (.auto, true, [.verdict(21007), .verdict(21007)], "P S unavailable - sandbox"),
         (.auto, true, [.verdict(21007), .verdict(21008)], "P S unavailable - sandbox"),
         (.auto, true, [.verdict(21008)], "P unavailable - production"),
-        // What Apple said that was no verdict stays said when it then says nothing.
+        // A retryable response from Apple is returned if all later requests fail.
         (.auto, true, [.verdict(21104, true), .busy, .busy], "P P+100 P+400 unavailable 21104 production"),
         (.auto, true, [.verdict(21104, true), .forbidden], "P P+100 unavailable 21104 production"),
         (.auto, true, [.verdict(21104, true), .verdict(21007), .busy, .busy], "P P+100 S S+400 unavailable - sandbox"),
-        // A named endpoint says what it says, but never its own number.
+        // An explicit endpoint returns Apple's status, except the one that means this endpoint.
         (.only(.production), true, [.verdict(21007)], "P pass 21007 production"),
         (.only(.sandbox), true, [.verdict(21008)], "S pass 21008 sandbox"),
         (.only(.production), true, [.verdict(21008)], "P unavailable - production"),
         (.only(.sandbox), true, [.verdict(21007)], "S unavailable - sandbox"),
-        // 21002 of an authentic receipt is a fault, of any other a verdict.
+        // 21002 for an authentic receipt is a fault and is retried; for any other receipt it is the result.
         (.auto, true, [.verdict(21002), .verdict(0)], "P P+100 pass 0 production"),
         (.auto, true, [.verdict(21002), .verdict(21002)], "P P+100 unavailable - production"),
         (.auto, true, [.verdict(21002), .verdict(21007), .verdict(21002)], "P P+100 S unavailable - sandbox"),
@@ -110,7 +111,7 @@ struct UpstreamRouterTests {
         (.auto, false, [.verdict(21002)], "P pass 21002 production"),
         (.auto, false, [.verdict(21002, true)], "P pass 21002 production"),
         (.auto, false, [.verdict(21007), .verdict(21002)], "P S pass 21002 sandbox"),
-        // Temporary: asked again twice, then Apple's own word is kept.
+        // Temporary errors are retried twice, then Apple's response is returned.
         (.auto, true, [.verdict(21005), .verdict(21009), .verdict(0)], "P P+100 P+400 pass 0 production"),
         (
             .auto, true, [.verdict(21005), .verdict(21005), .verdict(21104, true)],
@@ -121,7 +122,7 @@ struct UpstreamRouterTests {
         (.auto, true, [.busy, .html, .verdict(0)], "P P+100 P+400 pass 0 production"),
         (.auto, true, [.busy, .busy, .busy], "P P+100 P+400 unavailable - production"),
         (.auto, true, [.html, .verdict(21007), .html, .busy], "P P+100 S S+400 unavailable - sandbox"),
-        // What asking again cannot mend.
+        // Errors that a retry cannot fix.
         (.auto, true, [.forbidden], "P unavailable - production"),
         (.auto, true, [.outage(.noEndpoint, http: nil)], "P unavailable - production"),
     ]

@@ -12,10 +12,10 @@ struct WrongPasswordTests {
     private static let right = SimulatedApp.first.sharedSecret
     private static let protected = ["latest_receipt", "latest_receipt_info", "pending_renewal_info"]
 
-    /// What a password may look like that is not the app's.
+    /// Values that are not the app's password.
     static let wrong: [JSONValue] = [.string("wrong"), .number(5), .array([])]
 
-    /// A simulated App Store, and a receipt of before its customer's first subscription.
+    /// A simulated App Store, and a receipt from before its customer's first subscription.
     private struct Stage {
         let appStore: SimulatedStore
         let port: Int
@@ -76,12 +76,12 @@ struct WrongPasswordTests {
                 #expect(reply.short == "0 api")
                 #expect(reply.body == Self.withoutProtected(right.body))
                 #expect(await stage.ask(receipt, password).short == "0 receipt")
-                // Apple does the same.
+                // Apple responds in the same way.
                 let theirs = await stage.ask(apple, password)
                 #expect(theirs.short == "0 apple")
                 #expect(Self.keys(theirs.body) == Self.keys(reply.body))
             }
-            // The right one gets everything, whatever was asked before.
+            // The right password gets everything, whichever requests came before.
             #expect(await stage.ask(api, .string(Self.right)).body == right.body)
         }
     }
@@ -92,7 +92,7 @@ struct WrongPasswordTests {
             let pipeline = try stage.pipeline([.stored, .api])
             let right = await stage.ask(pipeline, .string(Self.right))
             #expect(await eventually { await stage.ask(pipeline, .string(Self.right)).short == "0 stored" })
-            // The second time, an answer from memory.
+            // The second response comes from the cache.
             for _ in 0..<3 {
                 for password in Self.wrong {
                     let reply = await stage.ask(pipeline, password)

@@ -22,7 +22,7 @@ struct ForwarderTests {
             ForwardingTestProxy.target(.raw, "raw") { $0.secret = secret }, ForwardingTestProxy.target(.camel, "camel"),
         ])
         let plain = try bridge.bridge.appStore.notification("DID_RENEW", of: Self.period)
-        // The same in other words: blanks, and a key that nobody knows.
+        // The same notification with other JSON: white space, and an unknown key.
         let text = try #require(
             JSONValue(reading: bridge.bridge.appStore.notification("REFUND", of: Self.period))["signedPayload"]?.text)
         let unusual = Array("{ \"new\": 1,\n\"signedPayload\": \"\(text)\" }".utf8)
@@ -91,7 +91,7 @@ struct ForwarderTests {
         }
         let events = bridge.targets.to(ForwardingTestProxy.url()).compactMap(\.json)
         #expect(events.count == 3 && bridge.targets.all.count == 3)
-        // What did not hold inside is not there.
+        // The nested transaction is of another app, so it is left out.
         let unknown = try #require(events.first { $0["notificationType"]?.text == "SOMETHING_NEW" })
         #expect(unknown["transaction"] == nil && unknown["renewalInfo"] != nil)
         let extended = try #require(events.first { $0["subtype"]?.text == "SUMMARY" })
@@ -107,11 +107,11 @@ struct ForwarderTests {
         let first = try ForwardingTestProxy(targets)
         let body = try first.bridge.appStore.notification("DID_RENEW", of: Self.period)
         try await first.bridge.receive(body)
-        // Nothing was sent, and nothing was closed properly.
+        // The first proxy sent nothing and was not shut down.
         let second = try ForwardingTestProxy(targets, appStore: first.bridge.appStore, folder: first.bridge.folder)
         try await second.forwarding { #expect(await second.settled()) }
         #expect(first.targets.all.isEmpty && second.targets.all.map(\.body) == [body])
-        // What was under way when the end came is sent again.
+        // A delivery that is in flight at shutdown is sent again.
         second.targets.answer { _ in
             try? await Task.sleep(for: .seconds(60))
             return 0
@@ -192,7 +192,7 @@ struct ForwarderTests {
                 #expect(delivery.lastFailure == code)
                 guard let next = delivery.nextAttempt else { break }
                 pauses.append((next.milliseconds - bridge.bridge.now.milliseconds) / 1_000)
-                // A moment before nothing happens.
+                // One millisecond before the time of the next attempt, nothing is sent.
                 bridge.bridge.now = next.advanced(byMilliseconds: -1)
                 try await Task.sleep(for: .milliseconds(60))
                 #expect(bridge.targets.to(ForwardingTestProxy.url()).count == attempt)
@@ -204,13 +204,13 @@ struct ForwarderTests {
             bridge.bridge.now = bridge.bridge.now.advanced(byMilliseconds: 90 * 86_400_000)
             try await Task.sleep(for: .milliseconds(60))
             #expect(bridge.targets.to(ForwardingTestProxy.url()).count == 12)
-            // People repaired it.
+            // The target works again.
             bridge.targets.answer { _ in 200 }
             #expect(try await store.replay(.allDead, to: "https://nobody.example/", at: bridge.bridge.now).isEmpty)
             #expect(try await store.replay(.allDead, at: bridge.bridge.now).map(\.uuid) == ["u"])
             #expect(await bridge.settled())
             #expect(try await bridge.states() == [.delivered: 2])
-            // What was delivered is sent again when it is asked for by name.
+            // A delivered notification is sent again if a replay names it.
             let again = try await store.replay(
                 .notification(uuid: "u"), to: ForwardingTestProxy.url("b"), at: bridge.bridge.now)
             #expect(again.map(\.targetKey.url) == [ForwardingTestProxy.url("b")])

@@ -12,15 +12,15 @@ import Transport
 struct NotificationV1ForwardingTests {
     typealias World = ScriptedAppStore.World
 
-    /// A notification of version 2, what went before, and what comes out.
+    /// A version 2 notification, the notifications before it, and the types of the expected version 1 bodies.
     struct Case: Sendable, CustomTestStringConvertible {
         let type: String
         var subtype: String?
         var id: String? = "700000000000101"
         var profile = NotificationV1Profile.current
-        /// As notifications before this one, each with what it says of the renewal.
+        /// Notifications before this one, each with its `autoRenewStatus`.
         var before: [(type: String, subtype: String?, renews: Int64)] = []
-        /// Of what is told already, in version 1.
+        /// The version 1 types that the notifications before this one gave.
         var told: [String] = []
         var renews: Int64 = 1
         var change: @Sendable (inout World) -> Void = { _ in }
@@ -168,7 +168,7 @@ struct NotificationV1ForwardingTests {
         }
     }
 
-    /// What holds of every body.
+    /// Checks the values that every body has.
     private static func check(_ body: JSONValue, about one: Case) throws {
         #expect(body["password"]?.text == SimulatedApp.first.sharedSecret)
         #expect(body["environment"]?.text == "PROD" && body["bid"]?.text == ScriptedAppStore.bundleId)
@@ -190,7 +190,7 @@ struct NotificationV1ForwardingTests {
         let rows = try #require(unified["latest_receipt_info"]?.elements)
         let ids = rows.compactMap { $0["transaction_id"]?.text }
         #expect(ids.contains(one.id ?? ""))
-        // The features, and the consumable that it is about, behind everything that expires.
+        // Rows without an expiry, for example those of consumables, come last.
         let ends = rows.map { $0["expires_date_ms"]?.text.flatMap { Int64($0) } ?? .min }
         #expect(ends == ends.sorted(by: >))
         #expect(unified["pending_renewal_info"]?.elements?.count == 1)
@@ -204,7 +204,7 @@ struct NotificationV1ForwardingTests {
             let appStore = bridge.bridge.appStore
             try await bridge.bridge.receive(try appStore.notification("DID_RENEW", of: "700000000000101"))
             appStore.tell { world in world.change { $0.renews = 0 } }
-            // Signed in this order, and brought in either.
+            // Signed in this order, and received in both orders.
             let off = try appStore.notification(Self.status, "AUTO_RENEW_DISABLED", of: "700000000000101")
             let refund = try appStore.notification("REFUND", of: "700000000000101")
             for body in refundFirst ? [refund, off] : [off, refund] { try await bridge.bridge.receive(body) }
