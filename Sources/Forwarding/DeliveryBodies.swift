@@ -18,12 +18,12 @@ struct DeliveryBodies: Sendable {
         case .camel:
             return [CamelNotificationRenderer().render(try source.verified(delivery), uuid: delivery.uuid)]
         case .v1:
-            return try await firstVersion(of: delivery, for: target)
+            return try await version1Bodies(of: delivery, for: target)
         }
     }
 
     /// Returns the version 1 bodies of a notification.
-    private func firstVersion(
+    private func version1Bodies(
         of delivery: StoredDelivery, for target: ForwardTarget
     ) async throws(ForwardingFailure) -> [[UInt8]] {
         let verified = try source.verified(delivery)
@@ -35,8 +35,8 @@ struct DeliveryBodies: Sendable {
             let original = transaction?.originalTransactionId ?? transaction?.transactionId
                 ?? renewal?.originalTransactionId
         else { return [] }
-        let story = try await source.story(before: delivery)
-        var facts = NotificationFacts(transaction, renewal, story)
+        let renewalHistory = try await source.renewalHistory(before: delivery)
+        var facts = NotificationFacts(transaction, renewal, renewalHistory)
         // Whether there is a body can be decided without the customer's history for some types. A body always needs
         // the history.
         if !tables.notifications.asksForHistory(type: type, subtype: payload.subtype),
@@ -57,7 +57,7 @@ struct DeliveryBodies: Sendable {
             (notification.transaction, notification.renewal) = (transaction, renewal)
             notification.renews = row.says
             notification.statusChangedAt =
-                type == .didChangeRenewalStatus ? renewal?.signedDate ?? payload.signedDate : story.changedAt
+                type == .didChangeRenewalStatus ? renewal?.signedDate ?? payload.signedDate : renewalHistory.changedAt
             return NotificationV1Renderer(tables: tables).render(notification)
         }
     }
@@ -73,13 +73,16 @@ struct DeliveryBodies: Sendable {
 }
 
 extension NotificationFacts {
-    init(_ transaction: TransactionPayload?, _ renewal: RenewalPayload?, _ story: ForwardingContext.RenewalHistory) {
+    init(
+        _ transaction: TransactionPayload?, _ renewal: RenewalPayload?,
+        _ renewalHistory: ForwardingContext.RenewalHistory
+    ) {
         self.init()
         isFamilyShared = transaction?.inAppOwnershipType == OwnershipType.familyShared.rawValue
         isAutoRenewable = transaction?.isAutoRenewable ?? (renewal != nil)
         isConsumable = transaction?.isConsumable ?? false
         renews = renewal?.autoRenewStatus.map { $0 != 0 }
-        renewedBefore = story.renewed
-        wasToldByAnEnd = story.wasToldByAnEnd
+        renewedBefore = renewalHistory.renewed
+        wasToldByAnEnd = renewalHistory.isFromRefundOrExpiry
     }
 }

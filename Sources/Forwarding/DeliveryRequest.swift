@@ -29,7 +29,7 @@ enum DeliveryRequest {
         timeout: Duration
     ) throws(TransportError) -> HTTPRequest {
         var headers: HTTPHeaders = [
-            "Content-Type": "application/json", "Receipt-Bridge-Delivery": name(delivery.uuid),
+            "Content-Type": "application/json", "Receipt-Bridge-Delivery": headerValue(delivery.uuid),
             "Receipt-Bridge-Attempt": String(delivery.attempts + 1),
         ]
         if parts > 1 { headers.append("Receipt-Bridge-Part", "\(part)/\(parts)") }
@@ -48,7 +48,7 @@ enum DeliveryRequest {
     }
 
     /// Returns a notification's UUID, or its digest if it has characters that a header cannot contain.
-    private static func name(_ uuid: String) -> String {
+    private static func headerValue(_ uuid: String) -> String {
         guard uuid.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             return "sha256:" + SHA.hex(Array(uuid.utf8), with: .sha256)
         }

@@ -26,8 +26,8 @@ package struct DeliverySchedule: Sendable, Hashable {
     /// Returns the time of the next attempt; `nil` if the delivery is given up.
     package func next(afterFailures failures: Int, queuedAt: Timestamp, now: Timestamp) -> Timestamp? {
         guard failures < maximumAttempts, let last = pauses.last else { return nil }
-        let place = max(failures - 1, 0)
-        let next = now.advanced(byMilliseconds: pauses.indices.contains(place) ? pauses[place] : last)
+        let index = max(failures - 1, 0)
+        let next = now.advanced(byMilliseconds: pauses.indices.contains(index) ? pauses[index] : last)
         return next.milliseconds - queuedAt.milliseconds <= timeout ? next : nil
     }
 }

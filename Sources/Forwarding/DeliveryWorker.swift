@@ -28,7 +28,7 @@ final class DeliveryWorker: Sendable {
         var inFlight: [Int64: String?] = [:]
         /// Whether a task found due deliveries but could claim none, because deliveries about the same purchases are
         /// in flight.
-        var hasPassedOver = false
+        var hasBlockedDelivery = false
         var lastFailureLog: Timestamp?
     }
 
@@ -37,52 +37,52 @@ final class DeliveryWorker: Sendable {
 
     private let target: ForwardTarget
     private let targetKey: ForwardingTargetKey
-    private let parts: Dependencies
+    private let dependencies: Dependencies
     private let state = Mutex(State())
     /// Wakes the tasks that send.
-    private let call = AsyncSignal()
+    private let workSignal = AsyncSignal()
     /// How long a task waits at most without a signal.
-    private static let timeout = Duration.seconds(60)
+    private static let maximumWait = Duration.seconds(60)
 
-    init(target: ForwardTarget, targetKey: ForwardingTargetKey, parts: Dependencies) {
+    init(target: ForwardTarget, targetKey: ForwardingTargetKey, dependencies: Dependencies) {
         self.target = target
         self.targetKey = targetKey
-        self.parts = parts
+        self.dependencies = dependencies
     }
 
     /// Wakes the sending tasks when a delivery is due. Returns if `isClosing` is true or the task is cancelled.
-    func watch(until isClosing: @Sendable () -> Bool) async {
+    func signalWhenDue(until isClosing: @Sendable () -> Bool) async {
         while true {
             // Read the number of signals first. Otherwise, a signal between the check and the wait would be lost.
-            let signals = parts.wakeUp.signals
+            let signals = dependencies.wakeUp.signals
             guard !Task.isCancelled, !isClosing() else { break }
             do throws(StorageError) {
-                if try await !due(limit: 1).isEmpty { call.signal() }
+                if try await !due(limit: 1).isEmpty { workSignal.signal() }
             } catch {
                 logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
             }
-            await parts.wakeUp.wait(after: signals, atMost: parts.options.poll)
+            await dependencies.wakeUp.wait(after: signals, atMost: dependencies.options.poll)
         }
-        call.signal()
+        workSignal.signal()
     }
 
     /// Sends due deliveries one after another. Returns if `isClosing` is true or the task is cancelled.
     func work(until isClosing: @Sendable () -> Bool) async {
         while true {
-            let signals = call.signals
+            let signals = workSignal.signals
             guard !Task.isCancelled, !isClosing() else { return }
             do throws(StorageError) {
                 if let due = try await claim() {
                     defer { release(due) }
                     // Another task may have tried it since the list was read.
-                    let delivery = try await parts.source.store.dueDelivery(due.id, at: parts.now())
+                    let delivery = try await dependencies.source.store.dueDelivery(due.id, at: dependencies.now())
                     if let delivery { await deliver(delivery) }
                     continue
                 }
             } catch {
                 logFailure("cannot read due deliveries from the store; will retry", error.code.rawValue)
             }
-            await call.wait(after: signals, atMost: Self.timeout)
+            await workSignal.wait(after: signals, atMost: Self.maximumWait)
         }
     }
 
@@ -98,23 +98,23 @@ final class DeliveryWorker: Sendable {
             if let free {
                 state.inFlight[free.id] = .some(free.subject)
             } else if !due.isEmpty {
-                state.hasPassedOver = true
+                state.hasBlockedDelivery = true
             }
             return free
         }
     }
 
     private func due(limit: Int) async throws(StorageError) -> [PendingDelivery] {
-        try await parts.source.store.dueDeliveries(to: targetKey, at: parts.now(), limit: limit)
+        try await dependencies.source.store.dueDeliveries(to: targetKey, at: dependencies.now(), limit: limit)
     }
 
     private func release(_ due: PendingDelivery) {
-        let somebodyWaits = state.withLock { state in
+        let wasBlocked = state.withLock { state in
             state.inFlight[due.id] = nil
-            defer { state.hasPassedOver = false }
-            return state.hasPassedOver
+            defer { state.hasBlockedDelivery = false }
+            return state.hasBlockedDelivery
         }
-        if somebodyWaits { call.signal() }
+        if wasBlocked { workSignal.signal() }
     }
 
     // MARK: - One delivery
@@ -123,10 +123,10 @@ final class DeliveryWorker: Sendable {
         var sent = delivery.bodiesSent
         let outcome: DeliveryOutcome
         do throws(ForwardingFailure) {
-            let bodies = try await parts.bodies.bodies(of: delivery, for: target)
-            for (place, body) in bodies.enumerated().dropFirst(sent) {
-                try await post(body, part: place + 1, of: bodies.count, delivery)
-                sent = place + 1
+            let bodies = try await dependencies.bodies.bodies(of: delivery, for: target)
+            for (index, body) in bodies.enumerated().dropFirst(sent) {
+                try await post(body, part: index + 1, of: bodies.count, delivery)
+                sent = index + 1
             }
             outcome = bodies.isEmpty ? .skipped : .delivered(bodies: sent)
         } catch {
@@ -134,19 +134,19 @@ final class DeliveryWorker: Sendable {
             if Task.isCancelled || error == .stopped { return }
             outcome = failed(delivery, error, sent)
         }
-        parts.counts[targetKey.bundleId].deliveries.add(DeliveryLabel(outcome).rawValue)
+        dependencies.counts[targetKey.bundleId].deliveries.add(DeliveryLabel(outcome).rawValue)
         await recordOutcome(delivery, outcome)
     }
 
     private func post(
-        _ body: [UInt8], part: Int, of parts: Int, _ delivery: StoredDelivery
+        _ body: [UInt8], part: Int, of count: Int, _ delivery: StoredDelivery
     ) async throws(ForwardingFailure) {
         let response: HTTPResponse
         do throws(TransportError) {
             let request = try DeliveryRequest.make(
-                body, part: part, of: parts, delivery: delivery, to: target, now: self.parts.now(),
-                timeout: self.parts.options.timeout)
-            response = try await self.parts.transport.send(request)
+                body, part: part, of: count, delivery: delivery, to: target, now: dependencies.now(),
+                timeout: dependencies.options.timeout)
+            response = try await dependencies.transport.send(request)
         } catch {
             throw [.shutDown, .cancelled].contains(error.code)
                 ? .stopped : ForwardingFailure("transport.\(error.code.rawValue)")
@@ -155,10 +155,10 @@ final class DeliveryWorker: Sendable {
     }
 
     private func failed(_ delivery: StoredDelivery, _ failure: ForwardingFailure, _ sent: Int) -> DeliveryOutcome {
-        let next = parts.options.schedule.next(
-            afterFailures: delivery.attempts + 1, queuedAt: delivery.queuedAt, now: parts.now())
+        let next = dependencies.options.schedule.next(
+            afterFailures: delivery.attempts + 1, queuedAt: delivery.queuedAt, now: dependencies.now())
         guard let next else {
-            parts.logger.error(
+            dependencies.logger.error(
                 "notification delivery given up; no more retries",
                 metadata: [
                     "notificationUUID": "\(delivery.uuid)", "host": "\(target.url.host)",
@@ -176,17 +176,17 @@ final class DeliveryWorker: Sendable {
     private func recordOutcome(_ delivery: StoredDelivery, _ outcome: DeliveryOutcome) async {
         while true {
             do throws(StorageError) {
-                return try await parts.source.store.recordOutcome(delivery, outcome)
+                return try await dependencies.source.store.recordOutcome(delivery, outcome)
             } catch {
                 logFailure("cannot record delivery outcome; will retry", error.code.rawValue)
             }
-            do { try await Task.sleep(for: parts.options.poll) } catch { return }
+            do { try await Task.sleep(for: dependencies.options.poll) } catch { return }
         }
     }
 
     /// Logs a failure, at most once a minute for this target.
     private func logFailure(_ line: String, _ reason: String) {
-        let now = parts.now()
+        let now = dependencies.now()
         let isDue = state.withLock { state in
             if let last = state.lastFailureLog, last <= now, now.milliseconds - last.milliseconds < 60_000 {
                 return false
@@ -195,7 +195,7 @@ final class DeliveryWorker: Sendable {
             return true
         }
         guard isDue else { return }
-        parts.logger.warning(
+        dependencies.logger.warning(
             "\(line)",
             metadata: [
                 "host": "\(target.url.host)", "as": "\(target.form.rawValue)", "bundleId": "\(targetKey.bundleId)",

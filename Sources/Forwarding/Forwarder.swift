@@ -31,7 +31,7 @@ package final class Forwarder: Service {
     /// The workers of one configuration, and its number.
     private struct Plan: Sendable {
         var workers: [DeliveryWorker]
-        var number = 0
+        var generation = 0
     }
 
     private let plan: Mutex<Plan>
@@ -63,14 +63,16 @@ package final class Forwarder: Service {
     /// Replaces the targets after a reload. Deliveries in flight to the previous targets are finished first.
     package func apply(_ settings: ProxyConfiguration, _ pipelines: ServiceGraph) {
         guard let source = pipelines.forwarding else { return }
-        let parts = DeliveryWorker.Dependencies(
+        let dependencies = DeliveryWorker.Dependencies(
             source: source, bodies: DeliveryBodies(source: source, tables: tables), transport: transport,
             wakeUp: wakeUp,
             options: options, counts: pipelines.countedApps, now: now, logger: logger)
         let workers = settings.apps.flatMap { app in
-            zip(app.forward, app.targetKeys).map { DeliveryWorker(target: $0, targetKey: $1, parts: parts) }
+            zip(app.forward, app.targetKeys).map {
+                DeliveryWorker(target: $0, targetKey: $1, dependencies: dependencies)
+            }
         }
-        plan.withLock { $0 = Plan(workers: workers, number: $0.number + 1) }
+        plan.withLock { $0 = Plan(workers: workers, generation: $0.generation + 1) }
         wakeUp.signal()
     }
 
@@ -108,14 +110,14 @@ package final class Forwarder: Service {
 
     /// Runs the workers of a plan until it is replaced or the process shuts down.
     private func work(by plan: Plan) async {
-        let isOver: @Sendable () -> Bool = {
-            Task.isShuttingDownGracefully || self.plan.withLock { $0.number } != plan.number
+        let isReplaced: @Sendable () -> Bool = {
+            Task.isShuttingDownGracefully || self.plan.withLock { $0.generation } != plan.generation
         }
         await withTaskGroup(of: Void.self) { group in
             for worker in plan.workers {
-                group.addTask { await worker.watch(until: isOver) }
+                group.addTask { await worker.signalWhenDue(until: isReplaced) }
                 for _ in 0..<options.concurrency {
-                    group.addTask { await worker.work(until: isOver) }
+                    group.addTask { await worker.work(until: isReplaced) }
                 }
             }
         }

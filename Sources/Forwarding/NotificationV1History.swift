@@ -11,9 +11,9 @@ struct NotificationV1History {
     init(_ records: CustomerRecords, transaction: TransactionPayload?, renewal: RenewalPayload?) {
         var transactions = records.transactions.map(\.payload)
         if let transaction {
-            if let place = transactions.firstIndex(where: { $0.transactionId == transaction.transactionId }) {
-                if Self.isNewer(transaction.signedDate, than: transactions[place].signedDate) {
-                    transactions[place] = transaction
+            if let index = transactions.firstIndex(where: { $0.transactionId == transaction.transactionId }) {
+                if Self.isNewer(transaction.signedDate, than: transactions[index].signedDate) {
+                    transactions[index] = transaction
                 }
             } else {
                 transactions.append(transaction)
@@ -22,9 +22,9 @@ struct NotificationV1History {
         self.transactions = transactions
         var renewals = records.subscriptions.compactMap { $0.renewal?.payload }
         if let renewal {
-            let place = renewals.firstIndex { $0.originalTransactionId == renewal.originalTransactionId }
-            if let place {
-                if Self.isNewer(renewal.signedDate, than: renewals[place].signedDate) { renewals[place] = renewal }
+            let index = renewals.firstIndex { $0.originalTransactionId == renewal.originalTransactionId }
+            if let index {
+                if Self.isNewer(renewal.signedDate, than: renewals[index].signedDate) { renewals[index] = renewal }
             } else {
                 renewals.append(renewal)
             }

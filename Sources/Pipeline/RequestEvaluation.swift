@@ -53,7 +53,7 @@ extension VerifyReceiptService {
             var appleIsSilent = false
             for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
                 if let reply = responseForDisconnectedClient(sources[...index]) { return reply }
-                if source == .receipt, appleIsSilent, !sources[index...].contains(where: \.asks),
+                if source == .receipt, appleIsSilent, !sources[index...].contains(where: \.needsUpstream),
                     let reply = await lastGood(password)
                 {
                     return reply
@@ -65,8 +65,8 @@ extension VerifyReceiptService {
                 case .receipt: result = readReceipt(password, isFallback: index > 0)
                 case .stored:
                     result = await readStore(
-                        password, isFallback: sources[..<index].contains(where: \.asks),
-                        within: deadline.reading(before: sources[(index + 1)...].count(where: \.asks)))
+                        password, isFallback: sources[..<index].contains(where: \.needsUpstream),
+                        within: deadline.reading(before: sources[(index + 1)...].count(where: \.needsUpstream)))
                 }
                 if source == .apple { appleIsSilent = true }
                 switch result {
@@ -89,13 +89,13 @@ extension VerifyReceiptService {
         /// Nobody waits for the answer of a client that went away; and who only seems gone is not to get another one than
         /// all get who stay.
         private func responseForDisconnectedClient(_ sources: ArraySlice<AnswerSource>) -> VerifyReceiptResult? {
-            guard Task.isCancelled, let asked = sources.first(where: \.asks) else { return nil }
+            guard Task.isCancelled, let asked = sources.first(where: \.needsUpstream) else { return nil }
             return unavailable(from: asked)
         }
 
         /// The time of a source that asks.
         func share(before others: ArraySlice<AnswerSource>) -> Duration {
-            deadline.share(before: others.count(where: \.asks))
+            deadline.share(before: others.count(where: \.needsUpstream))
         }
 
         // MARK: - Sources

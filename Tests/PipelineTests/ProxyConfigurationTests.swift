@@ -128,7 +128,7 @@ struct ProxyConfigurationTests {
         let other = settings.apps[1]
         #expect(other.replay == .report && other.testers == nil)
         #expect(other.clientPassword == .optional && other.sandbox == .allow && other.answer == [.apple, .receipt])
-        #expect(settings.unused.isEmpty)
+        #expect(settings.unknownVariables.isEmpty)
     }
 
     @Test("An empty configuration gives the defaults", arguments: ["", "# nothing\n", "{}", "apps:\n", "listen: ~"])
@@ -475,14 +475,15 @@ struct ProxyConfigurationTests {
         #expect(app.answer == [.stored, .api] && app.latestReceiptInfoOrder == .descending)
         #expect(app.shadow == .apple && app.shadowSampling == 0.5 && app.comparisonRules == ["order": .ignore])
         #expect(app.serverAPI?.issuerId == "i" && app.serverAPI?.keyId == "k")
-        #expect(settings.unused == ["RECEIPT_BRIDGE_LISTN"])
+        #expect(settings.unknownVariables == ["RECEIPT_BRIDGE_LISTN"])
         let testers = try ConfigurationEnvironment.settings(
             file: nil,
             environment: [
                 "RECEIPT_BRIDGE_APP_BUNDLEID": "com.example.app",
                 "RECEIPT_BRIDGE_APP_SANDBOX_TESTERS": "2000000000000001",
             ])
-        #expect(testers.apps.first?.testers == SandboxAllowlist(["2000000000000001"]) && testers.unused.isEmpty)
+        #expect(
+            testers.apps.first?.testers == SandboxAllowlist(["2000000000000001"]) && testers.unknownVariables.isEmpty)
         #expect(settings.secretFiles.map(\.key).contains("RECEIPT_BRIDGE_APP_SHAREDSECRET_FILE"))
 
         let error = #expect(throws: ConfigurationError.self) {

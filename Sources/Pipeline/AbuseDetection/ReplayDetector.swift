@@ -23,7 +23,7 @@ final class ReplayDetector: Sendable {
     /// The first 8 bytes of the SHA-256 of each user's name; names themselves are not stored.
     private let users = GenerationalCache<Purchase, [UInt8]>(limit: capacity)
     private let count = Atomic<Int64>(0)
-    private let lines = LogThrottle<[String]>()
+    private let logThrottle = LogThrottle<[String]>()
 
     func removeAll() { users.removeAll() }
 
@@ -47,7 +47,7 @@ final class ReplayDetector: Sendable {
         }
         guard isReplay else { return false }
         let count = count.add(1, ordering: .relaxed).newValue
-        if lines.allows([logName, scope.environment.rawValue], at: now) {
+        if logThrottle.allows([logName, scope.environment.rawValue], at: now) {
             logger.warning(
                 "purchase presented with a different account",
                 metadata: [

@@ -16,7 +16,7 @@ enum AppConfigurationReader {
                 "bundleId", text.map { "\($0) is not a bundle id, for example com.example.app" } ?? "missing")
         }
         var app = AppConfiguration(bundleId: bundleId)
-        app.appAppleId = node.number("appAppleId", in: 1 ... .max)
+        app.appAppleId = node.integer("appAppleId", in: 1 ... .max)
         app.sharedSecret = node.secret("sharedSecret")
         app.acceptedSecrets = node.secrets("acceptedSecrets")
         if let choice = node.choice("clientPassword", of: AppConfiguration.ClientPassword.self) {
@@ -28,8 +28,8 @@ enum AppConfigurationReader {
         if let choice = node.choice("unknownTransaction", of: AppConfiguration.UnknownTransaction.self) {
             app.unknownTransaction = choice
         }
-        if let seconds = node.number("cacheSeconds", in: 0...3600) { app.cacheSeconds = seconds }
-        if let seconds = node.number("storedMaxAge", in: 0...2_592_000) { app.storedMaxAge = seconds }
+        if let seconds = node.integer("cacheSeconds", in: 0...3600) { app.cacheSeconds = seconds }
+        if let seconds = node.integer("storedMaxAge", in: 0...2_592_000) { app.storedMaxAge = seconds }
         if let names = node.texts("answer") { app.answer = sources(names, of: node) }
         if let order = node.choice("latestReceiptInfoOrder", of: AnswerOptions.Order.self) {
             app.latestReceiptInfoOrder = order
@@ -37,7 +37,7 @@ enum AppConfigurationReader {
         app.serverAPI = account(of: node, for: bundleId)
         ConfigurationFile.readSandbox(node, into: &app)
         if let choice = node.choice("replay", of: AppConfiguration.Replay.self) { app.replay = choice }
-        if app.answer.contains(.api), app.serverAPI == nil, !node.isMistaken("serverAPI") {
+        if app.answer.contains(.api), app.serverAPI == nil, !node.hasFinding("serverAPI") {
             node.note("answer", "api needs serverAPI with issuerId, keyId and privateKey")
         }
         readShadow(node, into: &app)
@@ -58,7 +58,7 @@ enum AppConfigurationReader {
             node.note(
                 "shadow", "\(shadow.rawValue) is the first source of answer already; shadow must name another one")
         }
-        if app.shadow == .api, app.serverAPI == nil, !node.isMistaken("serverAPI") {
+        if app.shadow == .api, app.serverAPI == nil, !node.hasFinding("serverAPI") {
             node.note("shadow", "api needs serverAPI with issuerId, keyId and privateKey")
         }
         if let text = node.text("shadowSampling", expecting: "a number from 0 to 1") {
@@ -85,7 +85,7 @@ enum AppConfigurationReader {
             // A member that is present but invalid already has its own finding; only missing members are reported
             // here.
             let isRead = ["issuerId": issuerId != nil, "keyId": keyId != nil, "privateKey": privateKey != nil]
-            if isRead.contains(where: { !$0.value && !node.isMistaken($0.key) }) {
+            if isRead.contains(where: { !$0.value && !node.hasFinding($0.key) }) {
                 app.note("serverAPI", "expected issuerId, keyId and privateKey")
             }
             return nil
@@ -115,20 +115,21 @@ extension ConfigurationFile {
     /// there is none, one more app.
     static func readApps(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
         let file = root.file
-        let named = file.variable("RECEIPT_BRIDGE_APP_BUNDLEID")
+        let environmentBundleId = file.variable("RECEIPT_BRIDGE_APP_BUNDLEID")
         var isFound = false
         for (index, node) in (root.list("apps") ?? []).enumerated() {
-            let isNamed = named != nil && node.mapping?["bundleId"]?.scalar?.string == named
-            isFound = isFound || isNamed
+            let isInEnvironment =
+                environmentBundleId != nil && node.mapping?["bundleId"]?.scalar?.string == environmentBundleId
+            isFound = isFound || isInEnvironment
             let app = ConfigurationNode(
-                node, path: "apps[\(index)]", file: file, variable: isNamed ? "RECEIPT_BRIDGE_APP" : nil)
+                node, path: "apps[\(index)]", file: file, variable: isInEnvironment ? "RECEIPT_BRIDGE_APP" : nil)
             readApp(app, into: &settings)
         }
-        if named != nil, !isFound {
+        if environmentBundleId != nil, !isFound {
             let app = ConfigurationNode(
                 .mapping(Node.Mapping([])), path: "app", file: file, variable: "RECEIPT_BRIDGE_APP")
             readApp(app, into: &settings)
-        } else if named == nil {
+        } else if environmentBundleId == nil {
             for name in file.unknownVariables where name.hasPrefix("RECEIPT_BRIDGE_APP_") {
                 file.note("app", variable: name, "needs RECEIPT_BRIDGE_APP_BUNDLEID, which names the app")
             }
@@ -144,7 +145,7 @@ extension ConfigurationFile {
         if let bundleId = app.bundleId, settings.apps.contains(where: { $0.bundleId == bundleId }) {
             node.file.note(node.name("bundleId"), "\(bundleId.rawValue) is configured twice")
         }
-        if app.replay == .refuse, settings.userHeader == nil, !node.file.isMistaken("userHeader") {
+        if app.replay == .refuse, settings.userHeader == nil, !node.file.hasFinding("userHeader") {
             node.note("replay", "refuse needs userHeader, because nothing else names a user")
         }
         checkForwarding(of: app, node, settings)

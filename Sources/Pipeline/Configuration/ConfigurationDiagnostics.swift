@@ -11,18 +11,18 @@ final class ConfigurationDiagnostics {
     let environment: [String: String]
     private var fileFindings: [String] = []
     private var variableFindings: [String] = []
-    private var said: Set<String> = []
+    private var recorded: Set<String> = []
     /// Keys with at least one finding. The empty key stands for the whole document.
-    var mistaken: Set<String> = []
+    var keysWithFindings: Set<String> = []
     /// The source of each configured key, as findings name it: `receipt-bridge.yaml: listen`, or the name of the
     /// environment variable that overrides the key.
-    var places: [String: String] = [:]
+    var sources: [String: String] = [:]
     /// Files with secrets that were read. `doctor` and the server check their permissions.
     var secretFiles: [ProxyConfiguration.SecretFile] = []
     /// Every key that the reader asked for, whether or not the document has it.
     var requestedKeys: Set<String> = []
     /// Environment variables that belong to a key.
-    private var known: Set<String> = ["RECEIPT_BRIDGE_CONFIG"]
+    private var knownVariables: Set<String> = ["RECEIPT_BRIDGE_CONFIG"]
 
     init(displayName: String, folder: URL, environment: [String: String]) {
         self.displayName = displayName
@@ -40,17 +40,17 @@ final class ConfigurationDiagnostics {
     ///   - variable: the environment variable with the mistake; `nil` if the mistake is in the file.
     ///   - finding: what was found and what was expected.
     func note(_ key: String, variable: String? = nil, _ finding: String) {
-        mistaken.insert(key)
-        let place = variable ?? "\(displayName): \(key.isEmpty ? "the document" : key)"
-        let line = "\(place): \(finding)"
-        guard said.insert(line).inserted else { return }
+        keysWithFindings.insert(key)
+        let location = variable ?? "\(displayName): \(key.isEmpty ? "the document" : key)"
+        let line = "\(location): \(finding)"
+        guard recorded.insert(line).inserted else { return }
         if variable == nil { fileFindings.append(line) } else { variableFindings.append(line) }
     }
 
     /// Returns whether a key, one of its parents or one of its members already has a finding. For example, a finding
     /// for `apps[0]` covers `apps[0].answer`.
-    func isMistaken(_ key: String) -> Bool {
-        mistaken.contains { other in
+    func hasFinding(_ key: String) -> Bool {
+        keysWithFindings.contains { other in
             other.isEmpty || other == key
                 || [".", "["].contains { key.hasPrefix(other + $0) || other.hasPrefix(key + $0) }
         }
@@ -60,7 +60,7 @@ final class ConfigurationDiagnostics {
 
     /// The value of an environment variable; `nil` if it is unset or empty.
     func variable(_ name: String) -> String? {
-        known.insert(name)
+        knownVariables.insert(name)
         return environment[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
@@ -74,7 +74,8 @@ final class ConfigurationDiagnostics {
     /// they are misspelled.
     var unknownVariables: [String] {
         environment.filter { name, value in
-            name.hasPrefix("RECEIPT_BRIDGE_") && !value.isEmpty && !known.contains(name) && !Self.isInjected(name)
+            name.hasPrefix("RECEIPT_BRIDGE_") && !value.isEmpty && !knownVariables.contains(name)
+                && !Self.isInjected(name)
         }.keys.sorted()
     }
 

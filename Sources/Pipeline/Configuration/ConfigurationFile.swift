@@ -70,7 +70,7 @@ package enum ConfigurationFile {
             document ?? .mapping(Node.Mapping([])), path: "", file: context, variable: "RECEIPT_BRIDGE")
         read(root, hasFile: text != nil, into: &settings)
         settings.secretFiles = context.secretFiles
-        settings.unused = context.unknownVariables
+        settings.unknownVariables = context.unknownVariables
         return (settings, context)
     }
 
@@ -93,7 +93,7 @@ package enum ConfigurationFile {
                 settings.operationsListen = address
                 settings.operationsListenIsExplicit = true
             }
-            if let seconds = operations.number("drainSeconds", in: 0...300) { settings.drainTime = .seconds(seconds) }
+            if let seconds = operations.integer("drainSeconds", in: 0...300) { settings.drainTime = .seconds(seconds) }
             operations.finish()
         }
         readStore(root, hasFile: hasFile, into: &settings)

@@ -17,7 +17,7 @@ final class ConfigurationNode {
     let variable: String?
     /// Keys of the file that were not read yet.
     private let mapping: Node.Mapping
-    private var remaining: Set<String>
+    private var unread: Set<String>
 
     /// Creates a node.
     ///
@@ -35,13 +35,13 @@ final class ConfigurationNode {
             self.mapping = Node.Mapping([])
             if node.null == nil { file.note(path, "expected \(expected)") }
         }
-        remaining = []
+        unread = []
         for (key, _) in self.mapping {
             guard let name = key.scalar?.string else {
                 file.note(path, "a key is not text")
                 continue
             }
-            remaining.insert(name)
+            unread.insert(name)
         }
     }
 
@@ -53,8 +53,8 @@ final class ConfigurationNode {
     /// Returns the environment variable that overrides a key; if there is one, the value in the file is ignored.
     private func overriding(_ key: String, _ suffix: String = "") -> String? {
         guard let name = variable(key), let text = file.variable(name + suffix) else { return nil }
-        remaining.remove(key)
-        file.places[self.name(key)] = name + suffix
+        unread.remove(key)
+        file.sources[self.name(key)] = name + suffix
         return text
     }
 
@@ -71,18 +71,18 @@ final class ConfigurationNode {
 
     /// Records a finding for a missing key, unless the key already has a finding.
     func noteMissing(_ key: String, _ finding: String) {
-        if !isMistaken(key) { note(key, finding) }
+        if !hasFinding(key) { note(key, finding) }
     }
 
     /// Returns whether a key, one of its parents or one of its members has a finding.
-    func isMistaken(_ key: String) -> Bool { file.isMistaken(name(key)) }
+    func hasFinding(_ key: String) -> Bool { file.hasFinding(name(key)) }
 
     /// The value of a key in the file; `nil` if it is absent or null.
     func node(_ key: String) -> Node? {
         file.requestedKeys.insert(name(key))
-        remaining.remove(key)
+        unread.remove(key)
         guard let node = mapping[Node(key)], node.null == nil else { return nil }
-        file.places[name(key)] = "\(file.displayName): \(name(key))"
+        file.sources[name(key)] = "\(file.displayName): \(name(key))"
         return node
     }
 
@@ -106,8 +106,8 @@ final class ConfigurationNode {
     func child(_ key: String, expecting expected: String = "keys and values") -> ConfigurationNode? {
         let name = variable(key)
         let isNamed = name.map(file.hasVariable(below:)) ?? false
-        let said = node(key).flatMap { isNamed && $0.mapping == nil ? nil : $0 }
-        guard let node = said ?? (isNamed ? Node.mapping(Node.Mapping([])) : nil) else { return nil }
+        let fileNode = node(key).flatMap { isNamed && $0.mapping == nil ? nil : $0 }
+        guard let node = fileNode ?? (isNamed ? Node.mapping(Node.Mapping([])) : nil) else { return nil }
         guard node.mapping != nil else {
             file.note(self.name(key), "expected \(expected)")
             return nil
@@ -135,7 +135,7 @@ final class ConfigurationNode {
     }
 
     /// Returns a whole number in the given range; anything else is recorded as a mistake.
-    func number(_ key: String, in range: ClosedRange<Int64> = .min ... .max) -> Int64? {
+    func integer(_ key: String, in range: ClosedRange<Int64> = .min ... .max) -> Int64? {
         guard let text = text(key, expecting: "a whole number") else { return nil }
         guard let number = Int64(text) else {
             note(key, "\(text) is not a whole number")
@@ -197,7 +197,7 @@ final class ConfigurationNode {
 
     /// Records each key of the file that was not read as unknown.
     func finish() {
-        for key in remaining.sorted() { file.note(name(key), "unknown key") }
+        for key in unread.sorted() { file.note(name(key), "unknown key") }
     }
 }
 
@@ -283,7 +283,7 @@ extension ConfigurationNode {
             }
             return SharedSecret(value)
         }
-        if !file.isMistaken(path) { file.note(path, "expected \(Self.secretForms)") }
+        if !file.hasFinding(path) { file.note(path, "expected \(Self.secretForms)") }
         return nil
     }
 }

@@ -4,15 +4,17 @@ import Transport
 /// combined.
 enum ConfigurationValidation {
     /// The key to change, the other keys that the rule involves, and the message.
-    private typealias Finding = (key: String, others: [String], sentence: String)
+    private typealias Finding = (key: String, relatedKeys: [String], sentence: String)
 
     /// Returns one sentence for each broken rule. A rule is skipped if a key that it involves already has a finding.
     static func findings(in settings: ProxyConfiguration, of file: ConfigurationDiagnostics) -> [String] {
         // Test roots that could not be loaded count too: the operator meant to use test roots.
-        let hasRoots = !settings.trustedRoots.isEmpty || file.mistaken.contains("trust.roots")
-        let all = upstreams(settings, hasRoots: hasRoots) + listeners(settings, hasRoots: hasRoots) + others(settings)
-        return all.filter { !([$0.key] + $0.others).contains(where: file.isMistaken) }
-            .map { "\(file.places[$0.key] ?? $0.key): \($0.sentence)" }
+        let hasRoots = !settings.trustedRoots.isEmpty || file.keysWithFindings.contains("trust.roots")
+        let all =
+            upstreams(settings, hasRoots: hasRoots) + listeners(settings, hasRoots: hasRoots)
+            + proxyAndUserHeader(settings)
+        return all.filter { !([$0.key] + $0.relatedKeys).contains(where: file.hasFinding) }
+            .map { "\(file.sources[$0.key] ?? $0.key): \($0.sentence)" }
     }
 
     /// Checks the upstream URLs. Test roots and Apple's hosts exclude each other.
@@ -36,7 +38,7 @@ enum ConfigurationValidation {
                         (key, [], "trust.roots is for simulators and cannot be combined with Apple's host \(host)"))
                 }
             } catch {
-                findings.append((key, [], "\(shown(text)): \(error.reason)"))
+                findings.append((key, [], "\(redacted(text)): \(error.reason)"))
             }
         }
         return findings
@@ -67,7 +69,7 @@ enum ConfigurationValidation {
         return findings
     }
 
-    private static func others(_ settings: ProxyConfiguration) -> [Finding] {
+    private static func proxyAndUserHeader(_ settings: ProxyConfiguration) -> [Finding] {
         var findings: [Finding] = []
         if let proxy = settings.upstreamProxy, !isProxy(proxy) {
             // The value is not shown: it may contain a password.
@@ -83,7 +85,7 @@ enum ConfigurationValidation {
     static let proxies = "http://HOST:PORT or https://HOST:PORT"
 
     /// Returns a URL without the parts that may hold a secret: user information, query and fragment.
-    private static func shown(_ url: String) -> String {
+    private static func redacted(_ url: String) -> String {
         let text = url.lastIndex(of: "@").map { "***\(url[$0...])" } ?? url
         return String(text.prefix { $0 != "?" && $0 != "#" })
     }

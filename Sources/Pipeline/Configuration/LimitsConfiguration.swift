@@ -19,11 +19,11 @@ extension ConfigurationFile {
     static func limits(of root: ConfigurationNode) -> Limits {
         var limits = Limits()
         guard let node = root.child("limits") else { return limits }
-        limits.requestsPerMinute = node.number("requestsPerMinute", in: 1...1_000_000)
-        if let connections = node.number("connections", in: 1...1_000_000) { limits.connections = connections }
-        limits.connectionsPerClient = node.number("connectionsPerClient", in: 1...1_000_000)
-        if let seconds = node.number("headSeconds", in: 1...600) { limits.headSeconds = seconds }
-        if let seconds = node.number("requestSeconds", in: 1...3600) { limits.requestSeconds = seconds }
+        limits.requestsPerMinute = node.integer("requestsPerMinute", in: 1...1_000_000)
+        if let connections = node.integer("connections", in: 1...1_000_000) { limits.connections = connections }
+        limits.connectionsPerClient = node.integer("connectionsPerClient", in: 1...1_000_000)
+        if let seconds = node.integer("headSeconds", in: 1...600) { limits.headSeconds = seconds }
+        if let seconds = node.integer("requestSeconds", in: 1...3600) { limits.requestSeconds = seconds }
         node.finish()
         return limits
     }
@@ -54,7 +54,7 @@ extension ConfigurationFile {
                 policy.note("testers", "\(tester) is neither a transaction id nor an appAccountToken")
                 continue
             }
-            if app.serverAPI == nil, !node.isMistaken("serverAPI") {
+            if app.serverAPI == nil, !node.hasFinding("serverAPI") {
                 policy.note("testers", "an appAccountToken needs serverAPI, because receipts do not contain it")
             }
         }

@@ -137,7 +137,7 @@ package struct ProxyConfiguration: Sendable {
     /// The archive of Apple's last good responses, which is in the store and is used if Apple is not available.
     package var lastGood = LastGood()
     /// Environment variables that begin with `RECEIPT_BRIDGE_` and belong to no key.
-    package var unused: [String] = []
+    package var unknownVariables: [String] = []
 
     package init() {}
 }
@@ -238,5 +238,5 @@ package enum AnswerSource: String, Sendable, Hashable, CaseIterable {
     case receipt
 
     /// Whether the source needs a request to the App Store.
-    var asks: Bool { self == .apple || self == .api }
+    var needsUpstream: Bool { self == .apple || self == .api }
 }

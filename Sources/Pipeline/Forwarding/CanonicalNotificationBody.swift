@@ -13,9 +13,9 @@ package enum CanonicalNotificationBody {
     /// Returns whether a body equals the canonical body byte for byte.
     static func isVersion2(_ body: [UInt8], of text: String) -> Bool {
         let text = Array(text.utf8)
-        let place = begin.count..<(begin.count + text.count)
-        guard body.count == place.upperBound + end.count else { return false }
-        return body.span.holds(begin, at: 0..<place.lowerBound) && body.span.holds(text, at: place)
-            && body.span.holds(end, at: place.upperBound..<body.count)
+        let range = begin.count..<(begin.count + text.count)
+        guard body.count == range.upperBound + end.count else { return false }
+        return body.span.holds(begin, at: 0..<range.lowerBound) && body.span.holds(text, at: range)
+            && body.span.holds(end, at: range.upperBound..<body.count)
     }
 }

@@ -52,14 +52,14 @@ extension ConfigurationFile {
     static func checkForwarding(of app: AppConfiguration, _ node: ConfigurationNode, _ settings: ProxyConfiguration) {
         guard !app.forward.isEmpty else { return }
         let (key, file) = (node.name("forward"), node.file)
-        if settings.storePath == nil, !file.isMistaken("store") { file.note(key, "needs a store") }
+        if settings.storePath == nil, !file.hasFinding("store") { file.note(key, "needs a store") }
         let versions1 = app.forward.filter { $0.form == .v1 }
         guard !versions1.isEmpty else { return }
-        if app.serverAPI == nil, !node.isMistaken("serverAPI") {
+        if app.serverAPI == nil, !node.hasFinding("serverAPI") {
             file.note(key, "v1 needs serverAPI with issuerId, keyId and privateKey")
         }
-        let hasSecret = app.sharedSecret != nil || settings.sharedSecret != nil || file.isMistaken(key)
-        if !hasSecret, !node.isMistaken("sharedSecret"), !file.isMistaken("sharedSecret"),
+        let hasSecret = app.sharedSecret != nil || settings.sharedSecret != nil || file.hasFinding(key)
+        if !hasSecret, !node.hasFinding("sharedSecret"), !file.hasFinding("sharedSecret"),
             versions1.contains(where: { $0.password == nil })
         {
             file.note(key, "v1 needs a password, or the app's sharedSecret")

@@ -94,15 +94,15 @@ package struct ForwardingContext: Sendable {
         /// notification has one.
         package var renewed: Bool?
         /// Whether that renewal info came with a `REFUND` or `EXPIRED` notification.
-        package var wasToldByAnEnd = false
+        package var isFromRefundOrExpiry = false
         /// When the last `DID_CHANGE_RENEWAL_STATUS` notification was signed.
         package var changedAt: Timestamp?
     }
 
     /// Returns the state before a notification. Only notifications that had arrived before it count, so that every
     /// attempt to deliver it gives the same result.
-    package func story(before delivery: StoredDelivery) async throws(ForwardingFailure) -> RenewalHistory {
-        var story = RenewalHistory()
+    package func renewalHistory(before delivery: StoredDelivery) async throws(ForwardingFailure) -> RenewalHistory {
+        var history = RenewalHistory()
         let (before, change): ([Store.PreviousNotification], [Store.PreviousNotification])
         do throws(StorageError) {
             before = try await store.previousNotifications(of: delivery.notification, limit: Self.previousNotifications)
@@ -118,11 +118,11 @@ package struct ForwardingContext: Sendable {
                 let text = payload.data?.signedRenewalInfo,
                 let status = Signed<RenewalPayload>(storedText: text)?.payload.autoRenewStatus
             else { continue }
-            story.renewed = status != 0
-            story.wasToldByAnEnd = ["REFUND", "EXPIRED"].contains(type)
+            history.renewed = status != 0
+            history.isFromRefundOrExpiry = ["REFUND", "EXPIRED"].contains(type)
             break
         }
-        story.changedAt = change.first?.signedDate
-        return story
+        history.changedAt = change.first?.signedDate
+        return history
     }
 }

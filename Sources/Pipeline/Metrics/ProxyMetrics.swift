@@ -48,9 +48,9 @@ package final class ProxyMetrics: Sendable {
     }
 
     /// Counts a refused receipt under each repair that `profile: tolerant` would have made, once a kind.
-    func wouldMend(_ repairsOfOne: [ReceiptRepair]) {
+    func recordRepairs(_ repairsOfOne: [ReceiptRepair]) {
         for repair in Set(repairsOfOne) {
-            if let place = ReceiptRepair.allCases.firstIndex(of: repair) { repairs.add(place) }
+            if let index = ReceiptRepair.allCases.firstIndex(of: repair) { repairs.add(index) }
         }
     }
 }

@@ -11,7 +11,7 @@ struct RepairSampler: Sendable {
 
     private let decoder: ReceiptDecoder
     private let counts: ProxyMetrics
-    private let allowance = TokenBucket(limit: perSecond)
+    private let rateLimit = TokenBucket(limit: perSecond)
 
     /// Returns `nil` if receipts are repaired anyway.
     init?(decoder: ReceiptDecoder, counts: ProxyMetrics) {
@@ -24,10 +24,10 @@ struct RepairSampler: Sendable {
     /// reached.
     func sample(at text: [UInt8], refusedFor error: ReceiptDecodingError, at now: Timestamp) {
         guard [.notBase64, .notAReceipt, .malformed, .trailingBytes].contains(error.code),
-            text.count <= Self.maximumTextBytes, allowance.allows(at: now)
+            text.count <= Self.maximumTextBytes, rateLimit.allows(at: now)
         else { return }
         let inspection = decoder.inspect(text.span)
         guard inspection.isVerified else { return }
-        counts.wouldMend(inspection.repairs)
+        counts.recordRepairs(inspection.repairs)
     }
 }

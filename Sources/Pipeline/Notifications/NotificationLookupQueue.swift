@@ -37,12 +37,12 @@ final class NotificationLookupQueue: Sendable {
         guard let serverAPI, serverAPI.handles(scope.bundleId), let first = keys.hinted.first,
             recent.allows(Name(scope: scope, identifier: first), at: now)
         else { return }
-        let isAdmitted = running.withLock { running in
+        let isAllowed = running.withLock { running in
             guard running < Self.capacity else { return false }
             running += 1
             return true
         }
-        guard isAdmitted else { return counts.count { $0.droppedHints += 1 } }
+        guard isAllowed else { return counts.count { $0.droppedHints += 1 } }
         Task {
             do throws(ServerAPIError) {
                 try await serverAPI.refresh(keys, in: scope)

@@ -32,7 +32,8 @@ extension NotificationReceiver {
         let scope = AppScope(bundleId: bundleId, environment: subject?.environment ?? body.environment)
         let (now, about) = (now(), subject?.keys.hinted ?? [])
         let row = NotificationRow(
-            hint: Self.name(of: body.redacted), type: body.type, naming: about + body.transactionIds, receivedAt: now)
+            hint: Self.identifier(of: body.redacted), type: body.type, naming: about + body.transactionIds,
+            receivedAt: now)
         let outcome: NotificationOutcome
         do throws(StorageError) {
             outcome = try await store.save(hint: row, about: about, of: scope)
@@ -44,7 +45,7 @@ extension NotificationReceiver {
         // Every notification invalidates the cached records. Only the lookup is limited to one a minute; a client
         // that asks before the next lookup causes one itself.
         invalidate(about.map(\.rawValue), in: scope)
-        hints.lookUp(subject.keys, in: scope, at: now, through: serverAPI)
+        lookups.lookUp(subject.keys, in: scope, at: now, through: serverAPI)
         return outcome
     }
 
@@ -55,11 +56,11 @@ extension NotificationReceiver {
             throw NotificationRejection(
                 .noSharedSecret, "version 1 is checked by its password, and the app has no shared secret")
         }
-        let given = password?.reveal() ?? ""
+        let text = password?.reveal() ?? ""
         let isRight =
-            !given.isEmpty
+            !text.isEmpty
             && secrets.reduce(false) { found, secret in
-                ConstantTime.equal(secret.reveal(), given) || found
+                ConstantTime.equal(secret.reveal(), text) || found
             }
         guard isRight else {
             throw NotificationRejection(.wrongPassword, "the password is not the app's shared secret")
@@ -76,9 +77,9 @@ extension NotificationReceiver {
         {
             return Subject(keys: receipt.contents.orderedLookupKeys, environment: receipt.environment)
         }
-        let known = try await store.known(body.transactionIds, of: bundleId)
-        guard let first = known.first else { return nil }
-        let ids = known.filter { $0.environment == first.environment }.map(\.identifier.rawValue)
+        let stored = try await store.known(body.transactionIds, of: bundleId)
+        guard let first = stored.first else { return nil }
+        let ids = stored.filter { $0.environment == first.environment }.map(\.identifier.rawValue)
         return Subject(
             keys: CustomerIdentifiers(originalTransactionIds: ids, transactionIds: []), environment: first.environment)
     }

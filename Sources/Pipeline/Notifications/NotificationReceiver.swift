@@ -27,14 +27,14 @@ package struct NotificationReceiver: Sendable {
     let revocations: RevocationCache
     /// Records the customers whose data changed, so that cached values are discarded.
     let changes: CacheInvalidationLog
-    let hints: NotificationLookupQueue
+    let lookups: NotificationLookupQueue
     /// Signaled when a notification is to be forwarded.
     package let arrivals: AsyncSignal
     /// Counters since the start of the process.
     package let counts: NotificationCounts
     let now: @Sendable () -> Timestamp
     let logger: Logger
-    private let lines: LogThrottle<NotificationRejection.Code>
+    private let logThrottle: LogThrottle<NotificationRejection.Code>
 
     /// Creates a receiver.
     ///
@@ -54,9 +54,9 @@ package struct NotificationReceiver: Sendable {
         self.revocations = revocations
         self.changes = changes
         self.counts = counts
-        hints = previous?.hints ?? NotificationLookupQueue(counts: counts, now: now, logger: logger)
+        lookups = previous?.lookups ?? NotificationLookupQueue(counts: counts, now: now, logger: logger)
         arrivals = previous?.arrivals ?? AsyncSignal()
-        lines = previous?.lines ?? LogThrottle()
+        logThrottle = previous?.logThrottle ?? LogThrottle()
         self.now = now
         self.logger = logger
     }
@@ -82,7 +82,7 @@ package struct NotificationReceiver: Sendable {
             return outcome
         } catch {
             counts.count { $0.refused[error.code, default: 0] += 1 }
-            if lines.allows(error.code, at: now()) {
+            if logThrottle.allows(error.code, at: now()) {
                 logger.warning(
                     "notification rejected",
                     metadata: ["reason": "\(error)", "count": "\(counts.now.refused[error.code] ?? 0)"])
@@ -98,17 +98,17 @@ package struct NotificationReceiver: Sendable {
         let verified = try verify(text)
         let payload = verified.notification.payload
         let scope = try scope(of: payload)
-        let news = NotificationUpdate(verified)
+        let update = NotificationUpdate(verified)
         let row = NotificationRow(
             uuid: payload.notificationUUID.flatMap { $0.utf8.count <= Self.maximumNameBytes && $0 != "" ? $0 : nil }
-                ?? Self.name(of: text),
+                ?? Self.identifier(of: text),
             version: 2, type: payload.notificationType, subtype: payload.subtype, signedDate: payload.signedDate,
             receivedAt: now(), text: text,
             rawBody: CanonicalNotificationBody.isVersion2(body, of: text) ? nil : body)
         let targetKeys = apps.configured(scope.bundleId)?.targetKeys ?? []
         let outcome: NotificationOutcome
         do throws(StorageError) {
-            outcome = try await store.save(row, news, of: scope, for: targetKeys)
+            outcome = try await store.save(row, update, of: scope, for: targetKeys)
         } catch {
             throw NotificationRejection(error)
         }
@@ -120,8 +120,8 @@ package struct NotificationReceiver: Sendable {
         // the first one.
         invalidate(
             [
-                news.transaction?.originalTransactionId, news.renewal?.originalTransactionId,
-                news.transaction?.appTransactionId,
+                update.transaction?.originalTransactionId, update.renewal?.originalTransactionId,
+                update.transaction?.appTransactionId,
             ].compactMap { $0 }, in: scope)
         log(row, outcome, of: scope)
         return outcome
@@ -157,14 +157,14 @@ package struct NotificationReceiver: Sendable {
             environment != .xcode
         else { throw NotificationRejection(.wrongEnvironment, "the environment is neither production nor sandbox") }
         // Sandbox notifications contain no `appAppleId`.
-        if environment == .production, let number = app.appAppleId, payload.claimedAppAppleId != number {
+        if environment == .production, let appAppleId = app.appAppleId, payload.claimedAppAppleId != appAppleId {
             throw NotificationRejection(.unknownApp, "the appAppleId is not the configured one")
         }
         return AppScope(bundleId: bundleId, environment: environment)
     }
 
     /// Returns a digest that identifies a notification without a UUID.
-    static func name(of text: String) -> String {
+    static func identifier(of text: String) -> String {
         let digits = Array("0123456789abcdef")
         return "sha256:"
             + String(

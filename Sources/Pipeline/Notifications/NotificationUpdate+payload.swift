@@ -14,13 +14,13 @@ extension NotificationUpdate {
         transaction = verified.transaction.flatMap { TransactionRow($0, date: date) }
         renewal = verified.renewal.flatMap { RenewalRow($0, date: date) }
         if let original = renewal?.originalTransactionId ?? transaction?.originalTransactionId,
-            let number = payload.data?.status.flatMap(Int.init(exactly:)), let date
+            let statusCode = payload.data?.status.flatMap(Int.init(exactly:)), let date
         {
             status = StatusRow(
-                originalTransactionId: original, status: number,
+                originalTransactionId: original, status: statusCode,
                 subscriptionGroupIdentifier: verified.transaction?.payload.subscriptionGroupIdentifier, clock: date)
         }
-        needsLookup = payload.tellsOnlyPart || (status == nil && transaction?.isSubscription ?? (renewal != nil))
+        needsLookup = payload.isPartial || (status == nil && transaction?.isSubscription ?? (renewal != nil))
     }
 }
 
@@ -28,7 +28,7 @@ extension NotificationPayload {
     /// Whether the notification contains only a part of what changed. For example, an upgrade also changes the
     /// transaction that it replaces, and a migration may move transactions to another purchase; neither is in the
     /// payload.
-    fileprivate var tellsOnlyPart: Bool {
+    fileprivate var isPartial: Bool {
         let type = notificationType.map(NotificationType.init(rawValue:))
         switch type {
         case .didChangeRenewalPref, .offerRedeemed: return subtype == "UPGRADE"

@@ -12,17 +12,17 @@ struct ArchiveKey: Sendable {
         case right
         /// A password that cannot be checked, because the app has no secret. The archived response is used only for a
         /// request with the same password.
-        case unjudged(SharedSecret)
+        case unchecked(SharedSecret)
 
         /// Returns `nil` if the password is wrong, or missing although it is required; then no archived response may
         /// be used.
         init?(_ password: VerifyReceiptRequest.Password, judged verdict: SharedSecretCheck, for app: AppConfiguration) {
-            let isJudged = app.sharedSecret != nil || !app.acceptedSecrets.isEmpty
+            let isChecked = app.sharedSecret != nil || !app.acceptedSecrets.isEmpty
             switch (verdict, password) {
             case (.wrong, _), (.missing, _), (.fine, .notText): return nil
             case (.absent, _): self = .none
             case (.fine(let replacement), .absent): self = replacement == nil ? .none : .right
-            case (.fine, .text(let text)): self = isJudged ? .right : .unjudged(text)
+            case (.fine, .text(let text)): self = isChecked ? .right : .unchecked(text)
             }
         }
     }
@@ -40,7 +40,7 @@ struct ArchiveKey: Sendable {
         switch password {
         case .none: options.append(0)
         case .right: options.append(1)
-        case .unjudged(let text):
+        case .unchecked(let text):
             options.append(2)
             options += SHA.digest(Array(text.reveal().utf8), with: .sha256)
         }

@@ -22,7 +22,7 @@ final class ResponseArchive: Sendable {
 
     /// Maximum number of requests whose archived response is remembered, so that an unchanged response is not stored
     /// again; about 250 bytes each.
-    private static let remembered = 50_000
+    private static let maximumRecent = 50_000
     /// How long an unchanged response is not stored again, and the length of a day, in milliseconds.
     private static let day: Int64 = 86_400_000
     /// Interval between two deletions of expired responses, in milliseconds.
@@ -33,15 +33,15 @@ final class ResponseArchive: Sendable {
     private let writer: BackgroundStoreWriter
     private let revocations: RevocationCache
     private let logger: Logger
-    private let recent = GenerationalCache<[UInt8], PendingArchiveEntry>(limit: remembered)
-    private let lines = LogThrottle<String>()
+    private let recent = GenerationalCache<[UInt8], PendingArchiveEntry>(limit: maximumRecent)
+    private let logThrottle = LogThrottle<String>()
     private let sizes = Mutex(Sizes())
 
     private struct Sizes {
         /// Upper bound of the bytes in the store; `nil` before the first measurement.
         var total: Int?
         /// Bytes that were stored while a deletion was running.
-        var meanwhile = 0
+        var addedDuringSweep = 0
         var sweptAt: Timestamp?
         var isSweeping = false
     }
@@ -72,9 +72,9 @@ final class ResponseArchive: Sendable {
         guard answer.status == .valid || answer.status == .subscriptionExpired, environment != .xcode else { return }
         let scope = AppScope(bundleId: question.receipt.bundleId, environment: environment)
         writer.run(cost: answer.body.count) { store throws(StorageError) in
-            let whole = VerifyReceiptAnswer(status: answer.status, body: answer.body)
-            guard let kept = ArchivedResponse(whole, to: question.receipt.canonicalText.reveal()),
-                let row = self.news(kept, to: question.digest, at: now)
+            let response = VerifyReceiptAnswer(status: answer.status, body: answer.body)
+            guard let archived = ArchivedResponse(response, to: question.receipt.canonicalText.reveal()),
+                let row = self.rowIfChanged(archived, to: question.digest, at: now)
             else { return }
             // Inserted before the write, so that a concurrent deletion removes it again if it deletes the row.
             self.recent.insert(PendingArchiveEntry(digest: row.digest, keptAt: now), for: row.question, cost: 1)
@@ -91,18 +91,21 @@ final class ResponseArchive: Sendable {
     }
 
     /// Returns the row to store; `nil` if the same response was stored less than a day ago.
-    private func news(_ kept: ArchivedResponse, to question: [UInt8], at now: Timestamp) -> ArchivedResponseRow? {
+    private func rowIfChanged(_ archived: ArchivedResponse, to question: [UInt8], at now: Timestamp)
+        -> ArchivedResponseRow?
+    {
         // The digest leaves out `latest_receipt`, which Apple signs again for each response. If its content is new, the
         // rows are new too.
-        let digest = SHA.digest(kept.body, with: .sha256)
+        let digest = SHA.digest(archived.body, with: .sha256)
         if let before = recent[question], before.digest == digest,
             (0..<Self.day).contains(now.milliseconds - before.keptAt.milliseconds)
         {
             return nil
         }
         return ArchivedResponseRow(
-            question: question, status: kept.status.rawValue, body: kept.body, latestReceipt: kept.latestReceipt,
-            digest: digest, originals: RestoredResponse(kept, keptAt: now)?.originals ?? [])
+            question: question, status: archived.status.rawValue, body: archived.body,
+            latestReceipt: archived.latestReceipt,
+            digest: digest, originals: RestoredResponse(archived, keptAt: now)?.originals ?? [])
     }
 
     /// Deletes old responses if the archive is too large or the last deletion is more than an hour ago. Only one
@@ -111,7 +114,7 @@ final class ResponseArchive: Sendable {
         let limit = limits.bytes
         let isDue = sizes.withLock { sizes in
             sizes.total = sizes.total.map { $0 + added }
-            sizes.meanwhile += added
+            sizes.addedDuringSweep += added
             let isTime = sizes.sweptAt.map { now.milliseconds - $0.milliseconds >= Self.sweepInterval } ?? true
             guard !sizes.isSweeping, isTime || sizes.total.map({ $0 > limit }) ?? true else { return false }
             sizes.isSweeping = true
@@ -137,10 +140,10 @@ final class ResponseArchive: Sendable {
         while try await store.deleteArchivedResponses(before: oldest(at: now), downTo: goal) {}
         // Which requests lost their response is not known, so forget all of them.
         if isFull { recent.removeAll() }
-        sizes.withLock { $0.meanwhile = 0 }
+        sizes.withLock { $0.addedDuringSweep = 0 }
         let total = try await store.lastGoodUsage().bytes
         return sizes.withLock { sizes in
-            let bytes = total + sizes.meanwhile
+            let bytes = total + sizes.addedDuringSweep
             sizes.total = bytes
             sizes.isSweeping = bytes > limit
             return sizes.isSweeping
@@ -175,23 +178,23 @@ final class ResponseArchive: Sendable {
         do throws(StorageError) {
             guard let found = try await store.archivedResponse(to: question.digest), found.keptAt >= oldest(at: now),
                 found.scope.bundleId == question.receipt.bundleId, route.includes(found.scope.environment),
-                let opened = RestoredResponse(ArchivedResponse(found), keptAt: found.keptAt)
+                let restored = RestoredResponse(ArchivedResponse(found), keptAt: found.keptAt)
             else { return nil }
             let scope = found.scope
-            let known = revocations.revocations(of: scope.bundleId, in: scope.environment)
+            let index = revocations.revocations(of: scope.bundleId, in: scope.environment)
             // A refund in the response was reversed since. The response is not used, so that no customer loses access
             // because of it.
-            guard !revocations.knowsNoMore(of: opened.cancelled, since: found.keptAt, in: scope) else { return nil }
+            guard !revocations.knowsNoMore(of: restored.cancelled, since: found.keptAt, in: scope) else { return nil }
             if !mayBeStale {
-                let ended = opened.ended(at: now, revocations: known)
-                guard !opened.mayBeStale(at: now, revocations: known) else { return nil }
+                let ended = restored.ended(at: now, revocations: index)
+                guard !restored.mayBeStale(at: now, revocations: index) else { return nil }
                 if !ended.isEmpty, try await store.holdsNews(of: ended, in: scope, since: found.keptAt) { return nil }
             }
-            let answer = opened.answer(
-                requestDate: now, submitted: question.receipt.canonicalText.reveal(), revocations: known)
+            let answer = restored.answer(
+                requestDate: now, submitted: question.receipt.canonicalText.reveal(), revocations: index)
             return answer.map { ($0, scope.environment) }
         } catch {
-            if lines.allows("read", at: now) {
+            if logThrottle.allows("read", at: now) {
                 logger.warning("cannot read archived responses from the store", metadata: ["reason": "\(error)"])
             }
             return nil

@@ -11,7 +11,7 @@ final class BackgroundStoreWriter: Sendable {
         var waiting = 0
         var dropped: Int64 = 0
         /// Continuations to resume when no write is waiting.
-        var finishing: [CheckedContinuation<Void, Never>] = []
+        var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
     /// Maximum number of waiting writes.
@@ -22,22 +22,22 @@ final class BackgroundStoreWriter: Sendable {
     private let store: Store
     private let logger: Logger
     private let now: @Sendable () -> Timestamp
-    private let whenKept: @Sendable ([String], AppScope) -> Void
+    private let onSave: @Sendable ([String], AppScope) -> Void
     private let state = Mutex(State())
     private let bytes = ByteBudget(limit: maximumBytes)
-    private let lines = LogThrottle<String>()
+    private let logThrottle = LogThrottle<String>()
 
     /// Creates a writer.
     ///
     /// - Parameter whenKept: called after records are saved, with the identifiers of the customer.
     init(
         store: Store, logger: Logger, now: @escaping @Sendable () -> Timestamp,
-        whenKept: @escaping @Sendable ([String], AppScope) -> Void
+        onSave: @escaping @Sendable ([String], AppScope) -> Void
     ) {
         self.store = store
         self.logger = logger
         self.now = now
-        self.whenKept = whenKept
+        self.onSave = onSave
     }
 
     /// The number of writes that were dropped or failed since the start.
@@ -54,10 +54,10 @@ final class BackgroundStoreWriter: Sendable {
             let row = CustomerRow(records, keys: keys, askedAt: askedAt)
         else { return }
         let scope = AppScope(bundleId: bundleId, environment: records.environment)
-        let watched = records.watchedIdentifiers
+        let identifiers = records.watchedIdentifiers
         run(cost: row.transactions.reduce(0) { $0 + $1.text.utf8.count }) { store throws(StorageError) in
             try await store.save(row, of: scope)
-            self.whenKept(watched, scope)
+            self.onSave(identifiers, scope)
         }
     }
 
@@ -83,7 +83,7 @@ final class BackgroundStoreWriter: Sendable {
     ///
     /// - Parameter cost: bytes of memory that the write holds until it is done.
     func run(cost: Int, _ body: @escaping @Sendable (Store) async throws(StorageError) -> Void) {
-        let isAdmitted = state.withLock { state in
+        let isQueued = state.withLock { state in
             guard state.waiting < Self.capacity, bytes.reserve(cost) else {
                 state.dropped += 1
                 return false
@@ -91,7 +91,7 @@ final class BackgroundStoreWriter: Sendable {
             state.waiting += 1
             return true
         }
-        guard isAdmitted else { return logFailure("store write queue full; dropping a background write", nil) }
+        guard isQueued else { return logFailure("store write queue full; dropping a background write", nil) }
         Task {
             do throws(StorageError) {
                 try await body(store)
@@ -100,13 +100,13 @@ final class BackgroundStoreWriter: Sendable {
                 logFailure("background write failed", error)
             }
             bytes.release(cost)
-            let finishing = state.withLock { state in
+            let waiters = state.withLock { state in
                 state.waiting -= 1
                 guard state.waiting == 0 else { return [] as [CheckedContinuation<Void, Never>] }
-                defer { state.finishing = [] }
-                return state.finishing
+                defer { state.waiters = [] }
+                return state.waiters
             }
-            for continuation in finishing { continuation.resume() }
+            for continuation in waiters { continuation.resume() }
         }
     }
 
@@ -115,7 +115,7 @@ final class BackgroundStoreWriter: Sendable {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 guard state.waiting > 0 else { return true }
-                state.finishing.append(continuation)
+                state.waiters.append(continuation)
                 return false
             }
             if isIdle { continuation.resume() }
@@ -124,7 +124,7 @@ final class BackgroundStoreWriter: Sendable {
 
     /// Logs a failure, at most once a minute for each message.
     private func logFailure(_ line: String, _ error: StorageError?) {
-        guard lines.allows(line, at: now()) else { return }
+        guard logThrottle.allows(line, at: now()) else { return }
         logger.warning("\(line)", metadata: ["reason": "\(error?.description ?? "busy")", "dropped": "\(dropped)"])
     }
 }

@@ -23,8 +23,8 @@ extension CustomerRecords {
         for text in stored.transactions {
             guard let signed = Signed<TransactionPayload>(storedText: text) else { return nil }
             if let original = signed.payload.originalTransactionId {
-                let place = newest[original]
-                if place.map({ transactions[$0].payload.isOlder(than: signed.payload) }) ?? true {
+                let index = newest[original]
+                if index.map({ transactions[$0].payload.isOlder(than: signed.payload) }) ?? true {
                     newest[original] = transactions.count
                 }
             }
@@ -78,11 +78,11 @@ extension CustomerRow {
         guard records.revision != nil else { return nil }
         var transactions: [TransactionRow] = []
         transactions.reserveCapacity(records.transactions.count)
-        var held: Set<String> = []
+        var historyIds: Set<String> = []
         for signed in records.transactions {
             guard let row = TransactionRow(signed) else { return nil }
-            held.insert(row.transactionId)
-            held.insert(row.originalTransactionId)
+            historyIds.insert(row.transactionId)
+            historyIds.insert(row.originalTransactionId)
             transactions.append(row)
         }
         let renewals = records.subscriptions.compactMap { $0.renewal.flatMap(RenewalRow.init) }
@@ -94,14 +94,14 @@ extension CustomerRow {
                 clock: [subscription.transaction?.payload.signedDate, subscription.renewal?.payload.signedDate]
                     .compactMap { $0 }.max() ?? signedDate)
         }
-        // An original transaction id that is not in the history belongs to it only if the lookup asked for that id. If a
-        // history is found, `CustomerLookup` asks for at most three ids.
+        // An original transaction id that is not in the history belongs to it only if the lookup asked for that id. If
+        // a history is found, `CustomerLookup` asks for at most three ids.
         let aliases = keys.originalTransactionIds.prefix(3) + keys.transactionIds
         self.init(
             askedAt: askedAt, signedDate: signedDate, appAppleId: records.appAppleId, revision: records.revision,
             transactions: transactions, statuses: statuses, renewals: renewals,
             aliases: Array(
-                aliases.lazy.map(\.rawValue).filter { !held.contains($0) }.prefix(Self.maximumAliases)))
+                aliases.lazy.map(\.rawValue).filter { !historyIds.contains($0) }.prefix(Self.maximumAliases)))
     }
 }
 

@@ -26,7 +26,7 @@ final class ResponseCache: Sendable {
         let consumables: Set<String>
     }
 
-    private let memory = GenerationalCache<[UInt8], Entry>(limit: capacity)
+    private let cache = GenerationalCache<[UInt8], Entry>(limit: capacity)
 
     /// The key of a request: SHA-256 of its body, and the endpoint that received it.
     static func key(_ body: [UInt8], _ route: UpstreamRouter.Route) -> [UInt8] {
@@ -40,11 +40,11 @@ final class ResponseCache: Sendable {
         return SHA.digest(body, with: .sha256) + [endpoint]
     }
 
-    subscript(key: [UInt8]) -> Entry? { memory[key] }
+    subscript(key: [UInt8]) -> Entry? { cache[key] }
 
-    func removeAll() { memory.removeAll() }
+    func removeAll() { cache.removeAll() }
 
     func insert(_ entry: Entry, for key: [UInt8]) {
-        memory.insert(entry, for: key, cost: entry.answer.size + 1_024 + entry.consumables.count * 64)
+        cache.insert(entry, for: key, cost: entry.answer.size + 1_024 + entry.consumables.count * 64)
     }
 }

@@ -14,7 +14,7 @@ package struct StoreSource: Sendable {
 
     private struct Entry: Sendable {
         let snapshot: StoredCustomerSnapshot
-        let watched: [String]
+        let identifiers: [String]
         let mark: UInt64
         let readAt: Timestamp
     }
@@ -28,8 +28,8 @@ package struct StoreSource: Sendable {
     private let store: Store
     private let revocations: RevocationCache
     private let logger: Logger
-    private let memory = GenerationalCache<Key, Entry>(limit: capacity)
-    private let lines = LogThrottle<String>()
+    private let cache = GenerationalCache<Key, Entry>(limit: capacity)
+    private let logThrottle = LogThrottle<String>()
     private let changes: CacheInvalidationLog
     private let serials = SequenceGenerator()
 
@@ -55,8 +55,8 @@ package struct StoreSource: Sendable {
         on keys: CustomerIdentifiers, in scope: AppScope, at now: Timestamp, within limit: Duration
     ) async -> StoredCustomerSnapshot? {
         let key = Key(scope: scope, keys: keys)
-        if let entry = memory[key], entry.readAt <= now, now.milliseconds - entry.readAt.milliseconds < Self.lifetime,
-            changes.isUnchanged(entry.watched, in: scope, since: entry.mark)
+        if let entry = cache[key], entry.readAt <= now, now.milliseconds - entry.readAt.milliseconds < Self.lifetime,
+            changes.isUnchanged(entry.identifiers, in: scope, since: entry.mark)
         {
             return revocations.contradicts(entry.snapshot.records) ? nil : revised(entry.snapshot, in: scope)
         }
@@ -65,7 +65,7 @@ package struct StoreSource: Sendable {
         do throws(StorageError) {
             stored = try await customer(of: keys, in: scope, within: limit)
         } catch {
-            if !Task.isCancelled, lines.allows("read", at: now) {
+            if !Task.isCancelled, logThrottle.allows("read", at: now) {
                 logger.warning(
                     "cannot read a customer from the store; trying the next source", metadata: ["reason": "\(error)"])
             }
@@ -73,7 +73,7 @@ package struct StoreSource: Sendable {
         }
         guard let stored else { return nil }
         guard let records = CustomerRecords(stored, in: scope) else {
-            if lines.allows("damaged", at: now) { logger.error("store row failed its integrity check") }
+            if logThrottle.allows("damaged", at: now) { logger.error("store row failed its integrity check") }
             return nil
         }
         guard !stored.contradicts(records) else { return nil }
@@ -82,8 +82,8 @@ package struct StoreSource: Sendable {
             records: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup,
             serial: serials.value.wrappingAdd(1, ordering: .relaxed).newValue)
         let size = records.transactions.reduce(1_024) { $0 + 1_024 + $1.text.utf8.count + $1.payload.claims.count }
-        memory.insert(
-            Entry(snapshot: snapshot, watched: records.watchedIdentifiers, mark: mark, readAt: now), for: key,
+        cache.insert(
+            Entry(snapshot: snapshot, identifiers: records.watchedIdentifiers, mark: mark, readAt: now), for: key,
             cost: size)
         return revocations.contradicts(records) ? nil : revised(snapshot, in: scope)
     }
@@ -108,16 +108,16 @@ package struct StoreSource: Sendable {
     /// Discards everything that was read from the store before.
     func removeAll() {
         changes.markAllChanged()
-        memory.removeAll()
+        cache.removeAll()
     }
 
     /// Returns the snapshot with revocations that other sources reported and the stored records do not have yet.
     private func revised(_ snapshot: StoredCustomerSnapshot, in scope: AppScope) -> StoredCustomerSnapshot {
-        let known = revocations.revocations(of: scope.bundleId, in: scope.environment)
-        guard !known.isEmpty else { return snapshot }
+        let index = revocations.revocations(of: scope.bundleId, in: scope.environment)
+        guard !index.isEmpty else { return snapshot }
         func revised(_ signed: Signed<TransactionPayload>) -> Signed<TransactionPayload> {
             guard signed.payload.revocationDate == nil, signed.payload.type != ProductType.consumable.rawValue,
-                let revocation = known.revocation(transactionId: signed.payload.transactionId, webOrderLineItemId: nil)
+                let revocation = index.revocation(transactionId: signed.payload.transactionId, webOrderLineItemId: nil)
             else { return signed }
             var payload = signed.payload
             payload.revocationDate = revocation.date
@@ -127,7 +127,7 @@ package struct StoreSource: Sendable {
         let records = snapshot.records
         guard
             records.transactions.contains(where: {
-                $0.payload.revocationDate == nil && $0.payload.transactionId.map(known.mentions) ?? false
+                $0.payload.revocationDate == nil && $0.payload.transactionId.map(index.mentions) ?? false
             })
         else { return snapshot }
         return StoredCustomerSnapshot(

@@ -25,8 +25,8 @@ struct StoredCustomerSnapshot: Sendable {
         // A negative age means that the clock was set back. That must not extend the lifetime of the records.
         guard age >= 0, age <= maximumAge, !records.mayBeRenewing(at: now) else { return false }
         let soon = now.advanced(byMilliseconds: Self.margin)
-        return standings.allSatisfy { standing in
-            switch standing {
+        return subscriptionStates.allSatisfy { state in
+            switch state {
             case .until(let end): end > soon
             case .ended, .revoked: true
             case .unknown: false
@@ -37,8 +37,8 @@ struct StoredCustomerSnapshot: Sendable {
     /// Returns whether a subscription may have been renewed since the lookup: it has no period that covers now, and
     /// it is not revoked. Its expiry in the records may be out of date.
     func mayBeStale(at now: Timestamp) -> Bool {
-        standings.contains { standing in
-            switch standing {
+        subscriptionStates.contains { state in
+            switch state {
             case .until(let end): end <= now
             case .revoked: false
             case .ended, .unknown: true
@@ -56,20 +56,20 @@ struct StoredCustomerSnapshot: Sendable {
     }
 
     /// The state of each subscription in the history.
-    private var standings: [SubscriptionState] {
-        var told: [String: SubscriptionState] = [:]
+    private var subscriptionStates: [SubscriptionState] {
+        var states: [String: SubscriptionState] = [:]
         for subscription in records.subscriptions {
-            told[subscription.originalTransactionId] = Self.standing(of: subscription)
+            states[subscription.originalTransactionId] = Self.state(of: subscription)
         }
         let all = Set(
             records.transactions.lazy.map(\.payload).filter(\.isSubscription)
                 .map { $0.originalTransactionId ?? $0.transactionId ?? "" })
-        return all.map { told[$0] ?? .unknown }
+        return all.map { states[$0] ?? .unknown }
     }
 
     /// Returns the state for a status of the Server API: 1 active, 2 expired, 3 billing retry, 4 grace period, 5
     /// revoked.
-    private static func standing(of subscription: SubscriptionRecord) -> SubscriptionState {
+    private static func state(of subscription: SubscriptionRecord) -> SubscriptionState {
         let end: Timestamp?
         switch subscription.status {
         case 1: end = subscription.transaction?.payload.expiresDate
