@@ -158,8 +158,8 @@ struct DoctorTests {
                 """), "\(bad.text)")
         try folder.write("open.yaml", "operations: {listen: 0.0.0.0:0}\nstore: none\n".utf8)
         let reason =
-            "open.yaml: operations.listen: 0.0.0.0:0 is not on loopback and there are no tokens: set tokens, or every client that "
-            + "reaches it could read every customer"
+            "open.yaml: operations.listen: 0.0.0.0:0 is not on loopback and there are no tokens: set tokens, otherwise every client that "
+            + "reaches it can read the data of every customer"
         let open = try await Binary.run("doctor", "--offline", "--config", "open.yaml", in: folder)
         #expect(open.exit == 1 && open.text.hasPrefix("fail  configuration  \(reason)\n"), "\(open.text)")
         // Not this machine's address: without the rule it ends too.

@@ -118,7 +118,7 @@ struct ReloadTests {
             stage.yaml.replacing("answer: [apple, receipt]", with: "answer: [oracle]") + "\nlistn: x\n",
             until: "keeping the previous configuration")
         #expect(await eventually { stage.proxy.errors.contains("listn: unknown key") })
-        #expect(stage.proxy.errors.contains("apps[0].answer: oracle is none of apple, api, receipt, stored"))
+        #expect(stage.proxy.errors.contains("apps[0].answer: oracle is not one of apple, api, receipt, stored"))
         #expect(try await stage.ask(body) == 0)
         try await stage.reload(
             stage.yaml.replacing("store: none", with: "store: sqlite:other.sqlite") + "\nunknownApps: refuse\n",
@@ -167,7 +167,7 @@ struct ReloadTests {
         #expect(try await stage.ask(body) == 21005)
         #expect(try await stage.inner.calls == calls)
         try await stage.reload(
-            stage.yaml + "  - bundleId: com.example.second\n", until: "apps[com.example.second]: new")
+            stage.yaml + "  - bundleId: com.example.second\n", until: "apps[com.example.second]: added")
         await stage.stop()
     }
 

@@ -173,7 +173,7 @@ struct ServeTests {
         }
         for (address, reason) in [
             (taken, "is already in use"), ("192.0.2.1:80", "cannot be used: Cannot assign"),
-            ("127.0.0.1:1", "is the address of listen"),
+            ("127.0.0.1:1", "is already the address of listen"),
         ] {
             try folder.write("token.txt", "Zm9ydHktdHdv".utf8)
             try folder.write(

@@ -52,7 +52,7 @@ struct ListenerCertificateTests {
                 "RECEIPT_BRIDGE_TLS_CERTIFICATE": folder.path("tls/chain.pem"),
                 "RECEIPT_BRIDGE_TLS_PRIVATEKEY": folder.path("tls/key.pem"),
             ])
-        #expect(named.tls?.chain == certificate.chain && named.unused.isEmpty)
+        #expect(named.tls?.chain == certificate.chain && named.unknownVariables.isEmpty)
         #expect(ProxyConfiguration().tls == nil)
     }
 
