@@ -67,10 +67,11 @@ extension Timestamp {
     }
 }
 
+/// The time zone of Apple's `_pst` texts.
 private enum LosAngeles {
+    /// `nil` if the system has no time zone data.
     static let zone = TimeZone(identifier: "America/Los_Angeles")
 
-    /// `nil` if the system has no time zone data.
     /// Returns the offset from UTC in seconds; that of winter time if the system has no time zone data.
     static func offset(at instant: Timestamp) -> Int64 {
         guard let zone else { return -8 * 3600 }

@@ -3,7 +3,7 @@ import Hummingbird
 import NIOCore
 import StoreTypes
 
-/// Events and notifications: what tests ask of the simulator itself.
+/// The routes for events and notifications, which tests use to control the simulator.
 extension SimulatorRoutes {
     func addEvents(to router: Router<SimulatorContext>) {
         router.post("events") { request, _ in try await happen(request) }
@@ -16,7 +16,7 @@ extension SimulatorRoutes {
         }
     }
 
-    /// `{"events": [...]}`, each as ``EventOutcome/document``.
+    /// Handles `POST /events`. Responds with `{"events": [...]}`, each element as in ``EventOutcome/document``.
     private func happen(_ request: Request) async throws -> Response {
         guard let wish = try await document(of: request).flatMap(EventsRequest.init) else {
             throw HTTPError(.badRequest, message: "count, or one of: \(Self.eventNames)")
@@ -37,7 +37,8 @@ extension SimulatorRoutes {
         return Self.json(.object(["events": .array(outcomes.map(\.document))]))
     }
 
-    /// `{"url": "http://127.0.0.1:9000/x", "version": 1 | 2, "environment": "production" | "sandbox", "timeout": 30}`.
+    /// Handles `POST /notifications/targets`: `{"url": "http://127.0.0.1:9000/x", "version": 1 | 2, "environment":
+    /// "production" | "sandbox", "timeout": 30}`. The timeout is in seconds, 1 to 600.
     private func setTarget(_ request: Request) async throws -> Response {
         let document = try await document(of: request)
         guard let url = document?["url"]?.text.flatMap(LoopbackURL.init) else {
@@ -58,6 +59,7 @@ extension SimulatorRoutes {
         return Response(status: .created)
     }
 
+    /// Returns the body as JSON, or `nil` if it is not JSON.
     private func document(of request: Request) async throws -> JSONValue? {
         let body = try await request.body.collect(upTo: 65_536)
         return try? JSONValue(reading: Array(body.readableBytesView))
