@@ -90,7 +90,7 @@ struct SimulatorRoutes: Sendable {
         } else if let document, let fault = SimulatedFault(document) {
             faults.add(fault)
         } else {
-            throw HTTPError(.badRequest, message: "not a fault: a member is unknown, of another type, or out of range")
+            throw HTTPError(.badRequest, message: "invalid fault: unknown member, wrong type, or value out of range")
         }
         return Response(status: .created)
     }
