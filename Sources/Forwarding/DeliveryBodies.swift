@@ -30,14 +30,14 @@ struct DeliveryBodies: Sendable {
         let (transaction, renewal) = (verified.transaction?.payload, verified.renewal?.payload)
         // Without a customer there is nothing that version 1 tells, and nothing to look up.
         guard let type = payload.notificationType,
-            tables.notifications.maySend(type: type, subtype: payload.subtype),
+            tables.notifications.canSend(type: type, subtype: payload.subtype),
             let original = transaction?.originalTransactionId ?? transaction?.transactionId
                 ?? renewal?.originalTransactionId
         else { return [] }
         let story = try await source.story(before: delivery)
         var facts = NotificationFacts(transaction, renewal, story)
         // The decision may do without the customer's history; a body never does.
-        if !tables.notifications.asksForHistory(type: type, subtype: payload.subtype),
+        if !tables.notifications.needsHistory(type: type, subtype: payload.subtype),
             row(of: payload, target, facts)?.sends.isEmpty ?? true
         {
             return []

@@ -21,9 +21,9 @@ package struct JSONObject: Sendable {
         var members: [JSONScanner.Member] = []
         members.reserveCapacity(32)
         if isDocument {
-            try scanner.takeDocument(bytes.span) { members.append($0) }
+            try scanner.scanDocument(bytes.span) { members.append($0) }
         } else {
-            try scanner.takeObject(bytes.span) { members.append($0) }
+            try scanner.scanObject(bytes.span) { members.append($0) }
         }
         self.bytes = bytes
         self.members = members
@@ -45,13 +45,13 @@ extension JSONObject {
     package func has(_ name: StaticString) -> Bool { value(name) != nil }
 
     /// Returns the bytes of a value of any type as written in the document; `nil` if the member is absent or `null`.
-    package func spelling(_ name: StaticString) -> [UInt8]? {
+    package func rawJSON(_ name: StaticString) -> [UInt8]? {
         value(name).map { Array(bytes[$0.whole]) }
     }
 
     /// Returns the bytes of each element of an array as written in the document; `nil` if the member is absent or not
     /// an array.
-    package func spellings(_ name: StaticString) -> [[UInt8]]? {
+    package func rawElements(_ name: StaticString) -> [[UInt8]]? {
         (try? elements(name, "an array")).flatMap { $0 }.map { $0.map { Array(bytes[$0.whole]) } }
     }
 
@@ -153,7 +153,7 @@ extension JSONObject {
         var scanner = JSONScanner(at: value.whole.lowerBound)
         var elements: [JSONScanner.Value] = []
         do throws(JSONStructureError) {
-            try scanner.takeArray(bytes.span) { elements.append($0) }
+            try scanner.scanArray(bytes.span) { elements.append($0) }
         } catch {
             throw JSONFieldError(name, expected)
         }

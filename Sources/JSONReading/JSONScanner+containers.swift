@@ -3,20 +3,20 @@ extension JSONScanner {
     mutating func skipContainer(_ bytes: Span<UInt8>) throws(JSONStructureError) {
         var open = OpenContainers(limit: valueDepth)
         repeat {
-            skipBlanks(bytes)
+            skipWhiteSpace(bytes)
             if consume(UInt8(ascii: "{"), bytes) {
-                guard open.push(isObject: true) else { throw fails(expecting: "less nesting") }
-                skipBlanks(bytes)
+                guard open.push(isObject: true) else { throw error(expecting: "less nesting") }
+                skipWhiteSpace(bytes)
                 if peek(bytes) != UInt8(ascii: "}") {
-                    _ = try takeName(bytes)
+                    _ = try scanName(bytes)
                     continue
                 }
             } else if consume(UInt8(ascii: "["), bytes) {
-                guard open.push(isObject: false) else { throw fails(expecting: "less nesting") }
-                skipBlanks(bytes)
+                guard open.push(isObject: false) else { throw error(expecting: "less nesting") }
+                skipWhiteSpace(bytes)
                 if peek(bytes) != UInt8(ascii: "]") { continue }
             } else if peek(bytes) == UInt8(ascii: "\"") {
-                _ = try takeString(bytes)
+                _ = try scanString(bytes)
             } else {
                 try skipScalar(bytes)
             }
@@ -29,14 +29,14 @@ extension JSONScanner {
         _ open: inout OpenContainers, _ bytes: Span<UInt8>
     ) throws(JSONStructureError) {
         while !open.isEmpty {
-            skipBlanks(bytes)
+            skipWhiteSpace(bytes)
             if consume(open.isInObject ? UInt8(ascii: "}") : UInt8(ascii: "]"), bytes) {
                 open.pop()
             } else if consume(UInt8(ascii: ","), bytes) {
-                if open.isInObject { _ = try takeName(bytes) }
+                if open.isInObject { _ = try scanName(bytes) }
                 return
             } else {
-                throw fails(expecting: open.isInObject ? "a comma or }" : "a comma or ]")
+                throw error(expecting: open.isInObject ? "a comma or }" : "a comma or ]")
             }
         }
     }

@@ -63,7 +63,7 @@ struct PropertyListText {
         }
 
         /// The error of a list that is cut off before its closing brace.
-        func early(_ reason: String, in bytes: borrowing Span<UInt8>) -> ReceiptDecodingError {
+        func truncated(_ reason: String, in bytes: borrowing Span<UInt8>) -> ReceiptDecodingError {
             ReceiptDecodingError(.truncated, at: place, "\(reason): the data ends at byte \(bytes.count)")
         }
 
@@ -74,7 +74,7 @@ struct PropertyListText {
         /// Returns the next byte that is not white space, without consuming it.
         mutating func peek(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
             skipWhiteSpace(in: bytes)
-            guard position < bytes.count else { throw early("missing closing brace", in: bytes) }
+            guard position < bytes.count else { throw truncated("missing closing brace", in: bytes) }
             return bytes[position]
         }
 
@@ -122,7 +122,7 @@ struct PropertyListText {
             while position < bytes.count, bytes[position] != UInt8(ascii: "\""), bytes[position] != UInt8(ascii: "\\") {
                 position += 1
             }
-            guard position < bytes.count else { throw early("missing closing quote", in: bytes) }
+            guard position < bytes.count else { throw truncated("missing closing quote", in: bytes) }
             var value = bytes.copy(start..<position)
             while bytes[position] != UInt8(ascii: "\"") {
                 if bytes[position] == UInt8(ascii: "\\") {
@@ -132,14 +132,14 @@ struct PropertyListText {
                     value.append(bytes[position])
                     position += 1
                 }
-                guard position < bytes.count else { throw early("missing closing quote", in: bytes) }
+                guard position < bytes.count else { throw truncated("missing closing quote", in: bytes) }
             }
             position += 1
             return value
         }
 
         private mutating func escaped(in bytes: borrowing Span<UInt8>) throws(ReceiptDecodingError) -> UInt8 {
-            guard position < bytes.count else { throw early("missing closing quote", in: bytes) }
+            guard position < bytes.count else { throw truncated("missing closing quote", in: bytes) }
             let byte = bytes[position]
             position += 1
             switch byte {
@@ -148,7 +148,7 @@ struct PropertyListText {
             case UInt8(ascii: "r"): return 0x0D
             case UInt8(ascii: "t"): return 0x09
             case UInt8(ascii: "0"), UInt8(ascii: "1"):
-                guard position + 1 < bytes.count else { throw early("incomplete octal escape", in: bytes) }
+                guard position + 1 < bytes.count else { throw truncated("incomplete octal escape", in: bytes) }
                 guard case let high = bytes[position] &- 0x30, high < 8,
                     case let low = bytes[position + 1] &- 0x30, low < 8
                 else { throw failure("invalid octal escape") }

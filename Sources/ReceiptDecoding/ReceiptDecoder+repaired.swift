@@ -5,9 +5,9 @@ extension ReceiptDecoder {
     /// The receipt is not authenticated. This is for input from people and scripts that is going to be sent to a
     /// server.
     package static func repaired(_ text: borrowing Span<UInt8>) -> [UInt8]? {
-        guard let intake = try? ReceiptInput(text, profile: .tolerant) else { return nil }
-        switch intake.kind {
-        case .appReceipt, .transactionReceipt: return Base64.encode(intake.bytes)
+        guard let input = try? ReceiptInput(text, profile: .tolerant) else { return nil }
+        switch input.kind {
+        case .appReceipt, .transactionReceipt: return Base64.encode(input.bytes)
         case .jws, .unknown: return nil
         }
     }

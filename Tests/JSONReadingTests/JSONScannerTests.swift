@@ -6,7 +6,7 @@ struct JSONScannerTests {
     private func members(_ bytes: [UInt8], valueDepth: Int = 63) throws(JSONStructureError) -> [JSONScanner.Member] {
         var scanner = JSONScanner(valueDepth: valueDepth)
         var members: [JSONScanner.Member] = []
-        try scanner.takeDocument(bytes.span) { members.append($0) }
+        try scanner.scanDocument(bytes.span) { members.append($0) }
         return members
     }
 

@@ -99,7 +99,7 @@ struct NotificationBodyV1 {
         var passwords: [Range<Int>] = []
         var scanner = JSONScanner()
         // It was an object a moment ago.
-        try? scanner.takeDocument(span) { member in
+        try? scanner.scanDocument(span) { member in
             if member.name.matches("password", in: span) { passwords.append(member.value.whole) }
         }
         var text: [UInt8] = []

@@ -14,7 +14,7 @@ import JSONReading
 /// | `renewals` | `pending_renewal_info`; for an iOS 6 response the renewal at its top level |
 ///
 /// No value is invented: a property that the source format does not have is absent. Keys that no table contains are
-/// ignored; ``keysPassedOver(in:)`` and ``keysPassedOver(inCamelCase:)`` list them.
+/// ignored; ``ignoredKeys(in:)`` and ``ignoredKeys(inCamelCase:)`` list them.
 package struct DocumentConverter: Sendable {
     /// Maximum size of a document in bytes.
     package static let maximumSize = 32 << 20
@@ -48,8 +48,8 @@ package struct DocumentConverter: Sendable {
             throw error.expected == "fewer values" ? tooLarge("\(Self.maximumValues) values") : malformed
         }
         guard let members = JSONTree(outline)?.members else { throw malformed }
-        guard isOf(style, members) || !isOf(style.other, members) else {
-            throw ConversionError(code: .wrongDirection, place: "", reason: style.other.isThere)
+        guard hasStyle(style, members) || !hasStyle(style.other, members) else {
+            throw ConversionError(code: .wrongDirection, place: "", reason: style.other.alreadyConverted)
         }
         guard keys.contains(where: { members[$0] != nil }) else {
             throw ConversionError(

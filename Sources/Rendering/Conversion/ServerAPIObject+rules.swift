@@ -3,8 +3,8 @@ import AppStore
 /// Converts what verifyReceipt expresses differently from the App Store Server API.
 extension ServerAPIObject {
     /// Converts a transaction: offers, upgrades, the case of the token, and the product type if it can be derived.
-    mutating func becomeTransaction(bundleId: JSONTree?, environment: JSONTree?) {
-        sayOffer()
+    mutating func normalizeTransaction(bundleId: JSONTree?, environment: JSONTree?) {
+        convertOffer()
         // An upgrade is not a refund, although responses from 2020 and before mark it as one.
         if self["isUpgraded"] == .flag(true) {
             self["revocationDate"] = nil
@@ -25,9 +25,9 @@ extension ServerAPIObject {
     /// Converts a transaction of a response. A flag that the row does not have becomes `null`, so that the opposite
     /// conversion does not add it: old rows have neither flag, and rows from before 2017 have no
     /// `is_in_intro_offer_period`.
-    mutating func becomeRow(bundleId: JSONTree?, environment: JSONTree?) {
+    mutating func normalizeRow(bundleId: JSONTree?, environment: JSONTree?) {
         let missing = TransactionField.offerFlags.filter { self[$0.rawValue] == nil }
-        becomeTransaction(bundleId: bundleId, environment: environment)
+        normalizeTransaction(bundleId: bundleId, environment: environment)
         // The opposite conversion writes the second flag only for auto-renewable subscriptions.
         for field in missing where field == .isTrialPeriod || self["expiresDate"] != nil {
             self[field.rawValue] = .null
@@ -35,8 +35,8 @@ extension ServerAPIObject {
     }
 
     /// Converts a renewal of a response.
-    mutating func becomeRenewal(environment: JSONTree?) {
-        sayOffer()
+    mutating func normalizeRenewal(environment: JSONTree?) {
+        convertOffer()
         if self["environment"] == nil { self["environment"] = environment }
     }
 
@@ -45,7 +45,7 @@ extension ServerAPIObject {
     ///
     /// A paid introductory offer gets no discount type, because a response does not say whether it was paid up front.
     /// If both flags are true, which was never observed, the offer is a trial.
-    mutating func sayOffer() {
+    mutating func convertOffer() {
         let isTrial = take("isTrialPeriod") == .flag(true)
         let isIntroduction = take("isInIntroOfferPeriod") == .flag(true)
         let promotional = take("promotionalOfferId").flatMap { $0 == .text("") ? nil : $0 }

@@ -26,7 +26,7 @@ package enum PurchaseInfoField: String, ModelField {
 
     /// Whether the property belongs to the transaction. If so, it is also written into the camelCase element of
     /// `transactions`.
-    package var isOfTransaction: Bool {
+    package var belongsToTransaction: Bool {
         switch self {
         case .originalPurchaseDate, .purchaseDate, .expiresDate, .revocationDate, .transactionId,
             .originalTransactionId, .productId, .productAppleId, .quantity, .webOrderLineItemId,

@@ -32,7 +32,7 @@ extension CamelCaseRenderer {
     /// Its `type` is only known for auto-renewable subscriptions, because no other product expires.
     func writeTransaction(of receipt: TransactionReceipt, into writer: inout JSONWriter) {
         writer.beginObject()
-        for row in tables.transactionReceipt.rows where row.field.isOfTransaction {
+        for row in tables.transactionReceipt.rows where row.field.belongsToTransaction {
             guard let key = row.propertyListKey, let text = receipt[key] else { continue }
             writer.key(row.field.rawValue)
             writer.camelCase(text, kind: row.field.kind)

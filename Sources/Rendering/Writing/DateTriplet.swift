@@ -10,7 +10,7 @@ package import StoreTypes
 ///
 /// The dates have whole seconds, rounded down; the milliseconds are exact.
 package struct DateTriplet: Sendable, Hashable {
-    let greenwich: CivilTime
+    let utc: CivilTime
     let losAngeles: CivilTime
     /// Milliseconds since 1970.
     package let milliseconds: Int64
@@ -18,14 +18,14 @@ package struct DateTriplet: Sendable, Hashable {
     /// Accepts any instant; the texts are clamped to the years 0 to 9999.
     package init(_ instant: Timestamp) {
         let seconds = min(max(instant.seconds, CivilTime.range.lowerBound), CivilTime.range.upperBound)
-        greenwich = CivilTime(seconds: seconds)
+        utc = CivilTime(seconds: seconds)
         losAngeles = CivilTime(
-            seconds: seconds + LosAngelesTime.shared.offset(at: seconds, year: greenwich.year))
+            seconds: seconds + LosAngelesTime.shared.offset(at: seconds, year: utc.year))
         milliseconds = instant.milliseconds
     }
 
     /// The value of the key `X`.
-    package var text: String { Self.text(greenwich, zone: "Etc/GMT") }
+    package var text: String { Self.text(utc, zone: "Etc/GMT") }
     /// The value of the key `X_pst`.
     package var losAngelesText: String { Self.text(losAngeles, zone: "America/Los_Angeles") }
 
@@ -42,7 +42,7 @@ extension JSONWriter {
     mutating func triplet(_ instant: Timestamp, key: ColumnKey) {
         let triplet = DateTriplet(instant)
         let beginning = member(key.beginning)
-        overwrite(at: beginning + key.datePosition.beginning, with: triplet.greenwich)
+        overwrite(at: beginning + key.datePosition.beginning, with: triplet.utc)
         digits(triplet.milliseconds)
         let end = bytes.count
         raw(key.end)
@@ -56,7 +56,7 @@ extension JSONWriter {
         digits(triplet.milliseconds)
         let end = bytes.count
         raw(key.end)
-        overwrite(at: end + key.datePosition.end, with: triplet.greenwich)
+        overwrite(at: end + key.datePosition.end, with: triplet.utc)
         // The date is followed only by ` America/Los_Angeles"`, which has 21 bytes.
         overwrite(at: bytes.count - CivilTime.length - 21, with: triplet.losAngeles)
     }
