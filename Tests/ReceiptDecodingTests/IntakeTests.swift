@@ -35,8 +35,8 @@ struct IntakeTests {
     static func setLowBits(_ text: String) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
         var characters = Array(text)
-        let place = characters.count - 3
-        if let index = alphabet.firstIndex(of: characters[place]) { characters[place] = alphabet[index | 0x0F] }
+        let last = characters.count - 3
+        if let index = alphabet.firstIndex(of: characters[last]) { characters[last] = alphabet[index | 0x0F] }
         return String(characters)
     }
 

@@ -181,13 +181,13 @@ struct RepairTests {
     @Test("A space at the very end is restored to +")
     func lastPlus() throws {
         var text = ""
-        for number in 0..<4_000 where !text.hasSuffix("+") {
+        for seed in 0..<4_000 where !text.hasSuffix("+") {
             text = Base64.encode(
                 try MintedReceipts.app(
                     content: MintedReceipts.content {
                         $0.purchases = []
-                        $0.extraAttributes = [.number(99, Int64(number % 90)), .number(98, 1)]
-                        $0.opaqueSeed = UInt64(2 + number / 90)
+                        $0.extraAttributes = [.number(99, Int64(seed % 90)), .number(98, 1)]
+                        $0.opaqueSeed = UInt64(2 + seed / 90)
                     }))
         }
         try #require(text.hasSuffix("+"))
