@@ -108,7 +108,7 @@ package struct NotificationFacts: Sendable, Hashable {
     /// The renewal state that was reported last; `nil` if none was reported.
     package var renewedBefore: Bool?
     /// Whether that state was reported with a refund or an expiry.
-    package var wasToldByAnEnd = false
+    package var isFromRefundOrExpiry = false
 
     package init() {}
 
@@ -121,7 +121,7 @@ package struct NotificationFacts: Sendable, Hashable {
         case .sameProduct: isSameProduct == true
         case .otherProduct: isSameProduct == false
         case .turnedOff: renews == false && renewedBefore != false
-        case .announced: wasToldByAnEnd && renews == false && renewedBefore == false
+        case .announced: isFromRefundOrExpiry && renews == false && renewedBefore == false
         }
     }
 }
