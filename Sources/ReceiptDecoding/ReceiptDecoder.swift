@@ -1,5 +1,5 @@
 package import Cryptography
-package import StoreTypes
+import StoreTypes
 
 /// A decoder from base64 text to an authentic ``Receipt``. It is synchronous, performs no I/O, and reads no clock.
 ///
@@ -146,72 +146,5 @@ package struct ReceiptDecoder: Sendable {
             throw ReceiptDecodingError(.unsupportedAlgorithm, at: "signer", "the signer's key is not an RSA key")
         }
         return key
-    }
-}
-
-extension ReceiptDecoder {
-    /// The readable part of a receipt, and the error because of which it is not trusted. For display and for routing
-    /// only; never the source of a verifyReceipt response.
-    package struct Inspection: Sendable {
-        package var kind: ReceiptKind
-        package var repairs: [ReceiptRepair]
-        /// `nil` if and only if the receipt is authentic.
-        package var failure: ReceiptDecodingError?
-        /// The contents as far as they could be read, also if the receipt is not authentic.
-        package var contents: ReceiptContents?
-        /// The signed text if `kind` is `jws`, so that the caller can verify it.
-        package var signedText: Redacted<String>?
-        /// The decoded bytes of the receipt, without trailing bytes; for a JWS, its text. `nil` if the text could not
-        /// be decoded.
-        package var bytes: Redacted<[UInt8]>?
-
-        package var isVerified: Bool { failure == nil }
-
-        package init(
-            kind: ReceiptKind, repairs: [ReceiptRepair], failure: ReceiptDecodingError?, contents: ReceiptContents?
-        ) {
-            self.kind = kind
-            self.repairs = repairs
-            self.failure = failure
-            self.contents = contents
-        }
-    }
-
-    /// Reads as much as possible, whether the receipt is authentic or not.
-    package func inspect(_ text: borrowing Span<UInt8>) -> Inspection {
-        var input: ReceiptInput
-        do throws(ReceiptDecodingError) {
-            input = try ReceiptInput(text, profile: profile)
-        } catch {
-            let kind: ReceiptKind = error.code == .signedTransaction ? .jws : .unknown
-            return Inspection(kind: kind, repairs: [], failure: error, contents: nil)
-        }
-        var inspection = Inspection(kind: input.kind, repairs: input.repairs, failure: nil, contents: nil)
-        do throws(ReceiptDecodingError) {
-            inspection.contents = try authenticatedContents(of: &input).contents
-            if inspection.contents?.environment == nil {
-                throw ReceiptDecodingError(.malformed, at: "attribute 0", "unknown receipt type")
-            }
-        } catch {
-            inspection.failure = error
-            inspection.contents = inspection.contents ?? unauthenticatedContents(of: input)
-        }
-        inspection.repairs = input.repairs
-        inspection.bytes = Redacted(input.bytes)
-        if input.kind == .jws { inspection.signedText = Redacted(String(decoding: input.bytes, as: UTF8.self)) }
-        if inspection.contents == nil, inspection.failure?.code == .purchaseInfoOnly { inspection.kind = .unknown }
-        return inspection
-    }
-
-    private func unauthenticatedContents(of input: ReceiptInput) -> ReceiptContents? {
-        switch input.kind {
-        case .appReceipt:
-            guard let container = try? SignedData(ber: input.bytes.span) else { return nil }
-            return (try? AppReceipt(attributes: container.content.span)).map(ReceiptContents.app)
-        case .transactionReceipt:
-            return (try? TransactionReceiptBlob(input.bytes.span)).map { .transaction($0.receipt) }
-        case .jws, .unknown:
-            return nil
-        }
     }
 }

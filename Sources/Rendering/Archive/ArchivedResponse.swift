@@ -85,3 +85,25 @@ enum VolatileFields {
         return fields
     }
 }
+
+/// A list of replacements that are applied to a byte array in one pass.
+struct ByteReplacements {
+    private var replacements: [(range: Range<Int>, bytes: [UInt8])] = []
+
+    /// Adds a replacement. The ranges of different replacements must not overlap.
+    mutating func replace(_ range: Range<Int>, with bytes: [UInt8]) { replacements.append((range, bytes)) }
+
+    /// Returns `text` with all ranges replaced.
+    func applied(to text: [UInt8]) -> [UInt8] {
+        let replacements = replacements.sorted { $0.range.lowerBound < $1.range.lowerBound }
+        var result: [UInt8] = []
+        result.reserveCapacity(replacements.reduce(text.count) { $0 + $1.bytes.count - $1.range.count })
+        var position = 0
+        for replacement in replacements {
+            result += text[position..<replacement.range.lowerBound]
+            result += replacement.bytes
+            position = replacement.range.upperBound
+        }
+        return result + text[position...]
+    }
+}

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("Text of a receipt")
-struct IntakeTests {
+struct ReceiptInputTests {
     /// An App Receipt and a transactionReceipt whose base64 ends in `==`.
     struct Samples: Sendable {
         let app: [UInt8]
