@@ -16,6 +16,7 @@ package struct JSONObject: Sendable {
         try self.init(bytes, at: 0, isDocument: true)
     }
 
+    /// Scans the object at `start`; if `isDocument` is true, nothing else may follow it.
     private init(_ bytes: [UInt8], at start: Int, isDocument: Bool) throws(JSONStructureError) {
         var scanner = JSONScanner(at: start)
         var members: [JSONScanner.Member] = []
@@ -146,6 +147,9 @@ extension JSONObject {
         return objects
     }
 
+    /// Returns the elements of an array; `nil` if the member is absent or `null`.
+    ///
+    /// - Parameter expected: the description of the expected type for the error.
     private func elements(
         _ name: StaticString, _ expected: String
     ) throws(JSONFieldError) -> [JSONScanner.Value]? {

@@ -29,6 +29,7 @@ package struct JSONOutline: Sendable {
         try read(bytes.span, maximumNodes)
     }
 
+    /// Scans the document without recursion: open containers are on a stack.
     private mutating func read(_ bytes: Span<UInt8>, _ maximumNodes: Int) throws(JSONStructureError) {
         var scanner = JSONScanner()
         var open: [(index: Int, isObject: Bool)] = []

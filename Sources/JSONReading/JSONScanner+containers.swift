@@ -1,5 +1,6 @@
 /// Validates nested objects and arrays without reporting their members.
 extension JSONScanner {
+    /// Scans one object or array with everything in it, without recursion.
     mutating func skipContainer(_ bytes: Span<UInt8>) throws(JSONStructureError) {
         var open = OpenContainers(limit: valueDepth)
         repeat {
@@ -55,6 +56,7 @@ private struct OpenContainers {
     }
 
     var isEmpty: Bool { depth == 0 }
+    /// Whether the innermost container is an object.
     var isInObject: Bool { kinds & 1 == 1 }
 
     /// Returns `false` if the maximum depth is already reached.
@@ -65,6 +67,7 @@ private struct OpenContainers {
         return true
     }
 
+    /// Removes the innermost container.
     mutating func pop() {
         kinds >>= 1
         depth -= 1

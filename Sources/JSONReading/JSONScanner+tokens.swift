@@ -55,6 +55,7 @@ extension JSONScanner {
         }
     }
 
+    /// Scans exactly the characters of `literal`.
     private mutating func skipLiteral(_ literal: StaticString, _ bytes: Span<UInt8>) throws(JSONStructureError) {
         for offset in 0..<literal.utf8CodeUnitCount {
             guard consume(literal.utf8Start[offset], bytes) else { throw error(expecting: "a value") }

@@ -83,6 +83,7 @@ extension AppReceipt {
         }
     }
 
+    /// Reads one attribute of the receipt; an unknown one is stored with its raw value.
     private mutating func read(_ attribute: ReceiptAttribute, in bytes: borrowing Span<UInt8>) throws(BERError) {
         switch attribute.type {
         case 0: receiptType = try attribute.text(in: bytes)
@@ -134,6 +135,7 @@ extension InAppPurchase {
         }
     }
 
+    /// Reads one attribute of the purchase; an unknown one is stored with its raw value.
     private mutating func read(_ attribute: ReceiptAttribute, in bytes: borrowing Span<UInt8>) throws(BERError) {
         switch attribute.type {
         case 1701: quantity = try attribute.number(in: bytes)

@@ -4,7 +4,9 @@ extension ReceiptDecoder {
     /// The readable part of a receipt, and the error because of which it is not trusted. For display and for routing
     /// only; never the source of a verifyReceipt response.
     package struct Inspection: Sendable {
+        /// The kind of the decoded bytes.
         package var kind: ReceiptKind
+        /// The repairs in the order in which they were applied.
         package var repairs: [ReceiptRepair]
         /// `nil` if and only if the receipt is authentic.
         package var failure: ReceiptDecodingError?
@@ -54,6 +56,7 @@ extension ReceiptDecoder {
         return inspection
     }
 
+    /// Reads the contents without verifying the signature; `nil` if they cannot be decoded.
     private func unauthenticatedContents(of input: ReceiptInput) -> ReceiptContents? {
         switch input.kind {
         case .appReceipt:

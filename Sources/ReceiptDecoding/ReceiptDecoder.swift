@@ -6,7 +6,9 @@ import StoreTypes
 /// The order of the steps: slice the container, verify the signer's certificate chain at the time of signing, verify
 /// the signature, and only then read the purchases.
 package struct ReceiptDecoder: Sendable {
+    /// The trusted root certificates and the known intermediate certificates.
     package let trust: TrustStore
+    /// The repairs that are applied before decoding.
     package let profile: ReceiptProfile
 
     package init(trust: TrustStore, profile: ReceiptProfile) {
@@ -32,8 +34,8 @@ package struct ReceiptDecoder: Sendable {
             signedBytes: Redacted(signedBytes), environment: environment, bundleId: bundleId)
     }
 
+    /// Verifies the signature. Returns the contents and the bytes that the signature covers.
     func authenticatedContents(
-        /// Verifies the signature. Returns the contents and the bytes that the signature covers.
         of input: inout ReceiptInput
     ) throws(ReceiptDecodingError) -> (contents: ReceiptContents, signedBytes: [UInt8]) {
         switch input.kind {
@@ -65,6 +67,7 @@ package struct ReceiptDecoder: Sendable {
         input.repairs.append(.trailingBytes)
     }
 
+    /// Verifies the signature of an App Receipt.
     private func authenticate(
         _ container: SignedData, in bytes: borrowing Span<UInt8>
     ) throws(ReceiptDecodingError) {

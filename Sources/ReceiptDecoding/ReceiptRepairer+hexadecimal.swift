@@ -9,6 +9,7 @@ extension ReceiptRepairer {
         return bytes
     }
 
+    /// Prefixes of hexadecimal digits: the notation of C, and PostgreSQL's with and without an escaped backslash.
     private static let prefixes = ["0x", "0X", "\\x", "\\\\x"]
 
     /// Decodes digits without a prefix if they begin like a receipt, and `<3082 0a…>`.
@@ -76,6 +77,7 @@ extension ReceiptRepairer {
         throw Self.incomplete(length, shown: body.count { Self.hexDigit($0) != nil } / 2)
     }
 
+    /// Returns the count in a text such as `5432 bytes`; `nil` for any other text.
     private static func countOfBytes(_ text: [UInt8]) -> Int? {
         let unit = Array(" bytes".utf8)
         guard text.count <= 24, text.suffix(unit.count).elementsEqual(unit) else { return nil }

@@ -30,6 +30,7 @@ extension ReceiptRepairer {
         repairs.append(.utf16)
     }
 
+    /// Returns whether the first four bytes are alternately zero and not zero, as ASCII text in UTF-16 is.
     private static func alternates(_ text: [UInt8], zeroAt odd: Int) -> Bool {
         text.count >= 4 && (0..<4).allSatisfy { (text[$0] == 0) == ($0 % 2 == odd) }
     }
@@ -151,6 +152,7 @@ extension ReceiptRepairer {
         trim()
     }
 
+    /// Replaces each `%` with two hexadecimal digits by the byte; an incomplete escape is kept.
     private mutating func decodePercents() {
         var plain: [UInt8] = []
         plain.reserveCapacity(text.count)

@@ -14,10 +14,14 @@ struct ReceiptRepairer {
     /// base64.
     private var trailingSpaces = 0
 
+    /// Returns whether a byte is a space, a tab or part of a line break.
     static func isWhiteSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09
     }
 
+    /// Repairs and decodes a text.
+    ///
+    /// - Throws: ``ReceiptDecodingError`` if no repair makes it decodable.
     static func repair(_ text: [UInt8]) throws(ReceiptDecodingError) -> ReceiptInput {
         var repairer = ReceiptRepairer(text: text)
         return try repairer.run()
@@ -27,6 +31,8 @@ struct ReceiptRepairer {
         self.text = text
     }
 
+    /// Applies the repairs in a fixed order: first the encoding of the file, then wrappers and escapes, then the
+    /// alphabet and the padding of base64.
     private mutating func run() throws(ReceiptDecodingError) -> ReceiptInput {
         if ReceiptInput.kind(of: text) == .appReceipt { return raw(.appReceipt) }
         removeByteOrderMark()
@@ -72,6 +78,7 @@ struct ReceiptRepairer {
 
     // MARK: - Results
 
+    /// Returns the result for a text that needs no base64 decoding.
     private mutating func raw(_ kind: ReceiptKind, repaired: Bool = true) -> ReceiptInput {
         if repaired { repairs.append(.rawBytes) }
         return ReceiptInput(kind: kind, bytes: text, repairs: repairs, isCanonicalText: false)
@@ -154,6 +161,7 @@ struct ReceiptRepairer {
         removeWhiteSpace()
     }
 
+    /// Removes all white space and reports the repair if there was any.
     private mutating func removeWhiteSpace() {
         guard text.contains(where: Self.isWhiteSpace) else { return }
         text.removeAll(where: Self.isWhiteSpace)
@@ -168,6 +176,7 @@ struct ReceiptRepairer {
         return ReceiptInput.kind(of: bytes) == .transactionReceipt || bytes.allSatisfy { $0 < 0x80 }
     }
 
+    /// Replaces the characters of base64url by those of base64.
     private mutating func translateAlphabet() {
         guard text.contains(where: { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }) else { return }
         for index in text.indices {
@@ -177,6 +186,7 @@ struct ReceiptRepairer {
         repairs.append(.urlSafeAlphabet)
     }
 
+    /// Adds the missing padding. If the text ended in spaces that were `+`, they are restored instead.
     private mutating func pad() {
         let missing = (4 - text.count % 4) % 4
         guard missing == 1 || missing == 2 else { return }
