@@ -82,6 +82,7 @@ extension DocumentConverter {
         }
     }
 
+    /// Writes `receipt` with its purchases as `in_app`.
     private func write(
         _ receipt: ServerAPIRecord, _ purchases: [ServerAPITransaction], isHistory: Bool, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -100,6 +101,7 @@ extension DocumentConverter {
         writer.endObject()
     }
 
+    /// Writes an array of rows.
     private func write<Field>(
         _ transactions: [ServerAPITransaction], _ table: FieldTable<Field>, into writer: inout JSONWriter
     ) throws(ConversionError) {
@@ -108,6 +110,7 @@ extension DocumentConverter {
         writer.endArray()
     }
 
+    /// Writes one row in the order of the table.
     private func write<Field>(
         _ transaction: ServerAPITransaction, _ table: FieldTable<Field>, into writer: inout JSONWriter
     ) throws(ConversionError) {
