@@ -31,8 +31,8 @@ package struct ArchivedResponse: Sendable, Hashable {
     /// fields cannot be restored later, for example because one of them occurs twice.
     ///
     /// - Parameters:
-    /// - answer: Apple's response, byte for byte. - submitted: the receipt that the response belongs to, in canonical
-    /// base64.
+    ///   - answer: Apple's response, byte for byte.
+    ///   - submitted: the receipt that the response belongs to, in canonical base64.
     package init?(_ answer: VerifyReceiptAnswer, to submitted: [UInt8]) {
         guard answer.status == .valid || answer.status == .subscriptionExpired,
             let outline = try? JSONOutline(answer.body, maximumNodes: Self.maximumValues)
