@@ -29,7 +29,7 @@ extension DocumentConverter {
 
     /// Reads a camelCase document.
     ///
-    /// - Throws: ``ConversionError`` if the document has none of the keys that only such a document has.
+    /// - Throws: ``ConversionError`` if the document has none of the top-level keys of such a document.
     func camelDocument(_ document: [UInt8]) throws(ConversionError) -> ServerAPIDocument {
         let keys = [
             AnswerField.status.rawValue, AnswerField.receipt.rawValue, DocumentKey.transactions,
