@@ -152,7 +152,7 @@ struct BrokenOffTests {
         for isFresh in [false, true] {
             options.isFresh = isFresh
             let refusal = await #expect(throws: RunError.self) { try await run(options) }
-            #expect(refusal?.description.contains("is not this comparison's") == true)
+            #expect(refusal?.description.contains("does not belong to this comparison") == true)
         }
         #expect(try folder.text("out.jsonl") == "mine")
         try FileManager.default.removeItem(atPath: folder.path("out.jsonl"))
