@@ -25,13 +25,13 @@ package struct ServerAPICall: Sendable, Hashable {
     /// The HTTP status of success.
     package let success: Int
     /// True if a successful response has a JSON body.
-    package let hasAnswer: Bool
+    package let hasResponseBody: Bool
     /// True if the call is idempotent and may be retried.
     package let isRepeatable: Bool
 
     private init(
         _ endpoint: ServerAPIEndpoint, _ method: HTTPMethod, _ path: String, query: [Parameter] = [],
-        body: [UInt8] = [], success: Int = 200, hasAnswer: Bool = true, isRepeatable: Bool = true
+        body: [UInt8] = [], success: Int = 200, hasResponseBody: Bool = true, isRepeatable: Bool = true
     ) {
         self.endpoint = endpoint
         self.method = method
@@ -39,7 +39,7 @@ package struct ServerAPICall: Sendable, Hashable {
         self.query = query
         self.body = body
         self.success = success
-        self.hasAnswer = hasAnswer
+        self.hasResponseBody = hasResponseBody
         self.isRepeatable = isRepeatable
     }
 
@@ -152,14 +152,14 @@ extension ServerAPICall {
     package static func consumption(_ id: TransactionIdentifier, _ request: ConsumptionRequest) -> Self {
         Self(
             .consumption, .put, "/inApps/v2/transactions/consumption/\(id)", body: request.body, success: 202,
-            hasAnswer: false)
+            hasResponseBody: false)
     }
 
     /// https://developer.apple.com/documentation/appstoreserverapi/send-consumption-information-v1
     package static func consumption(_ id: TransactionIdentifier, _ request: ConsumptionRequestV1) -> Self {
         Self(
             .consumption, .put, "/inApps/v1/transactions/consumption/\(id)", body: request.body, success: 202,
-            hasAnswer: false)
+            hasResponseBody: false)
     }
 
     /// https://developer.apple.com/documentation/appstoreserverapi/set-app-account-token
@@ -170,12 +170,12 @@ extension ServerAPICall {
         body.add("appAccountToken", token)
         return Self(
             .appAccountToken, .put, "/inApps/v1/transactions/\(originalTransactionId)/appAccountToken",
-            body: body.bytes, hasAnswer: false)
+            body: body.bytes, hasResponseBody: false)
     }
 
     /// https://developer.apple.com/documentation/appstoreserverapi/finish-transaction
     package static func finish(_ id: TransactionIdentifier) -> Self {
-        Self(.finish, .post, "/inApps/v1/transactions/\(id)/finish", hasAnswer: false)
+        Self(.finish, .post, "/inApps/v1/transactions/\(id)/finish", hasResponseBody: false)
     }
 }
 

@@ -6,24 +6,24 @@ extension ServerAPIClient {
     func transaction(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> Signed<TransactionPayload> {
-        let answer = try await answer(.transactionInfo(id), environment, callBudget)
-        return try verified(try required(answer, "signedTransactionInfo"), environment)
+        let response = try await response(.transactionInfo(id), environment, callBudget)
+        return try verified(try required(response, "signedTransactionInfo"), environment)
     }
 
-    func answer(
+    func response(
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> JSONObject {
-        guard let answer = try await send(call, to: environment, callBudget) else {
+        guard let response = try await send(call, to: environment, callBudget) else {
             throw ServerAPIError(.emptyBody, at: call.endpoint.name, "the response has no body")
         }
-        return answer
+        return response
     }
 
     func page(
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> HistoryPage {
-        let answer = try await answer(call, environment, callBudget)
-        let page = try read(call.endpoint.name) { () throws(JSONFieldError) in try HistoryPage(answer) }
+        let response = try await response(call, environment, callBudget)
+        let page = try read(call.endpoint.name) { () throws(JSONFieldError) in try HistoryPage(response) }
         try check(bundleId: page.bundleId, environment: page.environment, of: environment, at: call.endpoint.name)
         return page
     }

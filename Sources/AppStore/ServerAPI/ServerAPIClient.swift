@@ -114,9 +114,9 @@ package struct ServerAPIClient: Sendable {
         }
         let start = ContinuousClock.now
         do throws(ServerAPIError) {
-            let answer = try await answer(to: call, from: base, token, remaining, isRetry: isRetry)
+            let response = try await response(to: call, from: base, token, remaining, isRetry: isRetry)
             parts.counts?.recordExchange(with: call.endpoint, environment, .answered, after: .now - start)
-            return answer
+            return response
         } catch {
             parts.counts?.recordExchange(with: call.endpoint, environment, UpstreamOutcome(error), after: .now - start)
             if error.httpStatus == 429, let retryAfter = error.retryAfter {
@@ -128,7 +128,7 @@ package struct ServerAPIClient: Sendable {
         }
     }
 
-    private func answer(
+    private func response(
         to call: ServerAPICall, from base: HTTPURL, _ token: ProviderToken, _ remaining: Duration,
         isRetry: Bool
     ) async throws(ServerAPIError) -> JSONObject? {
