@@ -51,6 +51,7 @@ package struct ListenerCertificate: Sendable {
 
     private typealias Loaded = (chain: [NIOSSLCertificate], encodings: [[UInt8]], leaf: [UInt8])
 
+    /// Parses the certificates without verifying them.
     private static func load(_ pem: [UInt8]) throws(ListenerCertificateError) -> Loaded {
         // NIOSSL does not accept empty buffers.
         guard !pem.isEmpty, let chain = try? NIOSSLCertificate.fromPEMBytes(pem),
@@ -75,6 +76,7 @@ package struct ListenerCertificate: Sendable {
         .TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, .TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,
     ]
 
+    /// Creates the TLS settings. BoringSSL checks here that the key belongs to the first certificate.
     private static func context(
         _ chain: [NIOSSLCertificate], _ key: NIOSSLPrivateKey
     ) throws(ListenerCertificateError) -> NIOSSLContext {

@@ -83,6 +83,7 @@ package final class CounterTable: Sendable {
         cell(first, second, third).map { cells[$0].count } ?? 0
     }
 
+    /// The index of a counter, or `nil` if it is outside the table.
     private func cell(_ first: Int, _ second: Int, _ third: Int) -> Int? {
         let cell = (first * seconds + second) * thirds + third
         return cells.indices.contains(cell) ? cell : nil

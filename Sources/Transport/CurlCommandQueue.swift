@@ -12,6 +12,7 @@ final class CurlCommandQueue: Sendable {
         let continuation: CheckedContinuation<Outcome, Never>
     }
 
+    /// A command for the event loop.
     enum Message: Sendable {
         case start(Submission)
         case cancel(ExchangeSchedule.ID)

@@ -92,6 +92,7 @@ struct SignedHeader {
         chain = PresentedChain(leaf: ranges[0], authority: ranges[1], root: ranges[2])
     }
 
+    /// Used only to name the reason of a rejection, so a certificate that cannot be parsed counts as not self-issued.
     private static func isSelfIssued(_ der: [UInt8]) -> Bool {
         (try? Certificate(der: der.span))?.isSelfIssued ?? false
     }

@@ -80,6 +80,7 @@ package struct SignedPayloadVerifier: Sendable {
         return signer
     }
 
+    /// Verifies the certificate chain of the header. The signature over the text is not checked here.
     private func verifyHeader(
         of parts: CompactJWS, in text: borrowing Span<UInt8>
     ) throws(SignedPayloadError) -> VerifiedSigner {
@@ -144,6 +145,7 @@ final class HeaderCache: Sendable {
         return nil
     }
 
+    /// Caches a signer. The caller must have verified a signature made with it.
     func insert(_ signer: VerifiedSigner, for header: Range<Int>, in text: borrowing Span<UInt8>) {
         let segment = text.extracting(header).withUnsafeBufferPointer { [UInt8]($0) }
         entries.withLock { entries in

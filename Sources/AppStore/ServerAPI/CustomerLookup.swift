@@ -98,6 +98,7 @@ struct CustomerLookup {
         return try await history(of: identifier, environment, HistoryPages())
     }
 
+    /// Reads the pages from the given state on. Falls back to the single transaction if there is no history.
     private func history(
         of identifier: TransactionIdentifier, _ environment: AppStoreEnvironment, _ pages: HistoryPages
     ) async throws(ServerAPIError) -> History? {

@@ -96,6 +96,7 @@ extension ServerAPICall {
         revision.map { [Parameter(name: "revision", value: $0)] } ?? []
     }
 
+    /// Encodes an identifier from outside for the path. Throws `invalidIdentifier` if it could change the path.
     private static func segment(_ text: String, _ name: String) throws(ServerAPIError) -> String {
         guard let segment = PathSegment.segment(text) else {
             throw ServerAPIError(.invalidIdentifier, at: name, "must be 1 to 255 bytes and neither . nor ..")

@@ -3,6 +3,7 @@ import StoreTypes
 
 /// Conversion of responses into verified payloads.
 extension ServerAPIClient {
+    /// Returns one verified transaction within the limits of a running operation.
     func transaction(
         _ id: TransactionIdentifier, in environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> Signed<TransactionPayload> {
@@ -10,6 +11,7 @@ extension ServerAPIClient {
         return try verified(try required(response, "signedTransactionInfo"), environment)
     }
 
+    /// Sends a call that must have a JSON response.
     func response(
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> JSONObject {
@@ -19,6 +21,7 @@ extension ServerAPIClient {
         return response
     }
 
+    /// Returns one page of a history after checking that it is about the right app and environment.
     func page(
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> HistoryPage {
@@ -40,6 +43,7 @@ extension ServerAPIClient {
         }
     }
 
+    /// Parses a response. Throws `malformedAnswer` with the name of the call if a field has the wrong type.
     func read<Value>(
         _ place: String, _ body: () throws(JSONFieldError) -> Value
     ) throws(ServerAPIError) -> Value {
@@ -50,6 +54,7 @@ extension ServerAPIClient {
         }
     }
 
+    /// Returns a string member that must be present.
     func required(_ object: JSONObject, _ name: StaticString) throws(ServerAPIError) -> String {
         let text = try read("answer") { () throws(JSONFieldError) in try object.text(name) }
         guard let text else {
@@ -75,6 +80,7 @@ extension ServerAPIClient {
         }
     }
 
+    /// Verifies all signed texts; one invalid text fails the whole response.
     func verified<Payload: SignedClaims>(
         _ texts: [String], _ environment: AppStoreEnvironment
     ) throws(ServerAPIError) -> [Signed<Payload>] {

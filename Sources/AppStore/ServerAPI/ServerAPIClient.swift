@@ -64,6 +64,7 @@ package struct ServerAPIClient: Sendable {
     /// The bundle identifier of the app.
     package var bundleId: String { tokens.bundleId }
 
+    /// Starts the limits of one operation, counted from now.
     func callBudget(_ options: CallOptions) -> CallBudget {
         CallBudget(options, uptime: parts.clock.uptime())
     }
@@ -73,17 +74,17 @@ package struct ServerAPIClient: Sendable {
         _ call: ServerAPICall, to environment: AppStoreEnvironment, _ callBudget: CallBudget
     ) async throws(ServerAPIError) -> JSONObject? {
         var retryState = RetryState(policy: parts.retry, isRepeatable: call.isRepeatable)
-        var first: ServerAPIError?
+        var previousFailure: ServerAPIError?
         while true {
             let token = try tokens.token(now: parts.clock.now())
             let failure: ServerAPIError
             do throws(ServerAPIError) {
-                return try await exchange(call, environment, token, callBudget, isRetry: first != nil)
+                return try await exchange(call, environment, token, callBudget, isRetry: previousFailure != nil)
             } catch {
-                // If the transport rejected a retry, the error of the first attempt says more.
-                failure = error.isRefusal ? first ?? error : error
+                // If the transport rejected a retry, the error of the attempt before it says more.
+                failure = error.isRefusal ? previousFailure ?? error : error
                 if error.isRefusal { throw failure }
-                first = failure
+                previousFailure = failure
             }
             let step = retryState.step(
                 after: failure, remaining: callBudget.remaining(at: parts.clock.uptime()), now: parts.clock.now(),
@@ -97,6 +98,7 @@ package struct ServerAPIClient: Sendable {
         }
     }
 
+    /// Sends a call once, within the rate limits and the limits of the operation, and records metrics.
     private func exchange(
         _ call: ServerAPICall, _ environment: AppStoreEnvironment, _ token: ProviderToken, _ callBudget: CallBudget,
         isRetry: Bool
@@ -128,6 +130,7 @@ package struct ServerAPIClient: Sendable {
         }
     }
 
+    /// Sends one HTTP request and interprets its response.
     private func response(
         to call: ServerAPICall, from base: HTTPURL, _ token: ProviderToken, _ remaining: Duration,
         isRetry: Bool
@@ -148,6 +151,8 @@ package struct ServerAPIClient: Sendable {
         return try ServerAPIReply.read(response, for: call, from: base.host, now: parts.clock.now())
     }
 
+    /// Takes a call from the hourly budget, and waits for it if the operation has enough time. Otherwise throws
+    /// `budgetSpent` at once.
     private func takeBudget(
         _ endpoint: ServerAPIEndpoint, _ environment: AppStoreEnvironment, _ callBudget: CallBudget, at host: String
     ) async throws(ServerAPIError) {

@@ -49,6 +49,7 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
         return try outcome.get()
     }
 
+    /// Joins the running task for the key, or starts one.
     private func join(
         _ key: Key, _ work: @escaping @Sendable () async throws(Failure) -> Value
     ) -> (Int, Task<Outcome, Never>, isFirst: Bool) {
@@ -70,12 +71,14 @@ final class SingleFlight<Key: Hashable & Sendable, Value: Sendable, Failure: Err
         }
     }
 
+    /// Removes the task once it has ended, unless another task for the same key has been started in the meantime.
     private func finish(_ key: Key, _ id: Int) {
         state.withLock { state in
             if state.flights[key]?.id == id { state.flights[key] = nil }
         }
     }
 
+    /// Subtracts a caller. Cancels the task if this was the last one.
     private func cancelWait(_ key: Key, _ id: Int) {
         let abandoned = state.withLock { state -> Task<Outcome, Never>? in
             guard let flight = state.flights[key], flight.id == id else { return nil }
