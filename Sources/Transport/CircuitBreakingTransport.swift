@@ -94,7 +94,7 @@ package final class CircuitBreakingTransport: HTTPTransport {
         hosts.withLock { hosts in hosts.map { Self.state(of: $0.value, at: $0.key) } }.sorted { $0.host < $1.host }
     }
 
-    // MARK: - Before and after
+    // MARK: - Before and after an exchange
 
     /// Requests permission for one exchange and reports a change of state after the lock is released.
     private func allow(

@@ -85,7 +85,7 @@ final class CurlCommandQueue: Sendable {
         }
     }
 
-    // MARK: The driver
+    // MARK: Event loop
 
     /// Sets the waker. From now on the event loop is woken for each batch.
     func open(_ waker: CurlWaker) {

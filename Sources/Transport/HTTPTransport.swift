@@ -59,7 +59,7 @@ package struct HTTPRequest: Sendable {
         timeout: Duration = .seconds(30), connectTimeout: Duration = .seconds(5),
         maximumResponseBytes: Int = 32 << 20
     ) throws(TransportError) {
-        if let rejected = headers.firstRefused() {
+        if let rejected = headers.firstRejected() {
             throw TransportError(.invalidRequest, at: url.host, rejected.reason)
         }
         guard method != .get || body.isEmpty else {
