@@ -1,3 +1,68 @@
+/// The App Store environment that a receipt, a transaction or a response belongs to.
+///
+/// The raw value is Apple's own spelling in verifyReceipt responses and in the payloads of the App Store Server API.
+package enum AppStoreEnvironment: String, Sendable, Hashable, CaseIterable, Codable {
+    case production = "Production"
+    case sandbox = "Sandbox"
+    /// Signed on a developer's own machine by StoreKit Testing. Such data is never trusted, and no request is sent
+    /// for it.
+    case xcode = "Xcode"
+}
+
+/// The bundle identifier of an app, as written in a receipt: 1 to 255 bytes of printable text.
+///
+/// Example: `com.example.app`.
+package struct BundleIdentifier: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    package let rawValue: String
+
+    /// Returns `nil` if the text is empty, longer than 255 bytes, or contains a blank or a control character.
+    package init?(rawValue: String) {
+        guard (1...255).contains(rawValue.utf8.count), rawValue.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }) else {
+            return nil
+        }
+        self.rawValue = rawValue
+    }
+
+    package var description: String { rawValue }
+}
+
+/// The identifier of a transaction: 1 to 20 decimal digits, not all of them zero.
+///
+/// Only a value of this type is put into the path of a request. `0`, which StoreKit Testing writes, is not accepted.
+package struct TransactionIdentifier: RawRepresentable, Sendable, Hashable, CustomStringConvertible {
+    package let rawValue: String
+
+    /// Returns `nil` if the text is empty, longer than 20 bytes, has a character other than 0 to 9, or has only
+    /// zeros.
+    package init?(rawValue: String) {
+        var onlyZeros = true
+        for byte in rawValue.utf8 {
+            guard byte >= 0x30, byte <= 0x39 else { return nil }
+            if byte != 0x30 { onlyZeros = false }
+        }
+        guard !onlyZeros, rawValue.utf8.count <= 20 else { return nil }
+        self.rawValue = rawValue
+    }
+
+    package var description: String { rawValue }
+
+    /// True if the identifier was issued by Apple's sandbox: 16 digits that begin with 100000 or 200000.
+    ///
+    /// Both the length and all six digits are needed. For example, the production id 20000053112933 begins with
+    /// 2000005.
+    package var isSandbox: Bool {
+        rawValue.utf8.count == 16 && (rawValue.hasPrefix("100000") || rawValue.hasPrefix("200000"))
+    }
+}
+
+extension TransactionIdentifier: Comparable {
+    /// Numeric order; leading zeros are ignored.
+    package static func < (left: Self, right: Self) -> Bool {
+        let (a, b) = (left.rawValue.drop { $0 == "0" }, right.rawValue.drop { $0 == "0" })
+        return a.utf8.count == b.utf8.count ? a < b : a.utf8.count < b.utf8.count
+    }
+}
+
 /// The identifiers in a receipt by which its customer can be looked up: all of them, because any one may be unknown
 /// to the App Store Server API.
 ///
