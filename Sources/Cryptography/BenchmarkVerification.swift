@@ -17,6 +17,6 @@ package struct BenchmarkVerification: Sendable {
 
     /// Returns `false` if the signature is invalid. Use an instance from one thread at a time.
     package func run() -> Bool {
-        (try? context.holds(signature.span, over: message.span)) ?? false
+        (try? context.isValid(signature.span, over: message.span)) ?? false
     }
 }

@@ -27,15 +27,15 @@ package final class Certificate: @unchecked Sendable {
             throw CryptographyError(
                 .malformed, "the certificate has \(bytes.count) bytes; the limit is \(Self.maximumSize)")
         }
-        let outline: CertificateSummary
+        let summary: CertificateSummary
         do throws(BERError) {
             var cursor = BERCursor(0..<bytes.count)
-            outline = try CertificateSummary(cursor.next(in: bytes), in: bytes)
+            summary = try CertificateSummary(cursor.next(in: bytes), in: bytes)
             try cursor.finish()
         } catch {
             throw CryptographyError(.malformed, "certificate: \(error)")
         }
-        try PublicKeyPolicy.check(outline.publicKeyInfo, in: bytes)
+        try PublicKeyPolicy.check(summary.publicKeyInfo, in: bytes)
         let parsed = bytes.withUnsafeBufferPointer { buffer -> OpaquePointer? in
             var start = buffer.baseAddress
             return d2i_X509(nil, &start, buffer.count)
@@ -54,8 +54,8 @@ package final class Certificate: @unchecked Sendable {
         self.x509 = parsed
         self.validity = validity
         self.der = Self.copy(0..<bytes.count, of: bytes)
-        self.issuer = Self.copy(outline.issuer, of: bytes)
-        self.subject = Self.copy(outline.subject, of: bytes)
+        self.issuer = Self.copy(summary.issuer, of: bytes)
+        self.subject = Self.copy(summary.subject, of: bytes)
     }
 
     deinit {
@@ -90,8 +90,8 @@ package final class Certificate: @unchecked Sendable {
     var isAuthority: Bool { X509_get_extension_flags(x509) & UInt32(EXFLAG_CA) != 0 }
 
     /// Returns whether the certificate has an extension with this dotted OID, whatever its value.
-    package func carries(_ marker: String) -> Bool {
-        guard let object = OBJ_txt2obj(marker, 1) else { return false }
+    package func hasExtension(_ oid: String) -> Bool {
+        guard let object = OBJ_txt2obj(oid, 1) else { return false }
         defer { ASN1_OBJECT_free(object) }
         return X509_get_ext_by_OBJ(x509, object, -1) >= 0
     }

@@ -40,7 +40,7 @@ final class ChainVerifier: @unchecked Sendable {
         guard authority.isAuthority else {
             throw CryptographyError(.untrusted, "the issuer's certificate is not a CA certificate")
         }
-        guard authority.carries(role.authorityMarker) else {
+        guard authority.hasExtension(role.authorityMarker) else {
             throw CryptographyError(
                 .markerMissing, "the issuer's certificate lacks the marker extension \(role.authorityMarker)")
         }
@@ -77,9 +77,9 @@ final class ChainVerifier: @unchecked Sendable {
         X509_VERIFY_PARAM_set_auth_level(parameters, 0)
         X509_VERIFY_PARAM_set_depth(parameters, 2)
         guard X509_verify_cert(context) == 1 else {
-            let number = X509_STORE_CTX_get_error(context)
+            let errorCode = X509_STORE_CTX_get_error(context)
             ERR_clear_error()
-            throw CryptographyError(.untrusted, String(cString: X509_verify_cert_error_string(Int(number))))
+            throw CryptographyError(.untrusted, String(cString: X509_verify_cert_error_string(Int(errorCode))))
         }
         guard let chain = X509_STORE_CTX_get0_chain(context), bridge_certificates_count(chain) == 3,
             X509_cmp(bridge_certificates_at(chain, 1), authority.x509) == 0,

@@ -22,9 +22,9 @@ package enum SHA {
         func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
         let bytes = digest(bytes, with: algorithm)
         return String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
-            for (place, byte) in bytes.enumerated() {
-                text[2 * place] = digit(byte >> 4)
-                text[2 * place + 1] = digit(byte & 15)
+            for (index, byte) in bytes.enumerated() {
+                text[2 * index] = digit(byte >> 4)
+                text[2 * index + 1] = digit(byte & 15)
             }
             return 2 * bytes.count
         }

@@ -32,11 +32,11 @@ final class VerificationContext: @unchecked Sendable {
     }
 
     /// Returns whether the signature is valid for the message.
-    func holds(
+    func isValid(
         _ signature: borrowing Span<UInt8>, over message: borrowing Span<UInt8>
     ) throws(CryptographyError) -> Bool {
         guard let implementation = digest.implementation else { throw .openSSL(.unavailable, "\(digest)") }
-        let verdict = message.withUnsafeBufferPointer { message in
+        let result = message.withUnsafeBufferPointer { message in
             signature.withUnsafeBufferPointer { signature in
                 withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Int(EVP_MAX_MD_SIZE)) { hash -> CInt? in
                     var size: UInt32 = 0
@@ -49,9 +49,9 @@ final class VerificationContext: @unchecked Sendable {
                 }
             }
         }
-        guard let verdict else { throw .openSSL(.unavailable, "\(digest)") }
-        if verdict != 1 { ERR_clear_error() }
-        return verdict == 1
+        guard let result else { throw .openSSL(.unavailable, "\(digest)") }
+        if result != 1 { ERR_clear_error() }
+        return result == 1
     }
 }
 

@@ -52,9 +52,9 @@ package final class VerifyingKey: @unchecked Sendable {
     ) throws(CryptographyError) {
         let context: VerificationContext
         if let idle = contexts.checkOut(digest) { context = idle } else { context = try makeContext(digest) }
-        let holds = try context.holds(signature, over: message)
+        let isValid = try context.isValid(signature, over: message)
         contexts.checkIn(context)
-        guard holds else {
+        guard isValid else {
             throw CryptographyError(.badSignature, "the signature does not verify with the signer's key")
         }
     }
