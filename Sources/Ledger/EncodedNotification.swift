@@ -19,15 +19,15 @@ struct EncodedNotification: Sendable {
 
     /// A packed notification, without the copies of its packed records.
     init(_ text: JWSParts, header: UInt16, transaction: Record?, renewal: Record?) {
-        var inner: [(range: Range<Int>, text: PackedJWS)] = []
+        var nested: [(range: Range<Int>, text: PackedJWS)] = []
         for case let record? in [transaction, renewal] {
             if case .packed(let packed) = record.stored, let range = Self.range(of: record.text, in: text.payload),
-                !inner.contains(where: { $0.range.overlaps(range) })
+                !nested.contains(where: { $0.range.overlaps(range) })
             {
-                inner.append((range, packed))
+                nested.append((range, packed))
             }
         }
-        own = .packed(PackedJWS(text, header: header, without: inner))
+        own = .packed(PackedJWS(text, header: header, without: nested))
         self.transaction = transaction?.stored
         self.renewal = renewal?.stored
     }
@@ -38,13 +38,13 @@ struct EncodedNotification: Sendable {
         var text = text
         return text.withUTF8 { text in
             payload.withUnsafeBytes { payload in
-                guard let wanted = text.baseAddress, let start = payload.baseAddress else { return nil }
+                guard let needle = text.baseAddress, let start = payload.baseAddress else { return nil }
                 var rest = 0..<payload.count
                 while let found = memchr(start + rest.lowerBound, Int32(quote), rest.count) {
                     rest = (UnsafeRawPointer(found) - start + 1)..<payload.count
                     guard rest.count > text.count else { return nil }
                     let range = rest.lowerBound..<(rest.lowerBound + text.count)
-                    if payload[range.upperBound] == quote, memcmp(start + range.lowerBound, wanted, range.count) == 0 {
+                    if payload[range.upperBound] == quote, memcmp(start + range.lowerBound, needle, range.count) == 0 {
                         return range
                     }
                 }

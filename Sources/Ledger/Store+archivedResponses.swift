@@ -84,7 +84,7 @@ extension Store {
         try await write { db in
             let find = try db.cachedStatement(sql: "SELECT digest, keptAt, size, app FROM lastGood WHERE question = ?")
             let before = try Row.fetchOne(find, arguments: [Data(row.question)])
-            let app = try Self.number(of: scope, in: db)
+            let app = try Self.appID(of: scope, in: db)
             if let before, before[0] as Data == Data(row.digest), before[3] as Int64 == app {
                 let age = now.milliseconds - (before[1] as Int64)
                 if !(0..<Self.day).contains(age) {

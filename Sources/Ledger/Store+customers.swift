@@ -4,10 +4,10 @@ package import StoreTypes
 extension Store {
     /// Stores the complete history of one customer. Records that were signed later than the history's stay unchanged.
     package func save(_ customer: CustomerRow, of scope: AppScope) async throws(StorageError) {
-        let transactions = await stored(customer.transactions.map(\.text))
-        let renewals = await stored(customer.renewals.map(\.text))
+        let transactions = await encode(customer.transactions.map(\.text))
+        let renewals = await encode(customer.renewals.map(\.text))
         try await write { db in
-            let app = try Self.number(of: scope, in: db)
+            let app = try Self.appID(of: scope, in: db)
             let id = try Self.customer(holding: customer, app: app, in: db)
             for (place, (row, text)) in zip(customer.transactions, transactions).enumerated() {
                 try Self.applyLookedUpTransaction(row, as: text, customer: id, place: Int64(place), app: app, in: db)
@@ -57,7 +57,7 @@ extension Store {
         revoked: [RevocationRow], valid: [String], of scope: AppScope
     ) async throws(StorageError) {
         try await write { db in
-            let app = try Self.number(of: scope, in: db)
+            let app = try Self.appID(of: scope, in: db)
             for row in revoked { try Self.save(row, app: app, in: db) }
             for id in valid {
                 try Self.deleteRevocation(of: id, app: app, in: db)

@@ -27,7 +27,7 @@ extension Store {
     ) async throws(StorageError) -> NotificationOutcome {
         let hintsPerDay = hintsPerDay
         return try await write { db in
-            let app = try Self.number(of: scope, in: db)
+            let app = try Self.appID(of: scope, in: db)
             let texts = EncodedNotification(raw: notification.text)
             guard try Self.insert(notification, as: texts, about: hints.first?.rawValue, app: app, in: db) != nil
             else { return .repeated }

@@ -39,9 +39,9 @@ extension Store {
         _ notification: NotificationRow, _ news: NotificationUpdate, of scope: AppScope,
         for targetKeys: [ForwardingTargetKey] = []
     ) async throws(StorageError) -> NotificationOutcome {
-        let texts = await stored(notification, news)
+        let texts = await encode(notification, news)
         return try await write { db in
-            let app = try Self.number(of: scope, in: db)
+            let app = try Self.appID(of: scope, in: db)
             guard
                 let number = try Self.insert(
                     notification, as: texts, about: news.originalTransactionId, app: app, in: db)

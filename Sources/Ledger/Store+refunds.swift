@@ -109,9 +109,9 @@ extension Store {
     package func save(
         _ refunds: [RefundRow], of target: RefundTarget, revision: String?, at now: Timestamp
     ) async throws(StorageError) {
-        let texts = await stored(refunds.map(\.transaction.text))
+        let texts = await encode(refunds.map(\.transaction.text))
         try await write { db in
-            let app = try Self.number(of: target.scope, in: db)
+            let app = try Self.appID(of: target.scope, in: db)
             for (refund, text) in zip(refunds, texts) { try Self.save(refund, as: text, app: app, in: db) }
             try db.cachedStatement(sql: "INSERT OR REPLACE INTO refundSweep VALUES (?, ?, ?, ?)").execute(
                 arguments: [app, target.identifier.rawValue, revision, now.milliseconds])
