@@ -12,7 +12,7 @@ struct PackedJWS: Sendable, Hashable {
     /// A JWS that was cut out of a payload.
     struct Part: Sendable, Hashable {
         /// Offset in the payload without parts at which it is inserted again.
-        let place: Int
+        let offset: Int
         let text: PackedJWS
     }
 
@@ -24,7 +24,7 @@ struct PackedJWS: Sendable, Hashable {
     let payload: [UInt8]
 
     /// The first byte, which identifies this version of the format.
-    private static let mark: UInt8 = 1
+    private static let formatVersion: UInt8 = 1
 
     /// - Parameter inner: the JWS to cut out of the payload; ranges must not overlap.
     init(_ text: JWSParts, header: UInt16, without inner: [(range: Range<Int>, text: PackedJWS)] = []) {
@@ -36,7 +36,7 @@ struct PackedJWS: Sendable, Hashable {
         var position = 0
         for (range, part) in inner.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) {
             payload += text.payload[position..<range.lowerBound]
-            parts.append(Part(place: payload.count, text: part))
+            parts.append(Part(offset: payload.count, text: part))
             position = range.upperBound
         }
         payload += text.payload[position...]
@@ -47,13 +47,13 @@ struct PackedJWS: Sendable, Hashable {
     // MARK: - Bytes
 
     var bytes: Data {
-        var bytes = Data([Self.mark, UInt8(header >> 8), UInt8(truncatingIfNeeded: header)])
+        var bytes = Data([Self.formatVersion, UInt8(header >> 8), UInt8(truncatingIfNeeded: header)])
         bytes.append(contentsOf: signature)
         bytes.append(UInt8(truncatingIfNeeded: parts.count))
         for part in parts {
             let inner = part.text.bytes
-            for number in [part.place, inner.count] {
-                withUnsafeBytes(of: UInt32(truncatingIfNeeded: number).bigEndian) { bytes.append(contentsOf: $0) }
+            for integer in [part.offset, inner.count] {
+                withUnsafeBytes(of: UInt32(truncatingIfNeeded: integer).bigEndian) { bytes.append(contentsOf: $0) }
             }
             bytes.append(inner)
         }
@@ -68,7 +68,8 @@ struct PackedJWS: Sendable, Hashable {
 
     private init?(_ bytes: Data.SubSequence, mayHaveParts: Bool) {
         var rest = bytes
-        guard rest.count >= 4 + JWSParts.signatureBytes, rest.popFirst() == Self.mark, let high = rest.popFirst(),
+        guard rest.count >= 4 + JWSParts.signatureBytes, rest.popFirst() == Self.formatVersion,
+            let high = rest.popFirst(),
             let low = rest.popFirst()
         else { return nil }
         header = UInt16(high) << 8 | UInt16(low)
@@ -77,19 +78,19 @@ struct PackedJWS: Sendable, Hashable {
         guard let count = rest.popFirst(), count == 0 || mayHaveParts else { return nil }
         var parts: [Part] = []
         for _ in 0..<count {
-            guard let place = Self.number(&rest), let size = Self.number(&rest), size <= rest.count,
-                place >= parts.last?.place ?? 0, let text = PackedJWS(rest.prefix(size), mayHaveParts: false)
+            guard let offset = Self.readInteger(&rest), let size = Self.readInteger(&rest), size <= rest.count,
+                offset >= parts.last?.offset ?? 0, let text = PackedJWS(rest.prefix(size), mayHaveParts: false)
             else { return nil }
-            parts.append(Part(place: place, text: text))
+            parts.append(Part(offset: offset, text: text))
             rest = rest.dropFirst(size)
         }
-        guard parts.last?.place ?? 0 <= rest.count else { return nil }
+        guard parts.last?.offset ?? 0 <= rest.count else { return nil }
         self.parts = parts
         payload = Array(rest)
     }
 
     /// Reads a big-endian integer of four bytes; `nil` if there are fewer.
-    private static func number(_ rest: inout Data.SubSequence) -> Int? {
+    private static func readInteger(_ rest: inout Data.SubSequence) -> Int? {
         guard rest.count >= 4 else { return nil }
         defer { rest = rest.dropFirst(4) }
         return rest.prefix(4).reduce(0) { $0 << 8 | Int($1) }
@@ -104,9 +105,9 @@ struct PackedJWS: Sendable, Hashable {
         var whole: [UInt8] = []
         var position = 0
         for part in parts {
-            whole += payload[position..<part.place]
+            whole += payload[position..<part.offset]
             whole += try part.text.text(headers: headers)
-            position = part.place
+            position = part.offset
         }
         whole += payload[position...]
         var text = try headers(header)

@@ -44,7 +44,7 @@ package struct SQLiteTableReader: Sendable {
     }
 
     private let queue: DatabaseQueue
-    private let layout: TableSchema
+    private let tableSchema: TableSchema
     private let place: String
 
     /// - Parameters:
@@ -59,17 +59,17 @@ package struct SQLiteTableReader: Sendable {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(Self.timeout)
-        let wish = TableSchema.TableSelection(
+        let selection = TableSchema.TableSelection(
             table: table, receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn)
         do throws(StorageError) {
-            (queue, layout) = try asLedgerError(at: path) {
+            (queue, tableSchema) = try asLedgerError(at: path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
-                return (queue, try queue.inDatabase { try TableSchema(wish, in: $0, at: path) })
+                return (queue, try queue.inDatabase { try TableSchema(selection, in: $0, at: path) })
             }
         } catch {
             throw Self.explained(error, path: path)
         }
-        place = "\(path), table \(layout.table.text)"
+        place = "\(path), table \(tableSchema.table.text)"
     }
 
     /// Seconds to wait for a lock of another process.
@@ -85,13 +85,13 @@ package struct SQLiteTableReader: Sendable {
         after key: Int64?, maximumRows: Int, maximumBytes: Int, largestValue: Int
     ) throws(StorageError) -> [Row] {
         let columns =
-            [layout.key, layout.receipt.description]
-            + [layout.id, layout.accountToken].map { name in
+            [tableSchema.key, tableSchema.receipt.description]
+            + [tableSchema.id, tableSchema.accountToken].map { name in
                 name.map(\.description) ?? "NULL"
             }
         let sql = """
-            SELECT \(columns.joined(separator: ", ")) FROM \(layout.table)
-            \(key == nil ? "" : "WHERE \(layout.key) > ?") ORDER BY \(layout.key) LIMIT \(max(maximumRows, 1))
+            SELECT \(columns.joined(separator: ", ")) FROM \(tableSchema.table)
+            \(key == nil ? "" : "WHERE \(tableSchema.key) > ?") ORDER BY \(tableSchema.key) LIMIT \(max(maximumRows, 1))
             """
         return try asLedgerError(at: place) {
             try queue.inDatabase { db in
@@ -110,19 +110,19 @@ package struct SQLiteTableReader: Sendable {
     }
 
     /// Returns the fingerprint of the table. Reads it from the database on every call, because the table can grow.
-    package func landmarks() throws(StorageError) -> TableFingerprint {
-        let id = layout.id?.description ?? "NULL"
+    package func fingerprint() throws(StorageError) -> TableFingerprint {
+        let id = tableSchema.id?.description ?? "NULL"
         return try asLedgerError(at: place) {
             try queue.inDatabase { db in
                 let first = try GRDB.Row.fetchOne(
                     db,
                     sql: """
-                        SELECT \(layout.key) || ' ' || coalesce(hex(\(id)), '') FROM \(layout.table)
-                        ORDER BY \(layout.key) LIMIT 1
+                        SELECT \(tableSchema.key) || ' ' || coalesce(hex(\(id)), '') FROM \(tableSchema.table)
+                        ORDER BY \(tableSchema.key) LIMIT 1
                         """)
-                let last = try Int64.fetchOne(db, sql: "SELECT max(\(layout.key)) FROM \(layout.table)")
+                let last = try Int64.fetchOne(db, sql: "SELECT max(\(tableSchema.key)) FROM \(tableSchema.table)")
                 return TableFingerprint(
-                    table: layout.table.text, schema: layout.schema, first: first?[0], lastKey: last)
+                    table: tableSchema.table.text, schema: tableSchema.schema, first: first?[0], lastKey: last)
             }
         }
     }

@@ -13,10 +13,10 @@ extension Store {
     /// Returns earlier signed notifications about the same purchase, the most recently signed first.
     ///
     /// - Parameters:
-    ///   - number: row id of the notification, as in ``StoredDelivery/notification``.
+    ///   - id: row id of the notification, as in ``StoredDelivery/notification``.
     ///   - type: only notifications of this type; `nil` for all.
     package func previousNotifications(
-        of number: Int64, type: String? = nil, limit: Int
+        of id: Int64, type: String? = nil, limit: Int
     ) async throws(StorageError) -> [PreviousNotification] {
         try await read { db in
             let find = try db.cachedStatement(
@@ -27,7 +27,7 @@ extension Store {
                     WHERE new.id = ?1 AND (?2 IS NULL OR old.type = ?2)
                     ORDER BY coalesce(old.signedDate, old.receivedAt) DESC, old.id DESC LIMIT ?3
                     """)
-            return try Row.fetchAll(find, arguments: [number, type, limit]).map {
+            return try Row.fetchAll(find, arguments: [id, type, limit]).map {
                 PreviousNotification(
                     type: $0[0], signedDate: ($0[1] as Int64?).map(Timestamp.init(milliseconds:)),
                     text: try self.text($0[2], in: db))

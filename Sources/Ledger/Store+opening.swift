@@ -13,18 +13,18 @@ extension Store {
     ///
     /// - Parameters:
     ///   - pauses: delays between two attempts; not empty.
-    ///   - told: called with the first error, with each different error, and with `nil` once the store is open after
+    ///   - onChange: called with the first error, with each different error, and with `nil` once the store is open after
     ///     an error.
     package convenience init(
-        opening path: String, pauses: [Duration]? = nil, _ told: @escaping @Sendable (StorageError?) -> Void
+        opening path: String, pauses: [Duration]? = nil, _ onChange: @escaping @Sendable (StorageError?) -> Void
     ) {
         self.init(unopened: path)
-        state.withLock { $0.whenLost = told }
+        state.withLock { $0.onLost = onChange }
         do throws(StorageError) {
             try open()
         } catch {
-            told(error)
-            keepTrying(pauses ?? Self.pauses, after: error, told)
+            onChange(error)
+            retryOpening(pauses ?? Self.pauses, after: error, onChange)
         }
     }
 
@@ -66,17 +66,17 @@ extension Store {
             .changed, at: path,
             "the file was removed or replaced while it was open. Stop receipt-bridge, restore the complete file, and restart"
         )
-        let whenLost = state.withLock { state -> (@Sendable (StorageError) -> Void)? in
+        let onLost = state.withLock { state -> (@Sendable (StorageError) -> Void)? in
             guard state.opened?.pool === opened.pool else { return nil }
             (state.opened, state.lost) = (nil, opened)
-            return state.whenLost
+            return state.onLost
         }
-        whenLost?(error)
+        onLost?(error)
         return error
     }
 
-    private func keepTrying(
-        _ pauses: [Duration], after failure: StorageError, _ told: @escaping @Sendable (StorageError?) -> Void
+    private func retryOpening(
+        _ pauses: [Duration], after failure: StorageError, _ onChange: @escaping @Sendable (StorageError?) -> Void
     ) {
         Task { [weak self] in
             var last = failure
@@ -85,8 +85,8 @@ extension Store {
                 try? await Task.sleep(for: pauses[min(attempt, pauses.count - 1)])
                 attempt += 1
                 guard let self, !self.state.withLock(\.isClosed) else { return }
-                guard let failure = await self.attempt() else { return told(nil) }
-                if failure != last { told(failure) }
+                guard let failure = await self.attempt() else { return onChange(nil) }
+                if failure != last { onChange(failure) }
                 last = failure
             }
         }

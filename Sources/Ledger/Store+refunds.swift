@@ -120,11 +120,11 @@ extension Store {
 
     private static func save(_ refund: RefundRow, as text: EncodedJWS, app: Int64, in db: Database) throws {
         let row = refund.transaction
-        let known = try Int64.fetchOne(
+        let storedDate = try Int64.fetchOne(
             db.cachedStatement(sql: "SELECT date FROM revocation WHERE transactionId = ? AND app = ?"),
             arguments: [row.transactionId, app])
         let isLatest = try applyReportedTransaction(row, as: text, app: app, since: row.signedDate, in: db)
-        if isLatest, row.isSubscription, known != refund.date.milliseconds {
+        if isLatest, row.isSubscription, storedDate != refund.date.milliseconds {
             try markStale(customersOf: [row.originalTransactionId], app: app, since: row.signedDate, in: db)
         }
         try db.cachedStatement(

@@ -20,20 +20,20 @@ struct TableSchema: Sendable, Hashable {
     let schema: String
 
     /// Reads the schema of the database. Every error names the tables or columns that exist.
-    init(_ wish: TableSelection, in db: Database, at place: String) throws {
-        let (name, schema) = try Self.table(wish.table, in: db, at: place)
+    init(_ selection: TableSelection, in db: Database, at place: String) throws {
+        let (name, schema) = try Self.table(selection.table, in: db, at: place)
         self.schema = schema
         table = SQLName(name)
         let place = "\(place), table \(name)"
         let columns = try Column.all(of: name, in: db)
         key = try Self.key(of: table, columns: columns, in: db, at: place)
-        receipt = try Self.column(wish.receiptColumn, of: columns, at: place)
-        if let wanted = wish.idColumn {
+        receipt = try Self.column(selection.receiptColumn, of: columns, at: place)
+        if let wanted = selection.idColumn {
             id = try Self.column(wanted, of: columns, at: place)
         } else {
             id = columns.first { SQLName.areSame($0.name, "id") }.map { SQLName($0.name) }
         }
-        accountToken = try wish.accountTokenColumn.map { try Self.column($0, of: columns, at: place) }
+        accountToken = try selection.accountTokenColumn.map { try Self.column($0, of: columns, at: place) }
     }
 
     /// Returns the selected table, otherwise the only table, otherwise `receipts`.
@@ -78,7 +78,7 @@ struct TableSchema: Sendable, Hashable {
     ) throws -> String {
         let free = ["rowid", "_rowid_", "oid"].first { name in !columns.contains { SQLName.areSame($0.name, name) } }
         if let free, (try? db.makeStatement(sql: "SELECT \(free) FROM \(table) LIMIT 0")) != nil { return free }
-        let primary = columns.filter { $0.placeInPrimaryKey > 0 }
+        let primary = columns.filter { $0.positionInPrimaryKey > 0 }
         if primary.count == 1, primary[0].type.uppercased().contains("INT") { return "\(SQLName(primary[0].name))" }
         let reason = "the rows have neither a rowid nor an integer primary key to resume from"
         throw StorageError(.unusableTable, at: place, reason)
@@ -89,12 +89,12 @@ struct TableSchema: Sendable, Hashable {
         let name: String
         let type: String
         /// Position in the primary key, from 1; 0 for a column outside the primary key.
-        let placeInPrimaryKey: Int
+        let positionInPrimaryKey: Int
 
         static func all(of table: String, in db: Database) throws -> [Column] {
             let rows = try Row.fetchAll(
                 db, sql: "SELECT name, type, pk FROM pragma_table_xinfo(?) WHERE hidden <> 1", arguments: [table])
-            return rows.map { Column(name: $0[0], type: $0[1], placeInPrimaryKey: $0[2]) }
+            return rows.map { Column(name: $0[0], type: $0[1], positionInPrimaryKey: $0[2]) }
         }
     }
 }

@@ -73,7 +73,7 @@ extension NotificationReceiver {
         {
             return Subject(keys: receipt.contents.orderedLookupKeys, environment: receipt.environment)
         }
-        let known = try await store.known(body.transactionIds, of: bundleId)
+        let known = try await store.recordedIdentifiers(body.transactionIds, of: bundleId)
         guard let first = known.first else { return nil }
         let ids = known.filter { $0.environment == first.environment }.map(\.identifier.rawValue)
         return Subject(

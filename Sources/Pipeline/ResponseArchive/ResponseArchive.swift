@@ -176,7 +176,9 @@ final class ResponseArchive: Sendable {
             if !mayBeStale {
                 let ended = opened.ended(at: now, revocations: known)
                 guard !opened.mayBeStale(at: now, revocations: known) else { return nil }
-                if !ended.isEmpty, try await store.holdsNews(of: ended, in: scope, since: found.keptAt) { return nil }
+                if !ended.isEmpty, try await store.hasNewerRecord(of: ended, in: scope, since: found.keptAt) {
+                    return nil
+                }
             }
             let answer = opened.answer(
                 requestDate: now, submitted: question.receipt.canonicalText.reveal(), revocations: known)
