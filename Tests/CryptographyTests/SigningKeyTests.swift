@@ -15,7 +15,7 @@ struct SigningKeyTests {
         #expect(key.isRSA)
         #expect(key.bits == bits)
         #expect(signature.count == bits / 8)
-        #expect(try verdict(key, signature, digest) == "Verified OK\n")
+        #expect(try opensslOutput(key, signature, digest) == "Verified OK\n")
     }
 
     @Test("OpenSSL's command line verifies ECDSA signatures", arguments: [DigestAlgorithm.sha256, .sha384])
@@ -24,7 +24,7 @@ struct SigningKeyTests {
         let signature = try key.signature(over: Self.message, digest: digest)
         #expect(!key.isRSA)
         #expect(signature.first == 0x30)
-        #expect(try verdict(key, signature, digest) == "Verified OK\n")
+        #expect(try opensslOutput(key, signature, digest) == "Verified OK\n")
     }
 
     @Test("The raw ES256 signature has 64 bytes and verifies after conversion to DER")
@@ -34,7 +34,7 @@ struct SigningKeyTests {
             let signature = try key.rawES256Signature(over: Self.message)
             #expect(signature.count == 64)
             let der = Self.derSignature(signature)
-            #expect(try verdict(key, der, .sha256) == "Verified OK\n")
+            #expect(try opensslOutput(key, der, .sha256) == "Verified OK\n")
             if signature[0] == 0 { break }
         }
     }
@@ -92,7 +92,7 @@ struct SigningKeyTests {
     }
 
     /// Returns the output of `openssl dgst -verify`.
-    private func verdict(_ key: SigningKey, _ signature: [UInt8], _ digest: DigestAlgorithm) throws -> String {
+    private func opensslOutput(_ key: SigningKey, _ signature: [UInt8], _ digest: DigestAlgorithm) throws -> String {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
