@@ -90,3 +90,12 @@ package struct DeliverySummary: Sendable, Hashable {
     /// `nil` unless the delivery is waiting.
     package let nextAttempt: Timestamp?
 }
+
+/// Numbers of an app's deliveries that are not completed.
+package struct DeliveryBacklog: Sendable, Hashable {
+    package let bundleId: BundleIdentifier
+    /// Waiting for the first attempt or for a retry.
+    package let waiting: Int64
+    /// Given up after the last retry.
+    package let abandoned: Int64
+}

@@ -98,3 +98,30 @@ struct TableSchema: Sendable, Hashable {
         }
     }
 }
+
+/// The name of a table or column of a foreign database, quoted for SQL.
+///
+/// Quotes inside the name are doubled, so that any name is safe. For example, `a"b` becomes `"a""b"`.
+struct SQLName: Sendable, Hashable, CustomStringConvertible {
+    let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    var description: String {
+        "\"\(text.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\""))\""
+    }
+
+    /// Returns whether SQLite treats both names as equal: ASCII letters are compared case-insensitively.
+    static func areSame(_ one: String, _ other: String) -> Bool {
+        one.utf8.count == other.utf8.count && zip(one.utf8, other.utf8).allSatisfy { folded($0) == folded($1) }
+    }
+
+    private static func folded(_ byte: UInt8) -> UInt8 {
+        switch byte {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte + 0x20
+        default: byte
+        }
+    }
+}
