@@ -33,7 +33,7 @@ package final class MigrationStore {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         do throws(StorageError) {
-            queue = try asLedgerError(at: path) {
+            queue = try asStorageError(at: path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
                 try queue.inDatabase { db in
                     try db.requireDurableCommits(at: path)
@@ -196,6 +196,6 @@ package final class MigrationStore {
     }
 
     func read<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
-        try asLedgerError(at: path) { try queue.inDatabase(body) }
+        try asStorageError(at: path) { try queue.inDatabase(body) }
     }
 }

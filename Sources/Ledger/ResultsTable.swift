@@ -54,9 +54,9 @@ package final class ResultsTable {
         var configuration = Configuration()
         configuration.allowsUnsafeTransactions = true
         configuration.busyMode = .timeout(Self.timeout)
-        let queue = try asLedgerError(at: path) { try DatabaseQueue(path: path, configuration: configuration) }
+        let queue = try asStorageError(at: path) { try DatabaseQueue(path: path, configuration: configuration) }
         self.queue = queue
-        try asLedgerError(at: path) {
+        try asStorageError(at: path) {
             try queue.inDatabase { try truncate(rowsToKeep, in: $0) }
         }
         rows = rowsToKeep
@@ -68,7 +68,7 @@ package final class ResultsTable {
         var configuration = Configuration()
         configuration.readonly = true
         configuration.busyMode = .timeout(timeout)
-        let last = try asLedgerError(at: path) {
+        let last = try asStorageError(at: path) {
             try DatabaseQueue(path: path, configuration: configuration).read { db in
                 try db.tableExists("results") ? Int64.fetchOne(db, sql: "SELECT max(rowid) FROM results") : nil
             }
@@ -139,7 +139,7 @@ package final class ResultsTable {
         try commit()
         insertion = nil
         try onDatabase { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
-        try asLedgerError(at: path) { try queue?.close() }
+        try asStorageError(at: path) { try queue?.close() }
         queue = nil
     }
 

@@ -62,7 +62,7 @@ package struct SQLiteTableReader: Sendable {
         let selection = TableSchema.TableSelection(
             table: table, receiptColumn: receiptColumn, idColumn: idColumn, accountTokenColumn: accountTokenColumn)
         do throws(StorageError) {
-            (queue, tableSchema) = try asLedgerError(at: path) {
+            (queue, tableSchema) = try asStorageError(at: path) {
                 let queue = try DatabaseQueue(path: path, configuration: configuration)
                 return (queue, try queue.inDatabase { try TableSchema(selection, in: $0, at: path) })
             }
@@ -93,7 +93,7 @@ package struct SQLiteTableReader: Sendable {
             SELECT \(columns.joined(separator: ", ")) FROM \(tableSchema.table)
             \(key == nil ? "" : "WHERE \(tableSchema.key) > ?") ORDER BY \(tableSchema.key) LIMIT \(max(maximumRows, 1))
             """
-        return try asLedgerError(at: place) {
+        return try asStorageError(at: place) {
             try queue.inDatabase { db in
                 let statement = try db.cachedStatement(sql: sql)
                 var rows: [Row] = []
@@ -112,7 +112,7 @@ package struct SQLiteTableReader: Sendable {
     /// Returns the fingerprint of the table. Reads it from the database on every call, because the table can grow.
     package func fingerprint() throws(StorageError) -> TableFingerprint {
         let id = tableSchema.id?.description ?? "NULL"
-        return try asLedgerError(at: place) {
+        return try asStorageError(at: place) {
             try queue.inDatabase { db in
                 let first = try GRDB.Row.fetchOne(
                     db,

@@ -27,7 +27,7 @@ extension Store {
     /// - Parameter limit: time limit of the integrity check. Damage is often found early.
     /// - Throws: ``StorageError``; `changed` for a store of a newer version.
     package static func inspect(path: String, limit: Duration = .seconds(30)) throws(StorageError) -> StoreInfo {
-        try asLedgerError(at: path) {
+        try asStorageError(at: path) {
             var configuration = Configuration()
             configuration.readonly = true
             configuration.busyMode = .timeout(5)

@@ -137,10 +137,10 @@ extension Store {
         do throws(StorageError) {
             // If the file was replaced, nothing of the old one may be written to the new one.
             guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
-            try asLedgerError(at: path) {
+            try asStorageError(at: path) {
                 _ = try opened.pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
             }
-            try asLedgerError(at: path) { try opened.pool.close() }
+            try asStorageError(at: path) { try opened.pool.close() }
             return nil
         } catch {
             try? opened.pool.close()

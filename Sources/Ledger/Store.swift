@@ -90,7 +90,7 @@ package final class Store: Sendable {
                     """)
             if let maximumPages { try db.execute(sql: "PRAGMA max_page_count = \(maximumPages)") }
         }
-        let pool = try asLedgerError(at: path) {
+        let pool = try asStorageError(at: path) {
             let pool = try DatabasePool(path: path, configuration: configuration)
             try pool.writeWithoutTransaction { try $0.requireDurableCommits(at: path) }
             let migrator = Self.migrator
@@ -178,7 +178,7 @@ package final class Store: Sendable {
     /// Reads a snapshot on the calling thread, which may block.
     func readBlocking<Result>(_ body: (Database) throws -> Result) throws(StorageError) -> Result {
         let pool = try opened().pool
-        return try asLedgerError(at: path) { try pool.read(body) }
+        return try asStorageError(at: path) { try pool.read(body) }
     }
 
     /// Rewrites the whole file (`VACUUM`), so that no deleted data is left in it, and empties the write-ahead log.

@@ -13,7 +13,7 @@ package struct AppScope: Sendable, Hashable {
     }
 }
 
-/// A notification as stored. Rows are never updated.
+/// A notification as stored. The only later change is that retention reduces version 1 bodies of older versions.
 package struct NotificationRow: Sendable, Hashable {
     /// Apple's `notificationUUID`, the same for every retry. Version 1: a digest of the body.
     package let uuid: String

@@ -178,9 +178,9 @@ struct ErasureTests {
 
     // MARK: - Tests
 
-    @Test("Every table of the store is either erased or spared with a reason")
+    @Test("Every table of the store is either erased or exempt with a reason")
     func everyTable() throws {
-        let names = ErasurePolicy.erased.map(\.name) + ErasurePolicy.spared.keys
+        let names = ErasurePolicy.erased.map(\.name) + ErasurePolicy.exempt.keys
         #expect(Set(names).count == names.count)
         #expect(try tables() == Set(names))
     }
