@@ -2,7 +2,7 @@ import COpenSSL
 
 /// Checks that OpenSSL on this system supports the algorithms of old receipts.
 ///
-/// Some systems' policies forbid SHA-1 signatures or short RSA keys. Without them every receipt signed before 2023
+/// Some systems' policies forbid SHA-1 signatures or short RSA keys. Then every receipt signed before 2023
 /// would look forged.
 package enum SelfTest {
     /// - Throws: `unavailable`, naming the missing algorithm.

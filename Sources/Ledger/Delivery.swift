@@ -18,7 +18,7 @@ package struct ForwardingTargetKey: Sendable, Hashable {
 package enum DeliveryState: Int64, Sendable, Hashable, CaseIterable {
     case waiting = 0
     case delivered = 1
-    /// Given up after the last retry. Only a replay on command queues it again.
+    /// Given up after the last retry. Only a replay (`forwarding replay`) queues it again.
     case abandoned = 2
     /// The target's form cannot express the notification, so there was nothing to send.
     case skipped = 3

@@ -63,11 +63,11 @@ package struct CustomerTally: Sendable, Hashable, Codable {
     package init() {}
 
     /// The number of all customers.
-    /// State of a customer's lookup, as stored in `customer.state`.
     package var all: Int64 { waiting + known + notFound + failed }
 }
 
 extension MigrationStore {
+    /// State of a customer's lookup, as stored in `customer.state`.
     private enum State: Int64 {
         case waiting = 0
         case known, notFound, failed

@@ -78,7 +78,7 @@ extension Store {
                 """)
     }
 
-    /// Adds numbers to the stored ones.
+    /// Adds counts of comparisons and differences to the stored ones.
     ///
     /// - Parameter limit: maximum number of customers of one app and environment.
     package func add(

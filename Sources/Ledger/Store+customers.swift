@@ -124,7 +124,7 @@ extension Store {
                 sql: "UPDATE transactionRecord SET customer = ? WHERE customer = ?", arguments: [id, other])
             try db.execute(
                 sql: "UPDATE OR IGNORE companion SET customer = ? WHERE customer = ?", arguments: [id, other])
-            // An event that affected the merged customer requires a new lookup of the merged history.
+            // If the other customer was stale, the merged one is.
             try db.execute(
                 sql: """
                     UPDATE customer SET needsLookupSince = max(coalesce(needsLookupSince, since), since)
