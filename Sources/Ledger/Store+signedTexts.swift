@@ -92,7 +92,7 @@ extension Store {
         return header
     }
 
-    private func damaged(_ what: String) -> StorageError {
-        StorageError(.changed, at: path, "\(what) failed its integrity check")
+    private func damaged(_ subject: String) -> StorageError {
+        StorageError(.changed, at: path, "\(subject) failed its integrity check")
     }
 }

@@ -28,8 +28,8 @@ struct TableSchema: Sendable, Hashable {
         let columns = try Column.all(of: name, in: db)
         key = try Self.key(of: table, columns: columns, in: db, at: place)
         receipt = try Self.column(selection.receiptColumn, of: columns, at: place)
-        if let wanted = selection.idColumn {
-            id = try Self.column(wanted, of: columns, at: place)
+        if let requested = selection.idColumn {
+            id = try Self.column(requested, of: columns, at: place)
         } else {
             id = columns.first { SQLName.areSame($0.name, "id") }.map { SQLName($0.name) }
         }
@@ -38,7 +38,7 @@ struct TableSchema: Sendable, Hashable {
 
     /// Returns the selected table, otherwise the only table, otherwise `receipts`.
     private static func table(
-        _ wanted: String?, in db: Database, at place: String
+        _ requested: String?, in db: Database, at place: String
     ) throws -> (name: String, schema: String) {
         let rows = try Row.fetchAll(
             db,
@@ -48,11 +48,11 @@ struct TableSchema: Sendable, Hashable {
                 """)
         let all = rows.map { (name: $0[0] as String, isView: $0[1] as String == "view", schema: $0[2] as String) }
         let tables = all.filter { !$0.isView }
-        let named = all.filter { SQLName.areSame($0.name, wanted ?? "receipts") }
-        guard let found = wanted == nil && tables.count == 1 ? tables.first : named.first else {
+        let named = all.filter { SQLName.areSame($0.name, requested ?? "receipts") }
+        guard let found = requested == nil && tables.count == 1 ? tables.first : named.first else {
             let names = tables.isEmpty ? "there is none" : "there are: \(tables.map(\.name).joined(separator: ", "))"
-            let what = wanted.map { "no table \($0)" } ?? "no table receipts, and not exactly one table"
-            throw StorageError(.missingTable, at: place, "\(what); \(names)")
+            let problem = requested.map { "no table \($0)" } ?? "no table receipts, and not exactly one table"
+            throw StorageError(.missingTable, at: place, "\(problem); \(names)")
         }
         guard !found.isView else {
             let reason = "\(found.name) is a view: its rows have no integer key to resume from; select a table"
@@ -62,11 +62,12 @@ struct TableSchema: Sendable, Hashable {
     }
 
     /// Returns the column with this name, in the spelling of the table.
-    private static func column(_ wanted: String, of columns: [Column], at place: String) throws(StorageError) -> SQLName
+    private static func column(_ requested: String, of columns: [Column], at place: String) throws(StorageError)
+        -> SQLName
     {
-        guard let column = columns.first(where: { SQLName.areSame($0.name, wanted) }) else {
+        guard let column = columns.first(where: { SQLName.areSame($0.name, requested) }) else {
             let names = columns.map(\.name).joined(separator: ", ")
-            throw StorageError(.missingColumn, at: place, "no column \(wanted); there are: \(names)")
+            throw StorageError(.missingColumn, at: place, "no column \(requested); there are: \(names)")
         }
         return SQLName(column.name)
     }
