@@ -42,7 +42,7 @@ struct MigrationCustomerTests {
         func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
             let (fails, refuses) = state.withLock { state in
                 state.asked.append(customer.identifiers)
-                if let known = customer.known { state.revisions.append(known.revision) }
+                if let known = customer.previousLookup { state.revisions.append(known.revision) }
                 let refuses = state.refuses || state.patience == 0
                 state.patience = state.patience.map { max($0 - 1, 0) }
                 if !refuses { state.answered.append(customer.identifiers) }

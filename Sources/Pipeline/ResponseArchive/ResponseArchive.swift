@@ -188,7 +188,9 @@ final class ResponseArchive: Sendable {
             if !mayBeStale {
                 let ended = restored.ended(at: now, revocations: index)
                 guard !restored.mayBeStale(at: now, revocations: index) else { return nil }
-                if !ended.isEmpty, try await store.holdsNews(of: ended, in: scope, since: found.keptAt) { return nil }
+                if !ended.isEmpty, try await store.hasNewerRecord(of: ended, in: scope, since: found.keptAt) {
+                    return nil
+                }
             }
             let answer = restored.answer(
                 requestDate: now, submitted: question.receipt.canonicalText.reveal(), revocations: index)

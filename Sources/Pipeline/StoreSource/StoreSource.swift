@@ -145,7 +145,7 @@ extension StoredCustomer {
     fileprivate func contradicts(_ records: CustomerRecords) -> Bool {
         records.transactions.contains { transaction in
             guard let revoked = RevocationRow(transaction.payload) else { return false }
-            return !takenBack.contains(revoked.transactionId)
+            return !revokedTransactionIds.contains(revoked.transactionId)
         }
     }
 }

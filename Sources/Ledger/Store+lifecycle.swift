@@ -13,18 +13,18 @@ extension Store {
     ///
     /// - Parameters:
     ///   - pauses: delays between two attempts; not empty.
-    ///   - told: called with the first error, with each different error, and with `nil` once the store is open after
+    ///   - onChange: called with the first error, with each different error, and with `nil` once the store is open after
     ///     an error.
     package convenience init(
-        opening path: String, pauses: [Duration]? = nil, _ told: @escaping @Sendable (StorageError?) -> Void
+        opening path: String, pauses: [Duration]? = nil, _ onChange: @escaping @Sendable (StorageError?) -> Void
     ) {
         self.init(unopened: path)
-        state.withLock { $0.whenLost = told }
+        state.withLock { $0.onLost = onChange }
         do throws(StorageError) {
             try open()
         } catch {
-            told(error)
-            keepTrying(pauses ?? Self.pauses, after: error, told)
+            onChange(error)
+            retryOpening(pauses ?? Self.pauses, after: error, onChange)
         }
     }
 
@@ -66,17 +66,17 @@ extension Store {
             .changed, at: path,
             "the file was removed or replaced while it was open. Stop receipt-bridge, restore the complete file, and restart"
         )
-        let whenLost = state.withLock { state -> (@Sendable (StorageError) -> Void)? in
+        let onLost = state.withLock { state -> (@Sendable (StorageError) -> Void)? in
             guard state.opened?.pool === opened.pool else { return nil }
             (state.opened, state.lost) = (nil, opened)
-            return state.whenLost
+            return state.onLost
         }
-        whenLost?(error)
+        onLost?(error)
         return error
     }
 
-    private func keepTrying(
-        _ pauses: [Duration], after failure: StorageError, _ told: @escaping @Sendable (StorageError?) -> Void
+    private func retryOpening(
+        _ pauses: [Duration], after failure: StorageError, _ onChange: @escaping @Sendable (StorageError?) -> Void
     ) {
         Task { [weak self] in
             var last = failure
@@ -85,8 +85,8 @@ extension Store {
                 try? await Task.sleep(for: pauses[min(attempt, pauses.count - 1)])
                 attempt += 1
                 guard let self, !self.state.withLock(\.isClosed) else { return }
-                guard let failure = await self.attempt() else { return told(nil) }
-                if failure != last { told(failure) }
+                guard let failure = await self.attempt() else { return onChange(nil) }
+                if failure != last { onChange(failure) }
                 last = failure
             }
         }
@@ -103,6 +103,48 @@ extension Store {
                     continuation.resume(returning: error)
                 }
             }
+        }
+    }
+}
+
+/// Closing a store, so that the database file alone contains all data.
+extension Store {
+    /// Waits for pending writes, checkpoints the write-ahead log and closes the file. Later calls throw.
+    ///
+    /// Other processes may have the file open. If one of them reads for longer than the timeout, the log stays.
+    ///
+    /// - Returns: why the database file alone does not contain all data; `nil` if it does, and for a store that was
+    ///   not open.
+    @discardableResult
+    package func close() async -> StorageError? {
+        let opened = state.withLock { state -> OpenedDatabase? in
+            guard !state.isClosed else { return nil }
+            state.isClosed = true
+            return state.opened ?? state.lost
+        }
+        guard let opened else { return nil }
+        await opened.queue.finish()
+        return await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(returning: self.closeFile(opened)) }
+        }
+    }
+
+    /// Closes the file. Blocks for as long as the disk and other processes take.
+    func closeFile(_ opened: OpenedDatabase) -> StorageError? {
+        // Only the last connection removes the log when it closes, and a read-only one cannot. GRDB closes its
+        // readers after the writer, so close them first.
+        opened.pool.releaseMemory()
+        do throws(StorageError) {
+            // If the file was replaced, nothing of the old one may be written to the new one.
+            guard opened.identity == FileIdentity(path: path) else { throw lost(opened) }
+            try asStorageError(at: path) {
+                _ = try opened.pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+            }
+            try asStorageError(at: path) { try opened.pool.close() }
+            return nil
+        } catch {
+            try? opened.pool.close()
+            return error
         }
     }
 }
