@@ -12,6 +12,10 @@ extension VerifyReceiptService {
     /// For example, with `answer: [api, apple, receipt]` the App Store Server API is called first. If it has no
     /// response, Apple's verifyReceipt is called with the time that is left, and if that has none either, the receipt
     /// answers for itself.
+    ///
+    /// If no source has a response, the first fallback is returned, for example Apple's own 21009. Before that, and
+    /// before the source `receipt`, an unavailable Apple is replaced by its last good response from the archive,
+    /// because that response may hold renewals which the receipt does not.
     struct RequestEvaluation {
         let request: VerifyReceiptRequest
         let route: UpstreamRouter.Route

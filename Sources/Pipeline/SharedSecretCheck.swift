@@ -2,6 +2,14 @@ import Cryptography
 import StoreTypes
 
 /// The result of checking a request's `password` against the app's secrets.
+///
+/// | `password` | result |
+/// |---|---|
+/// | missing, `clientPassword: optional` | accepted; Apple gets the app's `sharedSecret` |
+/// | missing, `clientPassword: required` | 21004 for a receipt with an auto-renewable |
+/// | the `sharedSecret` | accepted |
+/// | one of `acceptedSecrets` | accepted; Apple gets the current `sharedSecret` |
+/// | anything else | wrong, unless the app has no secret to compare it with |
 enum SharedSecretCheck: Sendable {
     /// The request continues. `replacement` is sent to Apple instead of the client's password; `nil` sends it
     /// unchanged.

@@ -8,6 +8,14 @@ package import StoreTypes
 import Telemetry
 
 /// Answers verifyReceipt requests, from HTTP and from the command line: one request body in, one response out.
+///
+/// A request passes these steps, each of which may end it:
+///
+/// 1. The response cache, if an app names `stored` first.
+/// 2. Parsing and decoding: a body that is not JSON, or holds no base64, gets 21002.
+/// 3. The app of the receipt: with `unknownApps: refuse` an unknown one gets 21003, or 21002 if the text is no receipt.
+/// 4. Replay detection, if the caller names its user.
+/// 5. The app's sources, in ``RequestEvaluation``.
 package struct VerifyReceiptService: Sendable {
     let decoder: ReceiptDecoder
     let apps: AppRegistry

@@ -13,10 +13,13 @@ import Telemetry
 
 /// Compares responses with those of a second source, in the background, and records the differences.
 ///
-/// An app's `shadow` names the second source, `shadowSampling` the part of the app's responses to compare. The queue is
-/// bounded: if the second source is too slow, comparisons are dropped and counted. Calls to the App Store Server API
-/// use a small part of the hourly rate limit, and none of what is reserved for clients. Only the digest of a receipt is
-/// stored.
+/// An app's `shadow` names the second source, `shadowSampling` the part of the app's responses to compare. For example,
+/// with `answer: [apple]`, `shadow: api` and `shadowSampling: 0.1` every tenth response of Apple's is compared with one
+/// from the App Store Server API.
+///
+/// The queue is bounded: if the second source is too slow, comparisons are dropped and counted. Calls to the App Store
+/// Server API use a small part of the hourly rate limit, and none of what is reserved for clients. Only the digest of a
+/// receipt is stored.
 package final class Shadow: Service {
     /// The apps to compare and the service to call, replaced on reload.
     private struct Configured: Sendable {
