@@ -139,11 +139,11 @@ extension VerifyReceiptService {
                 return .answered(forwarded(answer, from: environment))
             case .sandboxDenied:
                 return .answered(VerifyReceiptResult(.failure(.notAuthentic), source: .receipt, environment: .sandbox))
-            case .unavailable(let last, let environment, let reason, let wasAsked, _):
+            case .unavailable(let last, let environment, let reason, let wasCalled, _):
                 // The circuit breaker logs once when it opens. A request that it refuses is therefore logged at the
                 // debug level only.
                 log(
-                    wasAsked ? .warning : .debug, "Apple's verifyReceipt is unavailable; trying the next source",
+                    wasCalled ? .warning : .debug, "Apple's verifyReceipt is unavailable; trying the next source",
                     by: "apple", environment,
                     ["reason": "\(reason)"])
                 return .unavailable(

@@ -226,8 +226,9 @@ final class RevocationCache: Sendable {
     }
 
     /// Returns whether one of these purchases is recorded as revoked.
-    func knows(_ keys: CustomerIdentifiers, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment) -> Bool
-    {
+    func hasRevocation(
+        for keys: CustomerIdentifiers, of bundleId: BundleIdentifier, in environment: AppStoreEnvironment
+    ) -> Bool {
         indexes.withLock { indexes in
             guard let revocations = indexes[Key(bundleId: bundleId, environment: environment)], !revocations.isEmpty
             else {

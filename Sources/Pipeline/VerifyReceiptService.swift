@@ -279,14 +279,14 @@ extension AppRegistry {
     /// used for this and for nothing else. A text that names no app is treated as a receipt of an unknown app.
     fileprivate func resolution(of verification: VerifyReceiptService.ReceiptVerification) -> Decision {
         let bundleId: BundleIdentifier?
-        let verdict: VerifyReceiptStatus?
+        let status: VerifyReceiptStatus?
         switch verification {
-        case .authentic(let receipt): (bundleId, verdict) = (receipt.bundleId, nil)
-        case .rejected(let error, let claims): (bundleId, verdict) = (claims.bundleId, error.status)
+        case .authentic(let receipt): (bundleId, status) = (receipt.bundleId, nil)
+        case .rejected(let error, let claims): (bundleId, status) = (claims.bundleId, error.status)
         }
         switch resolution(of: bundleId) {
         case .app(let app): return .app(app)
-        case .refused: return .refused(verdict ?? .notAuthentic)
+        case .refused: return .refused(status ?? .notAuthentic)
         }
     }
 }

@@ -130,7 +130,7 @@ package final class Shadow: Service {
             // One source may already know something that the other does not, or that it has cached an older state of.
             if outcome.differences.contains(where: { $0.isVolatile || $0.verdict == .unexpected }) {
                 try? await Task.sleep(for: Self.timeout)
-                let repeated = await ask(job, job.reply.source, isFresh: true)
+                let repeated = await fetch(job, job.reply.source, isFresh: true)
                 if repeated.source == job.reply.source {
                     outcome = try await self.outcome(of: job, against: repeated, at: now(), isFresh: true)
                 }
@@ -171,7 +171,7 @@ package final class Shadow: Service {
 
     /// Asks one source for its response to the same request, at background priority. Such requests are not counted as a
     /// client's.
-    private func ask(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> VerifyReceiptResult {
+    private func fetch(_ job: ShadowJob, _ source: AnswerSource, isFresh: Bool) async -> VerifyReceiptResult {
         await configured.withLock { $0.pipeline }.answer(
             body: job.body.reveal(), route: job.route,
             requestOptions: .init(sources: [source], priority: .background, isFresh: isFresh))
@@ -182,7 +182,7 @@ package final class Shadow: Service {
     private func outcome(
         of job: ShadowJob, against first: VerifyReceiptResult, at time: Timestamp, isFresh: Bool = false
     ) async throws(ShadowFailure) -> ShadowOutcome {
-        let second = await ask(job, job.shadow, isFresh: isFresh)
+        let second = await fetch(job, job.shadow, isFresh: isFresh)
         // A receipt without any transaction id is answered from itself, by every source.
         guard second.source == job.shadow || second.source == .receipt, second.answer.status.canBeCompared else {
             throw ShadowFailure("shadow.\(second.answer.status.rawValue)")
