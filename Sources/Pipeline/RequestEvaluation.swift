@@ -23,7 +23,7 @@ extension VerifyReceiptService {
         /// The receipt that the app's rules are checked against. It is never rendered into a response. `nil` if nothing
         /// in the request is authentic.
         let receiptForRules: Receipt?
-        /// Whether one of the receipt's purchases was presented with a different account before.
+        /// Whether one of the receipt's purchases was presented by another user before.
         let isReplay: Bool
         let app: AppConfiguration
         let requestOptions: RequestOptions

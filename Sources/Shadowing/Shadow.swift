@@ -52,7 +52,7 @@ package final class Shadow: Service {
     /// The number of days that the page shows.
     package static let days: Int64 = 90
     /// The pause before a second comparison, in which volatile differences may disappear.
-    private static let timeout = Duration.seconds(2)
+    private static let repeatDelay = Duration.seconds(2)
 
     /// Creates the shadow. It does nothing if no app has a `shadow`.
     package init(
@@ -121,15 +121,15 @@ package final class Shadow: Service {
 
     // MARK: - Comparing
 
-    /// Compares one response. If a difference is unexpected or volatile, the client's source is asked again after a
-    /// pause, because the two responses were not rendered at the same time.
+    /// Compares one response. If a difference is unexpected or volatile, both sources are called again after a pause,
+    /// because the first two responses were not rendered at the same time.
     private func compare(_ job: ShadowJob) async {
         var scope = job.scope
         do throws(ShadowFailure) {
             var outcome = try await outcome(of: job, against: job.reply, at: job.time)
             // One source may already know something that the other does not, or that it has cached an older state of.
             if outcome.differences.contains(where: { $0.isVolatile || $0.verdict == .unexpected }) {
-                try? await Task.sleep(for: Self.timeout)
+                try? await Task.sleep(for: Self.repeatDelay)
                 let repeated = await fetch(job, job.reply.source, isFresh: true)
                 if repeated.source == job.reply.source {
                     outcome = try await self.outcome(of: job, against: repeated, at: now(), isFresh: true)
