@@ -54,9 +54,9 @@ package struct BatchServerAPIClient: Sendable {
             throw ServerAPIError(.noEndpoint, at: "configuration", "the app has no App Store Server API key")
         }
         let first = environment == .xcode ? nil : environment
-        var history: KnownHistory?
+        var history: EarlierHistory?
         if let previous, let first {
-            history = client.knownHistory(
+            history = client.earlierHistory(
                 signedTransactions: previous.signedTransactions, revision: previous.revision, in: first)
         }
         do throws(ServerAPIError) {

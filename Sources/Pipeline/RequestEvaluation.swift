@@ -64,7 +64,7 @@ extension VerifyReceiptService {
             var appleIsUnavailable = false
             for (index, source) in sources.enumerated() where source != .receipt || receiptMayAnswer {
                 if let reply = responseForDisconnectedClient(sources[...index]) { return reply }
-                if source == .receipt, appleIsUnavailable, !sources[index...].contains(where: \.asks),
+                if source == .receipt, appleIsUnavailable, !sources[index...].contains(where: \.needsUpstream),
                     let reply = await lastGood(password)
                 {
                     return reply
@@ -76,8 +76,8 @@ extension VerifyReceiptService {
                 case .receipt: result = readReceipt(password, isFallback: index > 0)
                 case .stored:
                     result = await readStore(
-                        password, isFallback: sources[..<index].contains(where: \.asks),
-                        within: deadline.reading(before: sources[(index + 1)...].count(where: \.asks)))
+                        password, isFallback: sources[..<index].contains(where: \.needsUpstream),
+                        within: deadline.reading(before: sources[(index + 1)...].count(where: \.needsUpstream)))
                 }
                 if source == .apple { appleIsUnavailable = true }
                 switch result {
@@ -104,14 +104,14 @@ extension VerifyReceiptService {
         /// The client has disconnected, so stop trying sources. Return the same error a connected client would get, in
         /// case the disconnect was a false positive.
         private func responseForDisconnectedClient(_ sources: ArraySlice<AnswerSource>) -> VerifyReceiptResult? {
-            guard Task.isCancelled, let source = sources.first(where: \.asks) else { return nil }
+            guard Task.isCancelled, let source = sources.first(where: \.needsUpstream) else { return nil }
             return unavailable(from: source)
         }
 
         /// The time for one source that makes calls: an equal share of what is left, because each source after it needs
         /// one too.
         func share(before others: ArraySlice<AnswerSource>) -> Duration {
-            deadline.share(before: others.count(where: \.asks))
+            deadline.share(before: others.count(where: \.needsUpstream))
         }
 
         // MARK: - Sources

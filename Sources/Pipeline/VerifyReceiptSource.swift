@@ -68,7 +68,7 @@ package struct VerifyReceiptSource: Sendable {
                     continue
                 }
                 let reply = await client.send(
-                    body: body, to: environment, timeout: remaining, isRepetition: pause > 0)
+                    body: body, to: environment, timeout: remaining, isRetry: pause > 0)
                 wasCalled = wasCalled || !reply.isRefusal
                 isUnreachable = reply.isUnreachable
                 instruction = router.received(reply)

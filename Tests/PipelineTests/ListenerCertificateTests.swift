@@ -52,7 +52,7 @@ struct ListenerCertificateTests {
                 "RECEIPT_BRIDGE_TLS_CERTIFICATE": folder.path("tls/chain.pem"),
                 "RECEIPT_BRIDGE_TLS_PRIVATEKEY": folder.path("tls/key.pem"),
             ])
-        #expect(named.tls?.chain == certificate.chain && named.unused.isEmpty)
+        #expect(named.tls?.chain == certificate.chain && named.unknownVariables.isEmpty)
         #expect(ProxyConfiguration().tls == nil)
     }
 
@@ -114,7 +114,7 @@ struct ListenerCertificateTests {
             (pair.authorityPEM + pair.certificatePEM, pair.keyPEM, ["privateKey: \(notItsKey)"]),
             (
                 strange.chainPEM, strange.keyPEM,
-                ["certificate: tls/chain.pem: expected an RSA or P-256 key in it: an RSA key of 512 bits"]
+                ["certificate: tls/chain.pem: expected a certificate with an RSA or P-256 key: an RSA key of 512 bits"]
             ),
             ([UInt8](repeating: 0x2D, count: 2 << 20), pair.keyPEM, ["certificate: cannot read tls/chain.pem"]),
         ]

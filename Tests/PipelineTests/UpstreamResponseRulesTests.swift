@@ -207,7 +207,7 @@ struct UpstreamResponseRulesTests {
         return (
             proxy,
             {
-                handler.entries.filter { $0.message == "a purchase was presented by another user than before" }.map {
+                handler.entries.filter { $0.message == "purchase presented with a different account" }.map {
                     "count \($0.metadata["count"] ?? "-")"
                 }
             }

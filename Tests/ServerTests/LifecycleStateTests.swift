@@ -85,7 +85,8 @@ struct LifecycleStateTests {
             let (status, body) = try await report(proxy)
             #expect(status == 200)
             #expect(body["warnings"]?.elements?.compactMap { $0["code"]?.text } == ["keyUnusable"])
-            #expect(proxy.log.all.filter { $0.contains("signs nothing") && $0.contains("SIMKEY0001") }.count == 1)
+            #expect(
+                proxy.log.all.filter { $0.contains("private key is unusable") && $0.contains("SIMKEY0001") }.count == 1)
             #expect(!proxy.log.all.contains { $0.contains("no key at all") })
         }
     }

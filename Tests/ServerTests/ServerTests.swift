@@ -559,7 +559,7 @@ struct ServerTests {
         let error = await #expect(throws: ConfigurationError.self) {
             try await Proxy.serving({ settings, _ in settings.operationsListen.port = holder.port }, { _ in })
         }
-        #expect(error?.findings == ["operations.listen: 127.0.0.1:\(holder.port) is taken"])
+        #expect(error?.findings == ["operations.listen: 127.0.0.1:\(holder.port) is already in use"])
     }
 
     // MARK: - Secrecy
