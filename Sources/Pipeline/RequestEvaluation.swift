@@ -121,7 +121,7 @@ extension VerifyReceiptService {
         private func callApple(_ password: SharedSecretCheck, within limit: Duration) async -> SourceResult {
             guard let apple = service.apple else { return .unavailable(fallback: unavailable(from: .apple)) }
             var replacement: SharedSecret?
-            if case .fine(let secret) = password { replacement = secret }
+            if case .accepted(let secret) = password { replacement = secret }
             let outcome = await apple.answer(
                 body: request.forwardedBody(password: replacement), route: route,
                 isVerifiedHere: authenticReceipt != nil, followsToSandbox: followsToSandbox, within: limit)

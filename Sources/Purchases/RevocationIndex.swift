@@ -61,7 +61,7 @@ package struct RevocationIndex: Sendable {
     }
 
     /// Returns whether the transaction id is in the index.
-    package func mentions(_ transactionId: String) -> Bool { byTransaction[transactionId] != nil }
+    package func contains(_ transactionId: String) -> Bool { byTransaction[transactionId] != nil }
 
     /// Returns the revocation by transaction id, otherwise by web order line item id.
     package func revocation(transactionId: String?, webOrderLineItemId: String?) -> Revocation? {

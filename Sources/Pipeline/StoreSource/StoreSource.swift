@@ -127,7 +127,7 @@ package struct StoreSource: Sendable {
         let records = snapshot.records
         guard
             records.transactions.contains(where: {
-                $0.payload.revocationDate == nil && $0.payload.transactionId.map(index.mentions) ?? false
+                $0.payload.revocationDate == nil && $0.payload.transactionId.map(index.contains) ?? false
             })
         else { return snapshot }
         return StoredCustomerSnapshot(
