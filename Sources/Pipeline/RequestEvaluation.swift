@@ -178,7 +178,7 @@ extension VerifyReceiptService {
         private func lastGoodKey(_ password: SharedSecretCheck) -> (ResponseArchive, ArchiveKey)? {
             guard let archive = service.lastGood, requestOptions.sources == nil, let receipt = authenticReceipt,
                 app.answer.contains(.apple), service.apps.configured(receipt.bundleId) != nil,
-                let password = ArchiveKey.Password(request.password, judged: password, for: app)
+                let password = ArchiveKey.Password(request.password, check: password, for: app)
             else { return nil }
             return (
                 archive,
@@ -224,7 +224,7 @@ extension VerifyReceiptService {
             let keys = service.observations.lookupKeys(of: receipt)
             guard !keys.isEmpty else { return .answered(answer(PurchaseHistory(receipt: receipt), from: .receipt)) }
             let scope = AppScope(bundleId: receipt.bundleId, environment: receipt.environment)
-            guard let snapshot = await service.stored?.snapshot(on: keys, in: scope, at: now, within: limit) else {
+            guard let snapshot = await service.stored?.snapshot(of: keys, in: scope, at: now, within: limit) else {
                 return .notAttempted
             }
             guard !receipt.contents.lacksStatus(in: snapshot.records) else { return .notAttempted }

@@ -228,7 +228,7 @@ package struct VerifyReceiptService: Sendable {
         let now = now()
         guard
             let snapshot = await stored?.snapshot(
-                on: entry.keys, in: entry.scope, at: now, within: RequestDeadline(deadline).reading(before: 1)),
+                of: entry.keys, in: entry.scope, at: now, within: RequestDeadline(deadline).reading(before: 1)),
             snapshot.serial == entry.serial,
             snapshot.isCurrent(at: now, maximumAge: entry.app.storedMaxAge * 1_000),
             let answer = entry.answer.answer(requestDate: now)

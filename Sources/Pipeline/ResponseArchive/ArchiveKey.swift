@@ -16,9 +16,9 @@ struct ArchiveKey: Sendable {
 
         /// Returns `nil` if the password is wrong, or missing although it is required; then no archived response may
         /// be used.
-        init?(_ password: VerifyReceiptRequest.Password, judged verdict: SharedSecretCheck, for app: AppConfiguration) {
+        init?(_ password: VerifyReceiptRequest.Password, check: SharedSecretCheck, for app: AppConfiguration) {
             let isChecked = app.sharedSecret != nil || !app.acceptedSecrets.isEmpty
-            switch (verdict, password) {
+            switch (check, password) {
             case (.wrong, _), (.missing, _), (.accepted, .notText): return nil
             case (.absent, _): self = .none
             case (.accepted(let replacement), .absent): self = replacement == nil ? .none : .right
