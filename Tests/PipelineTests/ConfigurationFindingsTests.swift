@@ -45,7 +45,7 @@ struct ConfigurationFindingsTests {
                 "deadlineSeconds: 99 is not in the range 1 to 30", "apps[0].bundleId: missing",
                 "apps[0].cacheSeconds: 9999 is not in the range 0 to 3600", "apps[0].bundle: unknown key",
                 "apps[0].colour: unknown key",
-                "upstream.verifyReceipt.production: x: the URL begins with neither https:// nor http://",
+                "upstream.verifyReceipt.production: x: the URL must begin with https:// or http://",
                 "operations.listen: 127.0.0.1:7000 is already the address of listen",
                 "upstream.proxy: expected http://HOST:PORT or https://HOST:PORT",
                 "userHeader: a b is not a valid header name",
@@ -165,10 +165,10 @@ struct ConfigurationFindingsTests {
 
     @Test("A finding shows a URL without its user information and query")
     func urls() throws {
-        let plain = "plain http is for this machine only; use https"
-        let unescaped = "the URL is too long or has a character that must be escaped"
+        let plain = "plain http is allowed only to loopback addresses; use https"
+        let unescaped = "the URL is longer than 8192 bytes or has a character that must be escaped"
         for (url, expected) in [
-            ("ftp://x/", "ftp://x/: the URL begins with neither https:// nor http://"),
+            ("ftp://x/", "ftp://x/: the URL must begin with https:// or http://"),
             ("http://a.example/v", "http://a.example/v: \(plain)"),
             ("http://a.example/v?key=canary", "http://a.example/v: \(plain)"),
             ("https://u:canary@a.example/v", "***@a.example/v: \(unescaped)"),

@@ -322,7 +322,7 @@ struct ResponseArchiveTests {
         let story = Self.stories[0].body("QUJD")
         let before = try stage.bridge(after: 0, [.apple], change)
         #expect(await before.ask(victim.base64).source == .apple)
-        await before.pipelines.finishKeeping()
+        await before.pipelines.finishWriting()
         let asked = try stage.bridge(saying: story, after: 1_000, [.apple], change)
         let unbought = try stage.bridge(
             saying: #"{"status":0,"receipt":{"bundle_id":"com.example.app","in_app":[]}}"#, after: 1_000, [.apple],
@@ -335,8 +335,8 @@ struct ResponseArchiveTests {
             asked.clock.now = asked.clock.now.advanced(byMilliseconds: 1)
             unbought.clock.now = asked.clock.now
             // Wait, because writes that exceed the queue are dropped.
-            await asked.pipelines.finishKeeping()
-            await unbought.pipelines.finishKeeping()
+            await asked.pipelines.finishWriting()
+            await unbought.pipelines.finishWriting()
         }
         #expect(try await stage.store.lastGoodUsage().count == 1 + 8 + 8)
         let down = try stage.bridge(isDown: true, after: 2_000, [.apple], change)

@@ -247,7 +247,7 @@ struct StoredAnswerTests {
             world.clock = SharedSimulator.noon.advanced(byMilliseconds: 5_000)
             world.change(id) { $0.revoked = nil }
         }
-        await bridge.pipelines.finishKeeping()
+        await bridge.pipelines.finishWriting()
         appStore.tell { $0.isDown = true }
         let outage = try StoringTestProxy([.api, .stored, .receipt], appStore: appStore, folder: first.folder)
         for _ in 0..<2 {
@@ -301,7 +301,7 @@ struct StoredAnswerTests {
         let receipt = try appStore.receipt()
         let bridge = try StoringTestProxy([.api], appStore: appStore)
         #expect(await bridge.ask(receipt).source == .api)
-        await bridge.pipelines.finishKeeping()
+        await bridge.pipelines.finishWriting()
         await bridge.store.close()
         appStore.tell { $0.isDown = true }
         let later = try StoringTestProxy(appStore: appStore, folder: bridge.folder)

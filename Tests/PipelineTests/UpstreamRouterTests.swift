@@ -49,7 +49,7 @@ struct UpstreamRouterTests {
         var rest = says[...]
         while true {
             switch instruction {
-            case .ask(let environment, let pause):
+            case .call(let environment, let pause):
                 words.append((environment == .production ? "P" : "S") + (pause > 0 ? "+\(pause)" : ""))
                 guard let next = rest.popFirst() else { return words.joined(separator: " ") + " …" }
                 instruction = router.received(next.reply)
@@ -67,7 +67,7 @@ struct UpstreamRouterTests {
     @Test("If no time is left for a retry, the router ends with Apple's last response")
     func outOfTime() {
         var router = UpstreamRouter(route: .auto, isVerifiedHere: true)
-        guard case .unavailable(nil, .production, "no time left to ask") = router.outOfTime else {
+        guard case .unavailable(nil, .production, "no time left for another call") = router.outOfTime else {
             Issue.record("\(router.outOfTime)")
             return
         }

@@ -50,7 +50,7 @@ package struct ProxyConfiguration: Sendable {
     package var sharedSecret: SharedSecret?
     package var unknownApps = UnknownApps.pass
     /// Timeout from a request to its response, however slow the App Store is.
-    package var deadline = RequestDeadline.usual
+    package var deadline = RequestDeadline.defaultLimit
     /// The folder of the field tables; `nil` for the tables in the program.
     package internal(set) var mappings: String?
     package internal(set) var tables = FieldTables.bundled

@@ -77,7 +77,7 @@ package struct StoreSource: Sendable {
             return nil
         }
         guard !stored.contradicts(records) else { return nil }
-        revocations.compare(stored: records, of: scope.bundleId)
+        revocations.reconcile(stored: records, of: scope.bundleId)
         let snapshot = StoredCustomerSnapshot(
             records: records, askedAt: stored.askedAt, needsLookup: stored.needsLookup,
             serial: serials.value.wrappingAdd(1, ordering: .relaxed).newValue)
