@@ -29,7 +29,7 @@ final class BackgroundStoreWriter: Sendable {
 
     /// Creates a writer.
     ///
-    /// - Parameter whenKept: called after records are saved, with the identifiers of the customer.
+    /// - Parameter onSave: called after records are saved, with the identifiers of the customer.
     init(
         store: Store, logger: Logger, now: @escaping @Sendable () -> Timestamp,
         onSave: @escaping @Sendable ([String], AppScope) -> Void
