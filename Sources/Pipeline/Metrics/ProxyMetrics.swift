@@ -13,7 +13,7 @@ package final class ProxyMetrics: Sendable {
     /// Server API lookups by whether ``CustomerRecordsCache`` had the records, by ``HitLabel``.
     package let recordCache = CounterTable("result", HitLabel.self)
     /// Requests by whether ``ResponseCache`` had the response, by ``HitLabel``.
-    package let answerMemory = CounterTable("result", HitLabel.self)
+    package let responseCache = CounterTable("result", HitLabel.self)
     /// Refused receipts that `profile: tolerant` would have accepted, by each repair that it would have made.
     package let repairs = CounterTable("repair", ReceiptRepair.allCases.map(\.rawValue))
     /// Time from the request body to the verifyReceipt response, by ``SourceLabel``.
@@ -44,7 +44,7 @@ package final class ProxyMetrics: Sendable {
     }
 
     /// Records the duration of a request.
-    package func took(_ duration: Duration, for reply: VerifyReceiptResult) {
+    package func recordDuration(_ duration: Duration, for reply: VerifyReceiptResult) {
         durations[SourceLabel(reply.source).rawValue].observe(duration)
     }
 
@@ -71,14 +71,14 @@ package final class AppMetrics: Sendable {
     package let differences = CounterTable("class", DifferenceLabel.self)
 
     /// Counts a response.
-    package func answered(_ reply: VerifyReceiptResult) {
+    package func recordResponse(_ reply: VerifyReceiptResult) {
         verdicts.add(
             StatusLabel(reply.answer.status).rawValue, SourceLabel(reply.source).rawValue,
             EnvironmentLabel(reply.environment).rawValue)
     }
 
     /// Counts revoked purchases.
-    func revoked(in environment: AppStoreEnvironment, count: Int) {
+    func recordRevocations(in environment: AppStoreEnvironment, count: Int) {
         revocations.add(EnvironmentLabel(environment).rawValue, by: Int64(count))
     }
 }
