@@ -195,7 +195,7 @@ final class RevocationCache: Sendable {
             if indexes[key].map({ $0.count > Self.capacity }) == true { indexes[key] = RevocationIndex() }
             return after - before
         }
-        if isNew, added > 0 { counts?[bundleId].revoked(in: environment, count: added) }
+        if isNew, added > 0 { counts?[bundleId].recordRevocations(in: environment, count: added) }
     }
 
     /// Returns the revocations of an app; empty if there are none.

@@ -117,13 +117,13 @@ package struct VerifyReceiptService: Sendable {
         let start = ContinuousClock.now
         let reply = await reply(to: body, on: route, requestOptions)
         count(reply)
-        counts.took(.now - start, for: reply)
+        counts.recordDuration(.now - start, for: reply)
         return reply
     }
 
     /// Counts a response that another part of the server wrote. The responses of ``answer(body:route:requestOptions:)``
     /// are counted already.
-    package func count(_ reply: VerifyReceiptResult) { countedApps[reply.claimedApp].answered(reply) }
+    package func count(_ reply: VerifyReceiptResult) { countedApps[reply.claimedApp].recordResponse(reply) }
 
     /// Parses a request with the profile of this service.
     package func read(_ body: [UInt8]) throws(VerifyReceiptRequest.Failure) -> VerifyReceiptRequest {
@@ -139,7 +139,7 @@ package struct VerifyReceiptService: Sendable {
             ? ResponseCache.key(body, route) : nil
         if let cacheKey {
             let reply = await cachedResponse(cacheKey)
-            counts.answerMemory.add((reply == nil ? HitLabel.miss : .hit).rawValue)
+            counts.responseCache.add((reply == nil ? HitLabel.miss : .hit).rawValue)
             if let reply { return reply }
         }
         var request: VerifyReceiptRequest
@@ -217,7 +217,7 @@ package struct VerifyReceiptService: Sendable {
         -> Bool
     {
         guard let user = requestOptions.user, app.replay != .off else { return false }
-        return replays.sees(
+        return replays.detectReplay(
             keys(), in: scope, of: user, at: now(), logName: apps.logName(of: scope.bundleId), logger: logger)
     }
 

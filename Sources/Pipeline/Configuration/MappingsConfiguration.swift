@@ -17,3 +17,15 @@ extension ProxyConfiguration {
         mappings = folder.path
     }
 }
+
+extension ConfigurationFile {
+    /// Reads `mappings`.
+    static func readMappings(_ root: ConfigurationNode, into settings: inout ProxyConfiguration) {
+        guard let path = root.text("mappings", expecting: "a folder") else { return }
+        do throws(ConfigurationError) {
+            try settings.use(mappings: root.resolve(path, of: "mappings"))
+        } catch {
+            for finding in error.findings { root.note("mappings", finding) }
+        }
+    }
+}

@@ -1,6 +1,26 @@
+import Foundation
 import Ledger
 
 extension ConfigurationFile {
+    /// Reads `store`. With a configuration file the default is a SQLite file next to it. Without one there is no
+    /// store, so that nothing is written to disk.
+    static func readStore(_ root: ConfigurationNode, hasFile: Bool, into settings: inout ProxyConfiguration) {
+        guard let store = root.text("store", expecting: stores) ?? (hasFile ? "sqlite:receipt-bridge.sqlite" : nil)
+        else { return }
+        if store == "none" {
+            settings.storePath = nil
+        } else if store.hasPrefix("postgres:") || store.hasPrefix("postgresql:") {
+            root.note("store", "PostgreSQL is not built yet; use sqlite:PATH")
+        } else if store.hasPrefix("sqlite:"), store != "sqlite:" {
+            settings.storePath = root.resolve(String(store.dropFirst("sqlite:".count)), of: "store").path
+        } else {
+            // The value is not shown: the URL of another kind of database may contain a password.
+            root.note("store", "expected \(stores)")
+        }
+    }
+
+    private static let stores = "sqlite:PATH, or none"
+
     /// Reads `retention`. Each value is a number of days or `forever`; keys that are absent keep their defaults.
     static func retention(of root: ConfigurationNode) -> Retention {
         var retention = Retention()

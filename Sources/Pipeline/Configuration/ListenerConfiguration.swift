@@ -1,6 +1,46 @@
 import Foundation
 import ListenerTLS
 
+extension ProxyConfiguration {
+    /// The address of a listener, `HOST:PORT`.
+    package struct Address: Sendable, Hashable, CustomStringConvertible {
+        package var host: String
+        package var port: Int
+
+        package init(host: String, port: Int) {
+            self.host = host
+            self.port = port
+        }
+
+        /// Parses `HOST:PORT`; an IPv6 address is in brackets, for example `[::1]:8080`. Returns `nil` for any other
+        /// text.
+        package init?(_ text: String) {
+            guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+                return nil
+            }
+            var host = String(text[..<colon])
+            if host.hasPrefix("["), host.hasSuffix("]") {
+                host = String(host.dropFirst().dropLast())
+            } else if host.contains(":") {
+                return nil
+            }
+            guard !host.isEmpty else { return nil }
+            self.init(host: host, port: Int(port))
+        }
+
+        package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+        /// Whether the address is `localhost`, in 127.0.0.0/8, or ::1. A host name that only begins with `127.`, for
+        /// example `127.example.com`, is not.
+        package var isLoopback: Bool {
+            let name = host.lowercased()
+            if name == "localhost" || name == "::1" { return true }
+            let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+            return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
+        }
+    }
+}
+
 extension ConfigurationFile {
     /// The largest PEM file that is read, in bytes; longer than any certificate chain or private key.
     private static let maximumPEMSize = 1 << 20

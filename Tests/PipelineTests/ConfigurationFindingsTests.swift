@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite("Configuration findings")
-struct SettingsFindingsTests {
+struct ConfigurationFindingsTests {
     private static let upstream =
         #"upstream: {verifyReceipt: {production: "http://127.0.0.1:1/v", sandbox: "http://127.0.0.1:2/v"}}"#
     private static let app = "bundleId: com.example.app"

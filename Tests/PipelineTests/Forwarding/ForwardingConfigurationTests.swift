@@ -8,7 +8,7 @@ import Testing
 import Transport
 
 @Suite("Forwarding configuration")
-struct ForwardSettingsTests {
+struct ForwardingConfigurationTests {
     private static let key = "serverAPI: {issuerId: i, keyId: k, privateKey: {env: KEY}}"
 
     private func settings(_ forward: String, before: String = "", app: String = Self.key) throws -> ProxyConfiguration {
