@@ -29,7 +29,7 @@ package final class ReceiptRegistry: Sendable {
     func addFirst(_ receipt: IssuedReceipt) -> IssuedReceipt {
         let digest = Self.digest(receipt.bytes)
         return contents.withLock {
-            if let known = $0.byId[receipt.id] { return known }
+            if let existing = $0.byId[receipt.id] { return existing }
             $0.byDigest[digest] = receipt
             $0.byId[receipt.id] = receipt
             return receipt

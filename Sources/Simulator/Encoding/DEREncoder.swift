@@ -49,8 +49,8 @@ package enum DEREncoder {
         var width = 1
         while width < 8, number >> (width * 8 - 1) != 0, number >> (width * 8 - 1) != -1 { width += 1 }
         var bytes: [UInt8] = [0x02, UInt8(width)]
-        for place in stride(from: width - 1, through: 0, by: -1) {
-            bytes.append(UInt8(truncatingIfNeeded: number >> (place * 8)))
+        for byteIndex in stride(from: width - 1, through: 0, by: -1) {
+            bytes.append(UInt8(truncatingIfNeeded: number >> (byteIndex * 8)))
         }
         return bytes
     }
@@ -115,8 +115,8 @@ package enum DEREncoder {
         var width = 1
         while width < 8, count >> (width * 8) != 0 { width += 1 }
         bytes.append(0x80 | UInt8(width))
-        for place in stride(from: width - 1, through: 0, by: -1) {
-            bytes.append(UInt8(truncatingIfNeeded: count >> (place * 8)))
+        for byteIndex in stride(from: width - 1, through: 0, by: -1) {
+            bytes.append(UInt8(truncatingIfNeeded: count >> (byteIndex * 8)))
         }
     }
 }

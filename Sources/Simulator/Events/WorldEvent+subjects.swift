@@ -15,8 +15,8 @@ extension WorldEvent {
             return customer.transactions.indices.filter { matches(customer.transactions[$0]) }
                 .map(EventSubject.transaction)
         default:
-            return customer.renewals.indices.filter { place in
-                let renewal = customer.renewals[place]
+            return customer.renewals.indices.filter { index in
+                let renewal = customer.renewals[index]
                 guard let newest = customer.newestTransaction(of: renewal) else { return false }
                 return matches(renewal) && (!isOwnersOnly || !newest.isFamilyShared)
                     && (self != .extend || newest.price > 0)
@@ -85,7 +85,7 @@ extension SimulatedRenewal {
 extension SimulatedCustomer {
     /// The groups in which the customer never had a subscription.
     var freeGroups: [String] {
-        let taken = renewals.compactMap { SimulatedProduct.named($0.productId)?.group }
-        return [SimulatedProduct.subscriptionGroup, SimulatedProduct.newsGroup].filter { !taken.contains($0) }
+        let subscribed = renewals.compactMap { SimulatedProduct.named($0.productId)?.group }
+        return [SimulatedProduct.subscriptionGroup, SimulatedProduct.newsGroup].filter { !subscribed.contains($0) }
     }
 }

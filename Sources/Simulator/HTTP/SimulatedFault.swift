@@ -75,8 +75,8 @@ package struct SimulatedFault: Sendable, Hashable {
         case "wrongBundle": kind = .serverAPI(.wrongBundle)
         case "badSignature": kind = .serverAPI(.badSignature)
         default:
-            guard name.hasPrefix("status"), let number = Int64(name.dropFirst(6)) else { return nil }
-            kind = .verdict(number)
+            guard name.hasPrefix("status"), let status = Int64(name.dropFirst(6)) else { return nil }
+            kind = .verdict(status)
         }
         switch document["environment"] {
         case nil, .null?: environment = nil
@@ -150,15 +150,15 @@ package final class FaultRegistry: Sendable {
     /// - Parameter group: another name for the endpoint, for example `serverAPI` for `history`.
     package func consume(endpoint: String, group: String? = nil, environment: AppStoreEnvironment) -> SimulatedFault? {
         faults.withLock { list in
-            let place = list.firstIndex {
+            let index = list.firstIndex {
                 ($0.endpoint == endpoint || $0.endpoint == group)
                     && ($0.environment == nil || $0.environment == environment)
                     && ($0.times ?? 1) > 0
             }
-            guard let place else { return nil }
-            let fault = list[place]
+            guard let index else { return nil }
+            let fault = list[index]
             if let times = fault.times {
-                if times > 1 { list[place].times = times - 1 } else { list.remove(at: place) }
+                if times > 1 { list[index].times = times - 1 } else { list.remove(at: index) }
             }
             return fault
         }

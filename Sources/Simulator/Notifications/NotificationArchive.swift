@@ -20,7 +20,7 @@ final class NotificationArchive: Sendable {
 
     /// Returns the entries of the time before the world was generated, all delivered at the first attempt.
     private func past(_ environment: AppStoreEnvironment) -> [NotificationLog.Entry] {
-        if let known = past.withLock({ $0[environment] }) { return known }
+        if let cached = past.withLock({ $0[environment] }) { return cached }
         let entries = world.customers.filter { $0.environment == environment }.flatMap(SimulatedNotification.all)
             .sorted { ($0.date, $0.transaction?.transactionId ?? "") < ($1.date, $1.transaction?.transactionId ?? "") }
             .map {

@@ -23,7 +23,7 @@ package final class NotificationLog: Sendable {
     package var all: [Entry] { entries.withLock { $0 } }
 
     /// Returns an entry by its index, or `nil` if there is no such entry.
-    package subscript(number: Int) -> Entry? { entries.withLock { $0.indices.contains(number) ? $0[number] : nil } }
+    package subscript(index: Int) -> Entry? { entries.withLock { $0.indices.contains(index) ? $0[index] : nil } }
 
     /// Appends entries and returns their indices.
     func append(_ new: [Entry]) -> Range<Int> {
@@ -34,11 +34,11 @@ package final class NotificationLog: Sendable {
     }
 
     /// Adds an attempt. The dates of the attempts of one notification ascend even if the clock is fixed.
-    func add(_ result: SendAttempt.Result, at now: Timestamp, to number: Int) {
+    func add(_ result: SendAttempt.Result, at now: Timestamp, to index: Int) {
         entries.withLock { entries in
-            let last = entries[number].attempts.last?.date ?? entries[number].notification.date
+            let last = entries[index].attempts.last?.date ?? entries[index].notification.date
             let date = max(now, last.advanced(byMilliseconds: 1))
-            entries[number].attempts.append(SendAttempt(date: date, result: result))
+            entries[index].attempts.append(SendAttempt(date: date, result: result))
         }
     }
 }

@@ -91,7 +91,7 @@ package struct AppReceiptPurchase: Sendable, Hashable {
 extension AppReceiptPurchase {
     /// The attributes 1701 to 1722, including those that are always empty.
     package var attributes: [ReceiptAttribute] {
-        (telling + Self.empty).filter { !omittedTypes.contains($0.type) } + extraAttributes
+        (filled + Self.empty).filter { !omittedTypes.contains($0.type) } + extraAttributes
     }
 
     /// Attributes whose meaning is unknown and which are an empty text in every receipt, and the cancellation date
@@ -101,7 +101,7 @@ extension AppReceiptPurchase {
     private static let alwaysEmpty = empty.map(\.der)
 
     /// The attributes with a value.
-    private var telling: [ReceiptAttribute] {
+    private var filled: [ReceiptAttribute] {
         var list: [ReceiptAttribute] = [
             .number(1701, quantity), .text(1702, productId), .text(1703, transactionId), .date(1704, purchaseDate),
             .text(1705, originalTransactionId), .date(1706, originalPurchaseDate), .number(1707, productType),
@@ -117,6 +117,6 @@ extension AppReceiptPurchase {
     /// The value of attribute 17 in DER.
     package var der: [UInt8] {
         guard omittedTypes.isEmpty, extraAttributes.isEmpty else { return DEREncoder.set(attributes.map(\.der)) }
-        return DEREncoder.set(telling.map(\.der) + Self.alwaysEmpty)
+        return DEREncoder.set(filled.map(\.der) + Self.alwaysEmpty)
     }
 }

@@ -94,7 +94,7 @@ final class JWSIssuer: Sendable {
     ) throws(CryptographyError) -> String {
         let date = Self.date(of: customer, at: instant)
         let key = Key(row: row, second: date.seconds, changedAt: customer.changedAt)
-        if let known = signed.withLock({ $0[key] }) { return known }
+        if let existing = signed.withLock({ $0[key] }) { return existing }
         let jws = try sign(payload(date))
         signed.withLock {
             if $0.count >= 20_000 { $0.removeAll() }

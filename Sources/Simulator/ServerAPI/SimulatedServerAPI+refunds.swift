@@ -8,13 +8,13 @@ extension SimulatedServerAPI {
         let customer = try customer(call)
         let refunds = Self.refunds(of: customer)
         var rest = refunds
-        let asked = call.request.value("revision")
-        if let asked, asked != "0" {
-            guard let revision = HistoryQuery.Revision(asked) else { throw APIFailure(4_000_005) }
-            rest = refunds.filter { revision.precedes(Self.place($0)) }
+        let requestedRevision = call.request.value("revision")
+        if let requestedRevision, requestedRevision != "0" {
+            guard let revision = HistoryQuery.Revision(requestedRevision) else { throw APIFailure(4_000_005) }
+            rest = refunds.filter { revision.precedes(Self.position($0)) }
         }
         let page = rest.prefix(HistoryQuery.pageSize)
-        let revision = page.last.map { Self.place($0).text } ?? asked ?? "0"
+        let revision = page.last.map { Self.position($0).text } ?? requestedRevision ?? "0"
         return APIAnswer(
             body: .object([
                 "signedTransactions": .array(try sign(page, of: customer, for: call)), "revision": .string(revision),
@@ -32,11 +32,11 @@ extension SimulatedServerAPI {
     /// Returns the refunds in order. The end of family sharing is not a refund.
     private static func refunds(of customer: SimulatedCustomer) -> [SimulatedTransaction] {
         customer.transactions.filter { $0.revocation.map { $0.type != "FAMILY_REVOKE" } ?? false }
-            .sorted { place($0).precedes(place($1)) }
+            .sorted { position($0).precedes(position($1)) }
     }
 
     /// Returns the position of a refund in the history.
-    private static func place(_ row: SimulatedTransaction) -> HistoryQuery.Revision {
+    private static func position(_ row: SimulatedTransaction) -> HistoryQuery.Revision {
         .init(milliseconds: row.revocation?.date.milliseconds ?? 0, transactionId: Int64(row.transactionId) ?? 0)
     }
 }

@@ -51,23 +51,23 @@ package struct TestPKI: Sendable {
 
     /// Makes new keys for all certificates, which takes about half a second.
     package init(_ options: Options = Options()) throws(CryptographyError) {
-        try self.init(options, keep: PKIStore())
+        try self.init(options, stored: PKIStore())
     }
 
-    /// Uses the keys and certificates of `keep`, and makes those that it does not have.
-    init(_ options: Options, keep: PKIStore) throws(CryptographyError) {
+    /// Uses the keys and certificates of `stored`, and makes those that it does not have.
+    init(_ options: Options, stored: PKIStore) throws(CryptographyError) {
         self.options = options
         let templates = PKITemplates(options)
         let rsa = KeyKind.rsa(bits: options.rsaBits)
-        root = try keep.identity(.root, templates.root, rsa)
-        developerRelations = try keep.identity(.developerRelations, templates.developerRelations, rsa, by: root)
-        receiptLeaf = try keep.identity(.receiptLeaf, templates.receiptLeaf, rsa, by: developerRelations)
-        iTunesStore = try keep.identity(.iTunesStore, templates.iTunesStore, rsa, by: root)
-        purchaseLeaf = try keep.identity(
+        root = try stored.identity(.root, templates.root, rsa)
+        developerRelations = try stored.identity(.developerRelations, templates.developerRelations, rsa, by: root)
+        receiptLeaf = try stored.identity(.receiptLeaf, templates.receiptLeaf, rsa, by: developerRelations)
+        iTunesStore = try stored.identity(.iTunesStore, templates.iTunesStore, rsa, by: root)
+        purchaseLeaf = try stored.identity(
             .purchaseLeaf, templates.purchaseLeaf, .rsa(bits: options.purchaseSignerBits), by: iTunesStore)
-        jwsRoot = try keep.identity(.jwsRoot, templates.jwsRoot, .p384)
-        jwsAuthority = try keep.identity(.jwsAuthority, templates.jwsAuthority, .p384, by: jwsRoot)
-        jwsLeaf = try keep.identity(.jwsLeaf, templates.jwsLeaf, .p256, by: jwsAuthority)
+        jwsRoot = try stored.identity(.jwsRoot, templates.jwsRoot, .p384)
+        jwsAuthority = try stored.identity(.jwsAuthority, templates.jwsAuthority, .p384, by: jwsRoot)
+        jwsLeaf = try stored.identity(.jwsLeaf, templates.jwsLeaf, .p256, by: jwsAuthority)
     }
 }
 

@@ -22,7 +22,7 @@ package struct SimulatedProduct: Sendable, Hashable {
         case nonRenewing = "Non-Renewing Subscription"
 
         /// Value of the receipt attribute 1707 (product type).
-        package var number: Int64 {
+        package var attributeValue: Int64 {
             switch self {
             case .nonConsumable: 0
             case .consumable: 1

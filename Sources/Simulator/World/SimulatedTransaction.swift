@@ -25,7 +25,7 @@ package struct SimulatedTransaction: Sendable, Hashable {
     /// Date on which the customer upgraded to another product of the group.
     package var upgradedDate: Timestamp?
     /// verifyReceipt also reports the upgrade as a cancellation, as some responses of 2020 did.
-    package var tellsUpgradeAsCancellation = false
+    package var reportsUpgradeAsCancellation = false
     /// The transaction id of a restore. Receipts and verifyReceipt show this id; the Server API shows
     /// ``transactionId``.
     package var restoredId: String?

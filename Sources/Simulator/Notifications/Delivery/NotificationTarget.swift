@@ -29,7 +29,7 @@ package final class TargetRegistry: Sendable {
     /// The result of looking up the target of an environment.
     enum Finding: Sendable, Hashable {
         /// No target was ever set, for either environment.
-        case neverAsked
+        case neverSet
         /// Targets were set, but this environment has none now.
         case none
         case target(NotificationTarget)
@@ -37,7 +37,7 @@ package final class TargetRegistry: Sendable {
 
     private struct Contents {
         var targets: [AppStoreEnvironment: NotificationTarget] = [:]
-        var wasAsked = false
+        var wasSet = false
     }
 
     private let contents = Mutex(Contents())
@@ -47,21 +47,21 @@ package final class TargetRegistry: Sendable {
     /// Sets the target of an environment, or of both if `environment` is `nil`.
     package func set(_ target: NotificationTarget, for environment: AppStoreEnvironment? = nil) {
         contents.withLock {
-            $0.wasAsked = true
+            $0.wasSet = true
             for environment in environment.map({ [$0] }) ?? [.production, .sandbox] {
                 $0.targets[environment] = target
             }
         }
     }
 
-    /// Removes all targets. ``find(_:)`` then returns `none`, not `neverAsked`.
+    /// Removes all targets. ``find(_:)`` then returns `none`, not `neverSet`.
     package func removeAll() {
         contents.withLock { $0.targets = [:] }
     }
 
     func find(_ environment: AppStoreEnvironment) -> Finding {
         contents.withLock {
-            guard $0.wasAsked else { return .neverAsked }
+            guard $0.wasSet else { return .neverSet }
             return $0.targets[environment].map(Finding.target) ?? .none
         }
     }
