@@ -132,9 +132,9 @@ final class Running: Sendable {
 
     /// Waits for the address in the log and returns its port.
     func port() async throws -> Int {
-        let said = await eventually(within: .seconds(30)) { errors.contains(Self.address) || !isRunning }
+        let isListening = await eventually(within: .seconds(30)) { errors.contains(Self.address) || !isRunning }
         let match = errors.firstMatch(of: Self.address)
-        guard said, let match, let port = Int(match.1) else {
+        guard isListening, let match, let port = Int(match.1) else {
             throw RawConnection.Failure(description: "it never listened: \(errors)")
         }
         return port

@@ -187,7 +187,7 @@ struct CanaryTests {
     }
 
     /// Faults of the App Store, one set after the other.
-    private static let weathers: [[SimulatedFault]] = [
+    private static let faultSets: [[SimulatedFault]] = [
         [], [SimulatedFault(.status(503)), SimulatedFault(.status(401), endpoint: "serverAPI")],
         [SimulatedFault(.html), SimulatedFault(.reset, endpoint: "serverAPI")],
         [
@@ -207,12 +207,12 @@ struct CanaryTests {
         let port = try await proxy.port()
         // The faults take time and need to be tested at one log level only, because `debug` logs everything that the
         // other levels log.
-        for (weather, faults) in Self.weathers.prefix(level == "debug" ? 4 : 1).enumerated() {
+        for (faultSet, faults) in Self.faultSets.prefix(level == "debug" ? 4 : 1).enumerated() {
             scene.stage.appStore.faults.removeAll()
             for fault in faults { scene.stage.appStore.faults.add(fault) }
             // Without faults, all requests are sent. With faults, only those that call the App Store are.
             for (number, request) in try scene.requests().enumerated()
-            where weather == 0 || [0, 3, 12, 16].contains(number) {
+            where faultSet == 0 || [0, 3, 12, 16].contains(number) {
                 let connection = try RawConnection(port: port)
                 try await connection.send(request.bytes)
                 let answer = try? await connection.answer()
@@ -237,7 +237,7 @@ struct CanaryTests {
             canaries.search(bytes, of: "store \(name)", allowing: .contents)
         }
         #expect(canaries.count("store ") >= 1 && canaries.count("answer ") > 20)
-        canaries.tell("serve --log-level \(level)")
+        canaries.printResults("serve --log-level \(level)")
         await scene.stop()
     }
 
@@ -317,7 +317,7 @@ struct CanaryTests {
             "out.jsonl.progress", "api.csv.progress", "differences.jsonl.progress", "history.jsonl", "refunds.jsonl",
             "bridge.sqlite", "bridge.sqlite.sweep",
         ] { #expect(canaries.count("file \(name)") >= 1, "\(name)") }
-        canaries.tell("commands")
+        canaries.printResults("commands")
         await scene.stop()
     }
 

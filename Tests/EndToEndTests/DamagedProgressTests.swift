@@ -55,7 +55,7 @@ struct DamagedProgressTests {
             Damage(name: "a page of zeros in the middle", sentence: "notADatabase") { bytes in
                 // The sixth page begins a table or an index; a free page could have any content.
                 let begin = 5 * page
-                for place in begin..<begin + page { bytes[place] = 0 }
+                for index in begin..<begin + page { bytes[index] = 0 }
             },
             Damage(name: "something else", sentence: "notADatabase") {
                 $0 = Array("id,receipt\nr1,MIIT\n".utf8)
@@ -70,7 +70,7 @@ struct DamagedProgressTests {
                 Damage(name: "zeros in the middle of what it says", sentence: "notADatabase") { bytes in
                     // Every occurrence, because the file also contains earlier versions of the text in unused parts.
                     for range in bytes.ranges(of: Array("\"\(json)\"".utf8)) {
-                        for place in range { bytes[place] = 0 }
+                        for index in range { bytes[index] = 0 }
                     }
                 })
             damages.append(Damage(name: "empty", sentence: "or it is empty") { $0 = [] })

@@ -6,7 +6,7 @@ import Testing
 struct EventGeneratorTests {
     private func names(_ outcomes: [EventOutcome]) -> [String] {
         outcomes.flatMap { outcome in
-            zip(outcome.told, outcome.notifications).map {
+            zip(outcome.notificationTypes, outcome.notifications).map {
                 "\(outcome.after?.id ?? "") \($0) \($1.uuid) \($1.transaction?.transactionId ?? "") \($1.date.milliseconds)"
             }
         }
@@ -27,9 +27,9 @@ struct EventGeneratorTests {
 
     @Test("Random events cause every type of notification about purchases")
     func coverage() throws {
-        let told = Set(try Shared.store(customers: 84).happen(6000, seed: 1).flatMap(\.told))
+        let types = Set(try Shared.store(customers: 84).happen(6000, seed: 1).flatMap(\.notificationTypes))
         #expect(
-            told == [
+            types == [
                 "SUBSCRIBED/INITIAL_BUY", "SUBSCRIBED/RESUBSCRIBE", "OFFER_REDEEMED", "OFFER_REDEEMED/UPGRADE",
                 "OFFER_REDEEMED/DOWNGRADE", "DID_CHANGE_RENEWAL_PREF", "DID_CHANGE_RENEWAL_PREF/UPGRADE",
                 "DID_CHANGE_RENEWAL_PREF/DOWNGRADE", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_ENABLED",
@@ -83,13 +83,13 @@ struct EventGeneratorTests {
         let original = try #require(customer.transactions.last).originalTransactionId
         var newest = Int64.min
         for event in [WorldEvent.autoRenewOff, .autoRenewOn, .autoRenewOff, .autoRenewOn, .renew, .refund] {
-            let before = try #require(try caller.standing(of: original).renewal["signedDate"]?.integer)
+            let before = try #require(try caller.subscriptionState(of: original).renewal["signedDate"]?.integer)
             #expect(before >= newest)
             for notification in try store.happen(EventRequest(event, originalTransactionId: original)).notifications {
                 #expect(notification.date.milliseconds > max(newest, before))
                 newest = notification.date.milliseconds
             }
-            let after = try caller.standing(of: original)
+            let after = try caller.subscriptionState(of: original)
             #expect(try #require(after.renewal["signedDate"]?.integer) >= newest)
             #expect(try #require(after.transaction["signedDate"]?.integer) >= newest)
         }
@@ -102,15 +102,15 @@ struct EventGeneratorTests {
         var renewals: [String: SimulatedNotification] = [:]
         for notification in notifications.shuffled() {
             guard let original = notification.renewal?.originalTransactionId else { continue }
-            if let known = renewals[original], known.date >= notification.date { continue }
+            if let existing = renewals[original], existing.date >= notification.date { continue }
             renewals[original] = notification
         }
         let caller = ServerAPICaller(store: store)
         for (original, newest) in renewals {
-            let standing = try caller.standing(of: original, in: newest.environment)
-            #expect(standing.status?.integer == newest.renewal?.status.rawValue)
+            let state = try caller.subscriptionState(of: original, in: newest.environment)
+            #expect(state.status?.integer == newest.renewal?.status.rawValue)
             #expect(
-                standing.renewal.withoutSignedDate
+                state.renewal.withoutSignedDate
                     == newest.renewal?.row(newest.environment, signedDate: newest.date).withoutSignedDate)
         }
         let tokens = try caller.notifications().count + caller.notifications(in: .sandbox).count

@@ -12,12 +12,12 @@ package struct OpenFilesLimit {
     private let before: Limit
     package let allowed: Int
 
-    /// Raises the soft limit to `wanted`, but at most to the hard limit, until ``restore()``.
-    package init(raisedTo wanted: Int) {
+    /// Raises the soft limit to `requested`, but at most to the hard limit, until ``restore()``.
+    package init(raisedTo requested: Int) {
         var before = Limit()
         getrlimit(Self.resource, &before)
         var now = before
-        now.rlim_cur = min(before.rlim_max, max(before.rlim_cur, rlim_t(wanted)))
+        now.rlim_cur = min(before.rlim_max, max(before.rlim_cur, rlim_t(requested)))
         setrlimit(Self.resource, &now)
         getrlimit(Self.resource, &now)
         self.before = before

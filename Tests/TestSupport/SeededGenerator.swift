@@ -8,8 +8,8 @@ package struct SeededGenerator: RandomNumberGenerator, Sendable {
 
     /// - Parameter test: name to print with the seed.
     package init(_ test: String) {
-        let wanted = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_SEED"].flatMap { UInt64($0) }
-        let seed = wanted ?? UInt64.random(in: 1...UInt64(UInt32.max))
+        let requested = ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_SEED"].flatMap { UInt64($0) }
+        let seed = requested ?? UInt64.random(in: 1...UInt64(UInt32.max))
         print("\(test): RECEIPT_BRIDGE_SEED=\(seed)")
         generator = SplitMix64(seed: seed)
     }
