@@ -343,10 +343,12 @@ struct CommandTests {
         #expect(refused.exit == 1 && refused.errors == "receipt-bridge: -: not a JSON object\n")
         let unheard = Array(#"{"status":0,"receipt":{"new-key":1,"in_app":[]}}"#.utf8)
         let passed = try await Binary.run("mappings", "convert", "--to", "camel", "-", input: unheard, in: folder)
-        #expect(passed.exit == 0 && passed.errors == "receipt-bridge: -: passed over: receipt.new-key\n")
+        #expect(passed.exit == 0 && passed.errors == "receipt-bridge: -: ignored unknown keys: receipt.new-key\n")
         let twice = try await Binary.run("mappings", "convert", "--to", "snake", "-", input: answer.output, in: folder)
         #expect(twice.exit == 1 && twice.output.isEmpty)
-        #expect(twice.errors == "receipt-bridge: -: this is a verifyReceipt answer already: --to camel converts it\n")
+        #expect(
+            twice.errors
+                == "receipt-bridge: -: this is already a verifyReceipt response; use --to camel to convert it\n")
 
         let mappings = Repository.folder.appending(path: "Mappings")
         try FileManager.default.createDirectory(

@@ -39,11 +39,13 @@ struct ConsumptionTests {
         try await stage.expectRefusal(
             words(consumable).filter { $0 != "--customer-consented" }, "without the customer's consent")
         try await stage.expectRefusal(words(consumable, "--consumption-percentage", "100001"), "0 to 100000")
-        try await stage.expectRefusal(words(consumable, "--platform", "1"), "--platform: only with --v1")
+        try await stage.expectRefusal(words(consumable, "--platform", "1"), "--platform: only allowed with --v1")
         try await stage.expectRefusal(words("0"), "1 to 20 digits")
         // The product is unknown here, so Apple is asked for it; what Apple does not accept is not sent.
         let percentage = try await stage.run(words(subscription, "--consumption-percentage", "1000"))
-        #expect(percentage.exit == 2 && percentage.errors.contains("not of a subscription"), "\(percentage.errors)")
+        #expect(
+            percentage.exit == 2 && percentage.errors.contains("not allowed for a subscription"), "\(percentage.errors)"
+        )
         #expect(stage.appStore.requests.count("consumption.production") == 2)
         let unknown = try await stage.run(words("999999999999999"))
         #expect(unknown.exit == 1 && unknown.errors.contains("no such transaction"), "\(unknown.errors)")
@@ -64,7 +66,8 @@ struct ConsumptionTests {
         let sent = try await stage.run(words)
         #expect(sent.exit == 0 && stage.appStore.requests.count("consumptionV1.production") == 1, "\(sent.errors)")
         for (more, reason) in [
-            (["--play-time", "8"], "--play-time: 0 to 7"), (["--app-account-token", "nobody"], "a UUID, or nothing"),
+            (["--play-time", "8"], "--play-time: 0 to 7"),
+            (["--app-account-token", "nobody"], "must be a UUID or empty"),
             (["--consumption-percentage", "1"], "not with --v1"), (["--delivery-status", "DELIVERED"], "a number"),
         ] { try await stage.expectRefusal(words + more, reason) }
         await stage.stop()
@@ -102,7 +105,7 @@ struct ConsumptionTests {
         let type = stage.appStore.world.customers.flatMap(\.transactions).first { $0.transactionId == id }?.product.kind
         if type == .autoRenewable {
             try await stage.expectRefusal(
-                words + ["--late", "--consumption-percentage", "1"], "not of a subscription")
+                words + ["--late", "--consumption-percentage", "1"], "not allowed for a subscription")
         }
         await stage.stop()
     }

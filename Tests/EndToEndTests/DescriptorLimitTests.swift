@@ -72,7 +72,8 @@ import Testing
             }
             #expect(most > 40 && most < 128, "\(most)")
             #expect(
-                proxy.errors.contains("the limit of file descriptors serves fewer connections than limits.connections"))
+                proxy.errors.contains(
+                    "file descriptor limit allows fewer connections than limits.connections; using the lower number"))
             #expect(try await Self.ask(RawConnection(port: port), question) == 0)
             proxy.stop()
             #expect(await proxy.end() == 0)
@@ -103,7 +104,8 @@ import Testing
             #expect(await proxy.end() == 2)
             #expect(
                 proxy.errors.contains(
-                    "receipt-bridge: 64 file descriptors are too few to serve: raise the hard limit (ulimit -Hn)"),
+                    "receipt-bridge: 64 file descriptors are too few to run the server: raise the hard limit (ulimit -Hn)"
+                ),
                 "\(proxy.errors)")
         }
     }

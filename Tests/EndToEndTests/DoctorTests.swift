@@ -67,9 +67,9 @@ struct DoctorTests {
             "warn secret tokens[0]", "fail store", "fail proxy", "fail serverAPI com.example.app production",
             "fail serverAPI com.example.app sandbox", "pass key com.example.app",
         ] { #expect(found.contains(expected), "\(expected): \(found)") }
-        #expect(try row(ill, "proxy").detail == "127.0.0.1:1, by https_proxy: nobody is there")
+        #expect(try row(ill, "proxy").detail == "127.0.0.1:1, from https_proxy: connection failed")
         let refused = try row(ill, "serverAPI com.example.app production")
-        #expect(refused.detail == "HTTP status 401: a wrong key or identifier, or an app not yet released")
+        #expect(refused.detail == "HTTP status 401: wrong key or identifier, or the app has not been released yet")
         #expect(refused.advice.contains("issuerId, keyId and bundleId") && refused.advice.contains("never released"))
         #expect(!ill.text.contains("canary"))
 
@@ -101,12 +101,12 @@ struct DoctorTests {
         #expect(found.contains("warn store") && !found.contains("warn secret tokens[1]"), "\(found)")
         #expect(
             try row(outcome, "store").detail.hasSuffix(
-                "bridge.sqlite can be read or changed by everybody on this machine"))
+                "bridge.sqlite can be read or changed by every user of this machine"))
         #expect(
             try row(outcome, "secret tokens[0]").detail.hasSuffix("a.txt can be read or changed by the file's group"))
         #expect(
             try row(outcome, "secret tokens[2]").detail.hasSuffix(
-                "c.txt can be read or changed by everybody on this machine"))
+                "c.txt can be read or changed by every user of this machine"))
         let mode = try FileManager.default.attributesOfItem(atPath: stage.folder.path("bridge.sqlite"))[
             .posixPermissions]
         #expect(mode as? Int == 0o644)
@@ -130,7 +130,7 @@ struct DoctorTests {
         let damaged = try await stage.run("doctor", "--offline", "--json")
         let found = try row(damaged, "store")
         #expect(damaged.exit == 1 && found.detail.contains("bridge.sqlite is damaged: "), "\(found)")
-        #expect(found.advice.contains("put back a copy"))
+        #expect(found.advice.contains("restore a backup"))
 
         try stage.folder.write("bridge.sqlite", whole)
         try await DatabaseQueue(path: stage.folder.path("bridge.sqlite")).write { db in
@@ -159,8 +159,8 @@ struct DoctorTests {
                 """), "\(bad.text)")
         try folder.write("open.yaml", "operations: {listen: 0.0.0.0:0}\nstore: none\n".utf8)
         let reason =
-            "open.yaml: operations.listen: 0.0.0.0:0 is not on loopback and there are no tokens: set tokens, or every client that "
-            + "reaches it could read every customer"
+            "open.yaml: operations.listen: 0.0.0.0:0 is not on loopback and there are no tokens: set tokens, otherwise every client that "
+            + "reaches it can read the data of every customer"
         let open = try await Binary.run("doctor", "--offline", "--config", "open.yaml", in: folder)
         #expect(open.exit == 1 && open.text.hasPrefix("fail  configuration  \(reason)\n"), "\(open.text)")
         // The address does not belong to this machine, so the server exits even if the rule is not applied.

@@ -130,7 +130,8 @@ struct ExitCodeTests {
         #expect(outcome.exit == 3, "\(outcome.errors)")
         #expect(
             outcome.errors.hasSuffix(
-                "receipt-bridge: stopped: the App Store Server API cannot be reached; the same command goes on\n"),
+                "receipt-bridge: stopped: the App Store Server API cannot be reached; run the same command again to resume\n"
+            ),
             "\(outcome.errors)")
         #expect(try stage.folder.lines("out.jsonl").map { $0["outcome"]?.text } == ["failed"])
         let again = try await stage.run("migrate", "in.jsonl", "--to", "out.jsonl")
@@ -177,7 +178,7 @@ struct ExitCodeTests {
         let running = try stage.start("migrate", "receipts.jsonl", "--to", "out.jsonl")
         let isLogged = await eventually(within: .seconds(45)) {
             running.errors.contains(
-                /asking about customers: 0 of \d+, .*, waiting \d+ s: App Store Server API rate limit\n/)
+                /looking up customers: 0 of \d+, .*, waiting \d+ s: App Store Server API rate limit\n/)
         }
         #expect(isLogged, "\(running.errors)")
         running.stop()

@@ -59,7 +59,7 @@ struct ForgetTests {
         #expect(line["erased"] == preview.lines.first?["erased"] && line["rewritten"] == .bool(true))
         #expect(line["erased"]?["customers"]?.integer == 1)
         #expect(try !holds(id, stage.folder))
-        #expect(await eventually(within: .seconds(20)) { server.errors.contains("a customer was erased") })
+        #expect(await eventually(within: .seconds(20)) { server.errors.contains("customer data was erased") })
         #expect(try !holds(id, stage.folder))
 
         let before = try await stage.calls
@@ -82,7 +82,7 @@ struct ForgetTests {
         #expect(try await stage.run("notifications", "history", "--replay").exit == 0)
         let unknown = try await stage.run("forget", "--app-account-token", "5f0c1d1e-6f2b-4c8a-9d3e-7a1b2c3d4e5f")
         #expect(unknown.exit == 1 && unknown.lines.first?["erased"]?.keys == [], "\(unknown.errors)")
-        #expect(unknown.errors.contains("nothing is known of that customer"))
+        #expect(unknown.errors.contains("the store has no data of that customer"))
         let alone = try await stage.run("forget", "--rewrite")
         #expect(alone.exit == 0 && alone.output.isEmpty, "\(alone.errors)")
         for (words, reason) in [

@@ -84,6 +84,6 @@ struct ForwardingTests {
         #expect(await second.end() == 0)
         #expect(bodies.withLock { $0["/raw"]?.count } == 1)
         let nowhere = try await Binary.run("forwarding", "list", in: Folder())
-        #expect(nowhere.exit == 2 && nowhere.errors.contains("nothing is remembered"))
+        #expect(nowhere.exit == 2 && nowhere.errors.contains("no store is configured"))
     }
 }

@@ -42,7 +42,7 @@ struct NotificationCommandTests {
         proxy.stop()
         #expect(await proxy.end() == 0)
         let lost = try await stage.run("notifications", "test")
-        #expect(lost.exit == 1 && lost.errors.contains("Apple could not deliver it: "), "\(lost.errors)")
+        #expect(lost.exit == 1 && lost.errors.contains("Apple could not deliver the notification: "), "\(lost.errors)")
         #expect(lost.lines.first?["delivered"] == .bool(false))
         await stage.stop()
     }
@@ -54,7 +54,7 @@ struct NotificationCommandTests {
         let stage = try await CommandFixture(store: nil)
         try await stage.ask("POST", "/events", .object(["count": .number(60), "seed": .number(7)]))
         let all = try await stage.run("notifications", "history", "--start", "2020-01-01")
-        #expect(all.exit == 0 && all.errors.contains("Apple remembers 180 days"), "\(all.errors)")
+        #expect(all.exit == 0 && all.errors.contains("Apple keeps notifications for 180 days"), "\(all.errors)")
         let uuids = all.lines.compactMap { $0["notificationUUID"]?.text }
         #expect(uuids.count == all.lines.count && Set(uuids).count == uuids.count && uuids.count > 20)
         for line in all.lines {
@@ -72,8 +72,8 @@ struct NotificationCommandTests {
         #expect(one.exit == 0 && one.output.isEmpty, "\(one.errors)")
         for (words, reason) in [
             (["--subtype", "UPGRADE"], "--subtype needs --type"), (["--replay"], "--replay needs a store"),
-            (["--type", "REFUND", "--transaction-id", id], "exclude each other"), (["--start", "noon"], "--start"),
-            (["--start", "2026-01-02", "--end", "2026-01-01"], "not before the end"),
+            (["--type", "REFUND", "--transaction-id", id], "cannot be combined"), (["--start", "noon"], "--start"),
+            (["--start", "2026-01-02", "--end", "2026-01-01"], "must be before the end"),
             (["--end", "2020-01-01"], "remembers 180 days"), (["--transaction-id", "x"], "1 to 20 digits"),
         ] { try await stage.expectRefusal(["notifications", "history"] + words, reason) }
         try await stage.ask(
@@ -135,7 +135,7 @@ struct NotificationCommandTests {
         let after = try uuids()
         #expect(Array(after.prefix(before.count)) == before && after.count > before.count)
         #expect(Set(after).count == after.count)
-        try await stage.expectRefusal(words + ["--type", "REFUND"], "holds another history")
+        try await stage.expectRefusal(words + ["--type", "REFUND"], "was written with other options")
         await stage.stop()
     }
 
@@ -222,9 +222,9 @@ struct NotificationCommandTests {
         let all = try stage.folder.lines("first.jsonl").count
         // Each notification was stored by exactly one of the two.
         #expect(stored.reduce(0) { $0 + ($1["new"] ?? 0) } == all, "\(stored)")
-        #expect(first.errors.contains("known already"))
+        #expect(first.errors.contains("already stored"))
         let again = try await stage.run("notifications", "history", "--replay")
-        #expect(again.errors.contains(": 0 new, \(all) known already"), "\(again.errors)")
+        #expect(again.errors.contains(": 0 new, \(all) already stored"), "\(again.errors)")
         proxy.stop()
         #expect(await proxy.end() == 0)
         // A process with an empty cache responds from the store as the App Store Server API would.

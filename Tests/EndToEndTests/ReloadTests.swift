@@ -96,7 +96,7 @@ struct ReloadTests {
                     "answer: [apple, receipt]",
                     with: "acceptedSecrets: [{file: new-secret-\(round).txt}]\n    answer: [receipt]")
                 let before = load.answered.load(ordering: .relaxed)
-                try await stage.reload(changed, until: "the configuration was read again")
+                try await stage.reload(changed, until: "configuration reloaded")
                 #expect(await eventually { load.answered.load(ordering: .relaxed) > before + 12 })
                 #expect(try await stage.ask(Question.body(receipt, password: "secret-of-round-\(round)")) == 0)
             }
@@ -116,13 +116,13 @@ struct ReloadTests {
         let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
         try await stage.reload(
             stage.yaml.replacing("answer: [apple, receipt]", with: "answer: [oracle]") + "\nlistn: x\n",
-            until: "the former one goes on")
+            until: "keeping the previous configuration")
         #expect(await eventually { stage.proxy.errors.contains("listn: unknown key") })
-        #expect(stage.proxy.errors.contains("apps[0].answer: oracle is none of apple, api, receipt, stored"))
+        #expect(stage.proxy.errors.contains("apps[0].answer: oracle is not one of apple, api, receipt, stored"))
         #expect(try await stage.ask(body) == 0)
         try await stage.reload(
             stage.yaml.replacing("store: none", with: "store: sqlite:other.sqlite") + "\nunknownApps: refuse\n",
-            until: "the configuration was read again")
+            until: "configuration reloaded")
         #expect(stage.proxy.errors.contains(#""keys":"store""#), "\(stage.proxy.errors)")
         #expect(stage.proxy.errors.contains(#""changed":"unknownApps""#))
         #expect(!FileManager.default.fileExists(atPath: stage.inner.folder.path("other.sqlite")))
@@ -134,7 +134,7 @@ struct ReloadTests {
     func rotatedKey() async throws {
         let stage = try await Stage()
         let api = stage.yaml.replacing("answer: [apple, receipt]", with: "answer: [api]\n    cacheSeconds: 0")
-        try await stage.reload(api, until: "the configuration was read again")
+        try await stage.reload(api, until: "configuration reloaded")
         let receipt = try #require(stage.inner.appStore.receipts.first).base64
         let body = Question.body(receipt, password: SimulatedApp.first.sharedSecret)
         #expect(try await stage.ask(body) == 0)
@@ -143,10 +143,10 @@ struct ReloadTests {
         try stage.inner.folder.write("rotated.p8", key)
         try await stage.reload(
             api.replacing("keyId: \(SimulatedConfiguration.keyId)", with: "keyId: REVOKED001"),
-            until: "the configuration was read again")
+            until: "configuration reloaded")
         #expect(try await stage.ask(body) == 21009)
         try await stage.reload(
-            api.replacing(SimulatedConfiguration.keyFile, with: "rotated.p8"), until: "the configuration was read again"
+            api.replacing(SimulatedConfiguration.keyFile, with: "rotated.p8"), until: "configuration reloaded"
         )
         #expect(try await stage.ask(body) == 0)
         #expect(stage.proxy.errors.contains("apps[com.example.app].serverAPI.privateKey"))
@@ -154,7 +154,7 @@ struct ReloadTests {
         try stage.inner.folder.write("rotated.p8", key.prefix(100))
         try await stage.reload(
             api.replacing(SimulatedConfiguration.keyFile, with: "rotated.p8") + "\nunknownApps: refuse\n",
-            until: "the configuration was read again")
+            until: "configuration reloaded")
         #expect(try await stage.ask(body) == 0)
         // Apple's Retry-After is respected, whatever is reloaded.
         let later = "\(Int64(Date().timeIntervalSince1970 * 1000) + 60_000)"
@@ -163,11 +163,11 @@ struct ReloadTests {
                 .serverAPI(.failure(code: 4_290_000, retryAfter: later)), endpoint: "serverAPI", times: 1))
         #expect(try await stage.ask(body) == 21005)
         let calls = try await stage.inner.calls
-        try await stage.reload(api, until: "the configuration was read again")
+        try await stage.reload(api, until: "configuration reloaded")
         #expect(try await stage.ask(body) == 21005)
         #expect(try await stage.inner.calls == calls)
         try await stage.reload(
-            stage.yaml + "  - bundleId: com.example.second\n", until: "apps[com.example.second]: new")
+            stage.yaml + "  - bundleId: com.example.second\n", until: "apps[com.example.second]: added")
         await stage.stop()
     }
 
@@ -208,13 +208,13 @@ struct ReloadTests {
                 "\(uuid): \(arrived.withLock { $0 })")
         }
         try await expect([:], after: "nobody")
-        try await stage.reload(forwarding(to: "first"), until: "the configuration was read again")
+        try await stage.reload(forwarding(to: "first"), until: "configuration reloaded")
         try await expect(["/first": ["one"]], after: "one")
-        try await stage.reload(forwarding(to: "second"), until: "the configuration was read again")
+        try await stage.reload(forwarding(to: "second"), until: "configuration reloaded")
         try await expect(["/first": ["one"], "/second": ["two"]], after: "two")
-        try await stage.reload(forwarding(), until: "the configuration was read again")
+        try await stage.reload(forwarding(), until: "configuration reloaded")
         try await expect(["/first": ["one"], "/second": ["two"]], after: "three")
-        try await stage.reload(forwarding(to: "second", "third"), until: "the configuration was read again")
+        try await stage.reload(forwarding(to: "second", "third"), until: "configuration reloaded")
         try await expect(["/first": ["one"], "/second": ["two", "four"], "/third": ["four"]], after: "four")
         // No notification arrived twice, or at a removed target.
         let app = "app=\"\(SimulatedApp.first.bundleId)\""
@@ -251,16 +251,16 @@ struct ReloadTests {
         }
         #expect(try await stage.get("/comparisons").status == 404)
         #expect(try await stage.ask(body) == 0)
-        try await stage.reload(stage.yaml + "    shadow: api\n", until: "the configuration was read again")
+        try await stage.reload(stage.yaml + "    shadow: api\n", until: "configuration reloaded")
         #expect(stage.proxy.errors.contains(".shadow"))
         #expect(try await stage.ask(body) == 0)
         try await expectCompared(1)
         #expect(try await stage.get("/comparisons").status == 200)
-        try await stage.reload(stage.yaml, until: "the configuration was read again")
+        try await stage.reload(stage.yaml, until: "configuration reloaded")
         #expect(try await stage.get("/comparisons").status == 404)
         for _ in 0..<5 { #expect(try await stage.ask(body) == 0) }
         try await stage.reload(
-            stage.yaml + "    shadow: api\n    shadowSampling: 1\n", until: "the configuration was read again")
+            stage.yaml + "    shadow: api\n    shadowSampling: 1\n", until: "configuration reloaded")
         #expect(try await stage.ask(body) == 0)
         try await expectCompared(2)
         let report = try JSONValue(reading: try await stage.get("/comparisons?format=json").body)

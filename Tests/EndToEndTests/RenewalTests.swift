@@ -40,7 +40,7 @@ struct RenewalTests {
             (words("a", days: "0"), "--days: 1 to 90"), (words("a", days: "91"), "--days: 1 to 90"),
             (words("a b"), "--request-id"), (words("a") + ["--reason", "4"], "--reason: 0 to 3"),
             (words("a") + ["--storefronts", "USA"], "--storefronts needs --mass"),
-            (words("a") + ["--mass"], "one of --original-transaction-id, --mass and --status"),
+            (words("a") + ["--mass"], "specify one of --original-transaction-id, --mass and --status"),
         ] { try await stage.expectRefusal(arguments, reason) }
         await stage.stop()
     }
@@ -60,7 +60,7 @@ struct RenewalTests {
                 "body": .string(#"{"originalTransactionId":"1","success":false}"#),
             ]))
         let silent = try await stage.run(words)
-        #expect(silent.exit == 1 && silent.errors.contains("Apple did not extend it"), "\(silent.errors)")
+        #expect(silent.exit == 1 && silent.errors.contains("Apple did not extend the subscription"), "\(silent.errors)")
         #expect(silent.errors.contains("no store is configured") && silent.lines.first?["success"] == .bool(false))
         let expired = try #require(
             stage.customers().first { $0.id != customer.id && $0.renewals.first?.status == .expired })
@@ -92,7 +92,7 @@ struct RenewalTests {
             "renewals", "extend", "--status", "--product-id", "com.example.app.other", "--request-id", id)
         #expect(unknown.exit == 1 && unknown.errors.contains("no such extension request"), "\(unknown.errors)")
         for (more, reason) in [
-            (["--request-id", "ours"], "a UUID is wanted"), (["--storefronts", "usa"], "three capital letters"),
+            (["--request-id", "ours"], "must be a UUID"), (["--storefronts", "usa"], "three capital letters"),
             (["--storefronts", ""], "an empty name"), (["--storefronts", "US"], "three capital letters"),
         ] { try await stage.expectRefusal(words + more, reason) }
         await stage.stop()

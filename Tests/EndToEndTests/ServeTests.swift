@@ -166,15 +166,15 @@ struct ServeTests {
         let first = try Running(["serve", "--listen", "127.0.0.1:0"], in: folder)
         let taken = "127.0.0.1:\(try await first.port())"
         for command in ["serve", "simulate"] {
-            for (address, reason) in [(taken, "is taken"), ("192.0.2.1:80", "cannot be used: Cannot assign")] {
+            for (address, reason) in [(taken, "is already in use"), ("192.0.2.1:80", "cannot be used: Cannot assign")] {
                 let outcome = try await Binary.run(command, "--listen", address, in: folder)
                 #expect(
                     outcome.exit == 2 && outcome.errors.contains("listen: \(address) \(reason)"), "\(outcome.errors)")
             }
         }
         for (address, reason) in [
-            (taken, "is taken"), ("192.0.2.1:80", "cannot be used: Cannot assign"),
-            ("127.0.0.1:1", "is the address of listen"),
+            (taken, "is already in use"), ("192.0.2.1:80", "cannot be used: Cannot assign"),
+            ("127.0.0.1:1", "is already the address of listen"),
         ] {
             try folder.write("token.txt", "Zm9ydHktdHdv".utf8)
             try folder.write(
@@ -223,7 +223,7 @@ struct ServeTests {
         let connection = try RawConnection(port: try await second.port())
         try await connection.send(RawConnection.post("/verifyReceipt", Array("{}".utf8)))
         #expect(try await connection.answer()?.text == #"{"status":21002}"#)
-        #expect(second.errors.contains("the operations listener's default address is taken"))
+        #expect(second.errors.contains("operations address already in use"))
         for proxy in [bare, second] {
             proxy.stop()
             #expect(await proxy.end() == 0)
@@ -245,7 +245,7 @@ struct ServeTests {
         let taken = try await store.start()
         try StateDirectory(folder.url.path).write(store, host: "127.0.0.1", port: taken)
         let port = try await Binary.run("serve", "--listen", "127.0.0.1:\(taken)", in: folder)
-        #expect(port.exit == 2 && port.errors.contains("listen: 127.0.0.1:\(taken) is taken"))
+        #expect(port.exit == 2 && port.errors.contains("listen: 127.0.0.1:\(taken) is already in use"))
         let apple = try await Binary.run("serve", "--roots", "roots", "--listen", "127.0.0.1:0", in: folder)
         #expect(apple.exit == 2 && apple.errors.contains("trust.roots"))
         let open = try await Binary.run(

@@ -34,7 +34,7 @@ struct StoppedStoreTests {
         #expect(try count(copy) == stored)
         let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
-        #expect(!proxy.errors.contains("can be read or changed by others"), "\(proxy.errors)")
+        #expect(!proxy.errors.contains("can be read or changed by other users"), "\(proxy.errors)")
         await stage.stop()
     }
 
@@ -49,7 +49,9 @@ struct StoppedStoreTests {
         _ = try await proxy.port()
         proxy.stop()
         #expect(await proxy.end() == 0)
-        let warnings = proxy.errors.split(separator: "\n").filter { $0.contains("can be read or changed by others") }
+        let warnings = proxy.errors.split(separator: "\n").filter {
+            $0.contains("can be read or changed by other users")
+        }
         #expect(
             warnings.count == 1 && warnings[0].contains("token.txt") && warnings[0].contains("the file's group"),
             "\(warnings)")
