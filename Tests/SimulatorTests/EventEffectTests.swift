@@ -129,8 +129,8 @@ struct EventEffectTests {
         let store = try Shared.store(customers: 60)
         let caller = ServerAPICaller(store: store)
         let customer = try store.customer(given.kind)
-        for event in given.before { try store.happen(EventRequest(event, customerId: customer.id)) }
-        let outcome = try store.happen(EventRequest(given.event, customerId: customer.id), seed: 5)
+        for event in given.before { try store.simulate(EventRequest(event, customerId: customer.id)) }
+        let outcome = try store.simulate(EventRequest(given.event, customerId: customer.id), seed: 5)
         #expect(outcome.notificationTypes == given.expected)
         let notification = try #require(outcome.notifications.first)
         let id = try #require(notification.transaction).transactionId
@@ -172,14 +172,14 @@ struct EventEffectTests {
         let caller = ServerAPICaller(store: store)
         let customer = try store.customer(.longHistory)
         let (old, current) = (customer.transactions[3], try #require(customer.transactions.last))
-        let past = try store.happen(EventRequest(.refund, transactionId: old.transactionId))
+        let past = try store.simulate(EventRequest(.refund, transactionId: old.transactionId))
         #expect(past.notificationTypes == ["REFUND"])
         #expect(past.notifications[0].transaction?.transactionId == old.transactionId)
         #expect(try caller.subscriptionState(of: old.originalTransactionId).status == .number(1))
         #expect(throws: EventFailure.impossible) {
-            try store.happen(EventRequest(.refund, transactionId: old.transactionId))
+            try store.simulate(EventRequest(.refund, transactionId: old.transactionId))
         }
-        let running = try store.happen(EventRequest(.refund, transactionId: current.transactionId))
+        let running = try store.simulate(EventRequest(.refund, transactionId: current.transactionId))
         #expect(running.notificationTypes == ["REFUND", "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"])
         #expect(running.notifications[0].date < running.notifications[1].date)
         #expect(running.notifications.map { $0.renewal?.willRenew } == [true, false])
@@ -189,7 +189,7 @@ struct EventEffectTests {
         #expect(
             try refunds.map { try ServerAPICaller.payload($0)["transactionId"]?.text }
                 == [old.transactionId, current.transactionId])
-        try store.happen(EventRequest(.refundReversed, transactionId: current.transactionId))
+        try store.simulate(EventRequest(.refundReversed, transactionId: current.transactionId))
         #expect(try caller.subscriptionState(of: old.originalTransactionId).status == .number(1))
         #expect(try caller.subscriptionState(of: old.originalTransactionId).renewal["autoRenewStatus"] == .number(0))
     }
@@ -199,7 +199,7 @@ struct EventEffectTests {
         let store = try Shared.store(customers: 40)
         let customer = try store.customer(.activeSubscription)
         let previous = try #require(customer.transactions.last)
-        let outcome = try store.happen(EventRequest(.upgrade, customerId: customer.id))
+        let outcome = try store.simulate(EventRequest(.upgrade, customerId: customer.id))
         #expect(outcome.notifications.map { $0.transaction?.transactionId } != [previous.transactionId])
         let rows = try ServerAPICaller(store: store).history(of: previous.transactionId).rows
         #expect(rows.first { $0["transactionId"]?.text == previous.transactionId }?["isUpgraded"] == .bool(true))
@@ -218,7 +218,7 @@ struct EventEffectTests {
             return try store.verifyReceipt.answer(body: request.bytes, at: .production)
         }
         let before = try ask(receipt.base64)
-        let outcome = try store.happen(EventRequest(.renew, customerId: customer.id))
+        let outcome = try store.simulate(EventRequest(.renew, customerId: customer.id))
         let after = try ask(receipt.base64)
         let id = try #require(outcome.notifications.first?.transaction).transactionId
         #expect(after["latest_receipt_info"]?.elements?.last?["transaction_id"]?.text == id)

@@ -15,19 +15,19 @@ struct EventGeneratorTests {
     @Test("Events follow from the seed and from the events before")
     func determinism() throws {
         let (one, two) = (try Shared.store(customers: 84), try Shared.store(customers: 84))
-        let first = names(one.happen(300, seed: 4))
-        #expect(first == names(two.happen(300, seed: 4)))
+        let first = names(one.simulate(300, seed: 4))
+        #expect(first == names(two.simulate(300, seed: 4)))
         #expect(Set(first).count == first.count)
-        let second = names(one.happen(300, seed: 4))
+        let second = names(one.simulate(300, seed: 4))
         #expect(second != first)
-        #expect(second == names(two.happen(300, seed: 4)))
-        #expect(names(try Shared.store(customers: 84).happen(300, seed: 5)) != first)
-        #expect(names(one.happen(20)) == names(two.happen(20)))
+        #expect(second == names(two.simulate(300, seed: 4)))
+        #expect(names(try Shared.store(customers: 84).simulate(300, seed: 5)) != first)
+        #expect(names(one.simulate(20)) == names(two.simulate(20)))
     }
 
     @Test("Random events cause every type of notification about purchases")
     func coverage() throws {
-        let types = Set(try Shared.store(customers: 84).happen(6000, seed: 1).flatMap(\.notificationTypes))
+        let types = Set(try Shared.store(customers: 84).simulate(6000, seed: 1).flatMap(\.notificationTypes))
         #expect(
             types == [
                 "SUBSCRIBED/INITIAL_BUY", "SUBSCRIBED/RESUBSCRIBE", "OFFER_REDEEMED", "OFFER_REDEEMED/UPGRADE",
@@ -45,7 +45,7 @@ struct EventGeneratorTests {
     @Test("Every customer is in a consistent state after many events")
     func consistency() throws {
         let store = try Shared.store(customers: 168)
-        let outcomes = store.happen(4000, seed: 2)
+        let outcomes = store.simulate(4000, seed: 2)
         let customers = Dictionary(outcomes.compactMap(\.after).map { ($0.id, $0) }) { $1 }
         var seen: Set<String> = []
         for customer in customers.values {
@@ -85,7 +85,7 @@ struct EventGeneratorTests {
         for event in [WorldEvent.autoRenewOff, .autoRenewOn, .autoRenewOff, .autoRenewOn, .renew, .refund] {
             let before = try #require(try caller.subscriptionState(of: original).renewal["signedDate"]?.integer)
             #expect(before >= newest)
-            for notification in try store.happen(EventRequest(event, originalTransactionId: original)).notifications {
+            for notification in try store.simulate(EventRequest(event, originalTransactionId: original)).notifications {
                 #expect(notification.date.milliseconds > max(newest, before))
                 newest = notification.date.milliseconds
             }
@@ -98,7 +98,7 @@ struct EventGeneratorTests {
     @Test("The state with the latest date, from any notification, is the one that the Server API reports")
     func replay() throws {
         let store = try Shared.store(customers: 84)
-        let notifications = store.happen(2000, seed: 11).flatMap(\.notifications)
+        let notifications = store.simulate(2000, seed: 11).flatMap(\.notifications)
         var renewals: [String: SimulatedNotification] = [:]
         for notification in notifications.shuffled() {
             guard let original = notification.renewal?.originalTransactionId else { continue }
@@ -125,7 +125,7 @@ struct EventGeneratorTests {
         let id = try #require(customer.transactions.first).transactionId
         var revision = try #require(try caller.ask("v2/history/\(id)").body?["revision"]?.text)
         for event in [WorldEvent.renew, .billingFailure, .billingRecovery, .refund, .refundReversed, .buyConsumable] {
-            let outcome = try store.happen(EventRequest(event, customerId: customer.id))
+            let outcome = try store.simulate(EventRequest(event, customerId: customer.id))
             let answer = try #require(try caller.ask("v2/history/\(id)?revision=\(revision)").body)
             let rows = try #require(answer["signedTransactions"]?.elements).map(ServerAPICaller.payload)
             #expect(

@@ -2,7 +2,7 @@ import Foundation
 
 /// Measures the memory of this process.
 package enum Memory {
-    /// Maximum resident memory in bytes since ``forget()``, or 0 if the system does not report it.
+    /// Maximum resident memory in bytes since ``resetPeak()``, or 0 if the system does not report it.
     package static var peak: Int {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
@@ -13,7 +13,7 @@ package enum Memory {
     package static let isSanitized = dlsym(nil, "__asan_init") != nil
 
     /// Resets ``peak``. Works on Linux only.
-    package static func forget() {
+    package static func resetPeak() {
         guard let file = FileHandle(forWritingAtPath: "/proc/self/clear_refs") else { return }
         try? file.write(contentsOf: Data("5".utf8))
     }

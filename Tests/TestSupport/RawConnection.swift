@@ -78,7 +78,7 @@ package final class RawConnection: Sendable {
     package func leave() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Closes the sending direction only; responses still arrive.
-    package func leaveOffSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+    package func closeSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     package func send(_ bytes: [UInt8]) async throws {
         try await blocking { [descriptor] in

@@ -33,7 +33,7 @@ package final class EventScheduler: Sendable {
         guard !customers.isEmpty else { return [] }
         return (0..<max(count, 0)).compactMap { _ in
             let customer = customers[Int(random.number(below: Int64(customers.count)))]
-            return happen(to: customer, random: SplitMix64(seed: random.next()))
+            return randomEvent(of: customer, random: SplitMix64(seed: random.next()))
         }
     }
 
@@ -42,7 +42,7 @@ package final class EventScheduler: Sendable {
         var random = generator(seed)
         let candidates = try candidates(request, &random)
         for customer in candidates {
-            if let outcome = happen(request.event, to: customer, request, random: SplitMix64(seed: random.next())) {
+            if let outcome = simulate(request.event, for: customer, request, random: SplitMix64(seed: random.next())) {
                 return outcome
             }
         }
@@ -102,7 +102,7 @@ package final class EventScheduler: Sendable {
     }
 
     /// Lets a random possible event happen, chosen by weight.
-    private func happen(to customer: SimulatedCustomer, random: SplitMix64) -> EventOutcome? {
+    private func randomEvent(of customer: SimulatedCustomer, random: SplitMix64) -> EventOutcome? {
         var random = random
         let current = customerRegistry.current(customer)
         let possible = WorldEvent.allCases.map { ($0, $0.subjects(in: current)) }.filter { !$0.1.isEmpty }
@@ -117,8 +117,8 @@ package final class EventScheduler: Sendable {
     }
 
     /// Lets the requested event happen, or returns `nil` if no subject of the customer allows it.
-    private func happen(
-        _ event: WorldEvent, to customer: SimulatedCustomer, _ request: EventRequest, random: SplitMix64
+    private func simulate(
+        _ event: WorldEvent, for customer: SimulatedCustomer, _ request: EventRequest, random: SplitMix64
     ) -> EventOutcome? {
         var random = random
         let current = customerRegistry.current(customer)

@@ -78,7 +78,7 @@ package final class SimulatedStore: Sendable {
 extension SimulatedStore {
     /// Lets `count` events happen and sends the notifications about them.
     @discardableResult
-    package func happen(
+    package func simulate(
         _ count: Int, seed: UInt64? = nil, in environment: AppStoreEnvironment? = nil,
         _ options: DeliveryOptions = .init()
     ) -> [EventOutcome] {
@@ -89,7 +89,7 @@ extension SimulatedStore {
 
     /// Lets one event happen and sends the notifications about it.
     @discardableResult
-    package func happen(
+    package func simulate(
         _ request: EventRequest, seed: UInt64? = nil, _ options: DeliveryOptions = .init()
     ) throws(EventFailure) -> EventOutcome {
         let outcome = try events.make(request, seed: seed)

@@ -6,7 +6,7 @@ import StoreTypes
 /// The routes for events and notifications, which tests use to control the simulator.
 extension SimulatorRoutes {
     func addEvents(to router: Router<SimulatorContext>) {
-        router.post("events") { request, _ in try await happen(request) }
+        router.post("events") { request, _ in try await simulateEvents(request) }
         router.get("notifications/deliveries") { _, _ in Self.json(outbox.counts.document) }
         router.get("notifications/targets") { _, _ in Self.json(outbox.targets.document) }
         router.post("notifications/targets") { request, _ in try await setTarget(request) }
@@ -17,7 +17,7 @@ extension SimulatorRoutes {
     }
 
     /// Handles `POST /events`. Responds with `{"events": [...]}`, each element as in ``EventOutcome/document``.
-    private func happen(_ request: Request) async throws -> Response {
+    private func simulateEvents(_ request: Request) async throws -> Response {
         guard let eventsRequest = try await document(of: request).flatMap(EventsRequest.init) else {
             throw HTTPError(.badRequest, message: "the body needs count, or event with one of: \(Self.eventNames)")
         }
