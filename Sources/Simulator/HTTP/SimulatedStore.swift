@@ -8,7 +8,9 @@ import Synchronization
 /// A simulated App Store: customers, their signed receipts, verifyReceipt, the Server API and notifications, served
 /// over HTTP.
 package final class SimulatedStore: Sendable {
+    /// The customers as they were generated; changes by events are in the registry.
     package let world: World
+    /// The certificates and keys that sign receipts and JWS.
     package let pki: TestPKI
     package let clock: SimulatedClock
     package let verifyReceipt: SimulatedVerifyReceipt
@@ -19,7 +21,9 @@ package final class SimulatedStore: Sendable {
     package let outbox: NotificationOutbox
     /// The credentials of the app's owner, which callers of the Server API need.
     package let credentials: SimulatedCredentials
+    /// Faults that tests inject into verifyReceipt and the Server API.
     package let faults = FaultRegistry()
+    /// Log of the requests to verifyReceipt and the Server API.
     package let requests = RequestLog()
     private let catalog: ReceiptCatalog
     private let payloads: NotificationPayload

@@ -1,4 +1,7 @@
-/// The endpoints of the App Store Server API.
+/// The endpoints of the App Store Server API. Raw values are the names in faults and in the request log, for example
+/// `history`.
+///
+/// Names with `V1` are the first version of an endpoint that now has a second one.
 package enum APIEndpoint: String, Sendable, Hashable, CaseIterable {
     case transactionInfo, history, historyV1, subscriptionStatuses, appTransactionInfo
     case refundHistory, refundHistoryV1, orderLookup

@@ -13,6 +13,7 @@ final class JWSIssuer: Sendable {
     enum Tampering: Sendable, Hashable {
         /// Data of another app with a valid signature.
         case wrongBundle
+        /// A signature with one changed bit.
         case badSignature
     }
 
@@ -21,6 +22,7 @@ final class JWSIssuer: Sendable {
         case renewal(SimulatedRenewal)
     }
 
+    /// The cache key of a signed row.
     private struct Key: Hashable {
         let row: Row
         let second: Int64
@@ -31,6 +33,7 @@ final class JWSIssuer: Sendable {
     private let key: SigningKey
     /// `BASE64URL(header)`, which is the same for all JWS.
     private let header: String
+    /// The cache. It is emptied when it has 20,000 entries.
     private let signed = Mutex<[Key: String]>([:])
 
     init(_ signer: ReceiptSigner) {

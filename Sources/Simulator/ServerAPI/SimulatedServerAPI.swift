@@ -4,6 +4,7 @@ import StoreTypes
 /// Serves the App Store Server API for the customers of a simulated App Store in both environments.
 package final class SimulatedServerAPI: Sendable {
     package let credentials: SimulatedCredentials
+    /// The rate limiter of all endpoints, with Apple's limits by default.
     package let limiter = RateLimiter()
     let customerRegistry: CustomerRegistry
     let issuer: JWSIssuer

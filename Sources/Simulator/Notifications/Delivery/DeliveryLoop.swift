@@ -7,6 +7,7 @@ final class DeliveryLoop: Sendable {
     private struct State {
         var queue = DeliveryQueue()
         var counts = DeliveryCounts()
+        /// Maximum number of workers, from the newest call to `POST /events`.
         var concurrency = 8
         /// Number of running worker tasks. Each of them sends one notification at a time.
         var workers = 0
