@@ -36,20 +36,20 @@ extension CustomerBuilder {
     private mutating func running(
         firstOffer: SimulatedOffer? = nil, changing change: (inout SimulatedRenewal) -> Void = { _ in }
     ) {
-        let places = subscribe(
+        let indices = subscribe(
             .monthly, periods: random.number(in: 1...5), until: runningUntil(), firstOffer: firstOffer)
-        renewal(of: places[places.count - 1], .active, willRenew: true, changing: change)
+        renewal(of: indices[indices.count - 1], .active, willRenew: true, changing: change)
         appReceipt()
     }
 
     /// One free month by each kind of offer except the introductory one; an offer code applies to the next renewal.
     private mutating func freeOffers() {
-        let places = subscribe(.monthly, periods: 4, until: runningUntil())
-        for (place, offer) in zip(places, [SimulatedOffer.freePromotional, .freeCode, .freeWinBack]) {
-            customer.transactions[place].offer = offer
-            customer.transactions[place].price = 0
+        let indices = subscribe(.monthly, periods: 4, until: runningUntil())
+        for (index, offer) in zip(indices, [SimulatedOffer.freePromotional, .freeCode, .freeWinBack]) {
+            customer.transactions[index].offer = offer
+            customer.transactions[index].price = 0
         }
-        renewal(of: places[3], .active, willRenew: true) { $0.offer = .freeCode }
+        renewal(of: indices[3], .active, willRenew: true) { $0.offer = .freeCode }
         appReceipt()
     }
 
@@ -57,16 +57,16 @@ extension CustomerBuilder {
     /// subscription.
     private mutating func codeForNonConsumable() {
         buy(.unlock, at: ago(days: random.number(in: 5...60)), offer: .oneTimeCode)
-        let places = subscribe(.monthly, periods: 2, until: runningUntil(), firstOffer: .offerCode)
-        renewal(of: places[1], .active, willRenew: true)
+        let indices = subscribe(.monthly, periods: 2, until: runningUntil(), firstOffer: .offerCode)
+        renewal(of: indices[1], .active, willRenew: true)
         sortByPurchase()
         appReceipt()
     }
 
     /// A yearly subscription that will renew as a monthly one.
     private mutating func downgradePending() {
-        let places = subscribe(.yearly, periods: 2, until: ago(days: -90))
-        renewal(of: places[1], .active, willRenew: true) {
+        let indices = subscribe(.yearly, periods: 2, until: ago(days: -90))
+        renewal(of: indices[1], .active, willRenew: true) {
             $0.autoRenewProductId = SimulatedProduct.monthly.productId
             $0.renewalPrice = SimulatedProduct.monthly.price
         }
@@ -89,8 +89,8 @@ extension CustomerBuilder {
     /// A subscription that expired 75 days ago. `intent` is its `expirationIntent`, for example 2 for a billing
     /// error.
     private mutating func expired(intent: Int64) {
-        let places = subscribe(.monthly, periods: random.number(in: 2...6), until: ago(days: 75))
-        renewal(of: places[places.count - 1], .expired, willRenew: false) {
+        let indices = subscribe(.monthly, periods: random.number(in: 2...6), until: ago(days: 75))
+        renewal(of: indices[indices.count - 1], .expired, willRenew: false) {
             $0.expirationIntent = intent
             $0.isInBillingRetryPeriod = false
             if intent == 3 { $0.priceIncreaseStatus = 0 }
@@ -101,39 +101,39 @@ extension CustomerBuilder {
 
     /// A refund of two fifths of the year's price: `revocationPercentage` 40000 means 40 %.
     private mutating func proratedRefund() {
-        let places = subscribe(.yearly, periods: 1, until: ago(days: -120))
-        customer.transactions[places[0]].revocation = .init(
+        let indices = subscribe(.yearly, periods: 1, until: ago(days: -120))
+        customer.transactions[indices[0]].revocation = .init(
             date: ago(days: 12).advanced(byMilliseconds: 341), reason: 0, type: "REFUND_PRORATED", percentage: 40_000)
-        renewal(of: places[0], .revoked, willRenew: false)
+        renewal(of: indices[0], .revoked, willRenew: false)
         appReceipt()
     }
 
     /// A past month was refunded; the current one was not.
     private mutating func refundedPeriod() {
-        let places = subscribe(.monthly, periods: 4, until: runningUntil())
-        customer.transactions[places[1]].revocation = .init(
+        let indices = subscribe(.monthly, periods: 4, until: runningUntil())
+        customer.transactions[indices[1]].revocation = .init(
             date: ago(days: 20).advanced(byMilliseconds: 826), reason: 1, type: "REFUND_FULL")
-        renewal(of: places[3], .active, willRenew: true)
+        renewal(of: indices[3], .active, willRenew: true)
         appReceipt()
     }
 
     /// A yearly subscription whose owner ended family sharing.
     private mutating func familyRevoked() {
-        let places = subscribe(.yearly, periods: 1, until: ago(days: -200))
-        share(places)
-        customer.transactions[places[0]].revocation = .init(
+        let indices = subscribe(.yearly, periods: 1, until: ago(days: -200))
+        share(indices)
+        customer.transactions[indices[0]].revocation = .init(
             date: ago(days: 9).advanced(byMilliseconds: 467), reason: 0, type: "FAMILY_REVOKE")
-        renewal(of: places[0], .revoked, willRenew: false)
+        renewal(of: indices[0], .revoked, willRenew: false)
         appReceipt()
     }
 
     /// Marks the transactions as shared by a family member. Such rows have neither a web order line item id nor an
     /// `appAccountToken`.
-    mutating func share(_ places: [Int]) {
-        for place in places {
-            customer.transactions[place].isFamilyShared = true
-            customer.transactions[place].webOrderLineItemId = nil
-            customer.transactions[place].appAccountToken = nil
+    mutating func share(_ indices: [Int]) {
+        for index in indices {
+            customer.transactions[index].isFamilyShared = true
+            customer.transactions[index].webOrderLineItemId = nil
+            customer.transactions[index].appAccountToken = nil
         }
     }
 
@@ -143,8 +143,8 @@ extension CustomerBuilder {
         let finished = buy(.coins, at: ago(days: 60))
         let open = buy(.coins, at: ago(days: 40))
         let last = buy(.coins, at: ago(days: 3))
-        for (place, days) in [(finished, Int64(55)), (open, 30)] {
-            customer.transactions[place].revocation = .init(date: ago(days: days), reason: 1, type: "REFUND_FULL")
+        for (index, days) in [(finished, Int64(55)), (open, 30)] {
+            customer.transactions[index].revocation = .init(date: ago(days: days), reason: 1, type: "REFUND_FULL")
         }
         customer.transactions[open].isFinished = false
         customer.transactions[last].isFinished = false

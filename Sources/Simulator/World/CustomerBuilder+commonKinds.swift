@@ -37,24 +37,24 @@ extension CustomerBuilder {
     /// now and one of the previous period.
     private mutating func activeSubscription() {
         buy(.unlock, at: ago(days: 300))
-        let places = subscribe(
+        let indices = subscribe(
             .monthly, periods: random.number(in: 4...7), until: runningUntil(), firstOffer: .freeTrial)
-        renewal(of: places[places.count - 1], .active, willRenew: true)
+        renewal(of: indices[indices.count - 1], .active, willRenew: true)
         appReceipt()
-        appReceipt(upTo: places[places.count - 2])
+        appReceipt(upTo: indices[indices.count - 2])
     }
 
     /// Two transactionReceipts, of the newest and of the first period, as old apps store them.
     private mutating func oldSubscription(isActive: Bool) {
         let end = isActive ? runningUntil() : ago(days: random.number(in: 30...400))
-        let places = subscribe(.monthly, periods: random.number(in: 3...6), until: end)
-        renewal(of: places[places.count - 1], isActive ? .active : .expired, willRenew: isActive) {
+        let indices = subscribe(.monthly, periods: random.number(in: 3...6), until: end)
+        renewal(of: indices[indices.count - 1], isActive ? .active : .expired, willRenew: isActive) {
             guard !isActive else { return }
             $0.expirationIntent = 1
             $0.isInBillingRetryPeriod = false
         }
-        transactionReceipt(of: places[places.count - 1])
-        transactionReceipt(of: places[0])
+        transactionReceipt(of: indices[indices.count - 1])
+        transactionReceipt(of: indices[0])
     }
 
     /// Two consumables: the app has finished one, which is listed only in the transaction history, and not the other.
@@ -96,16 +96,16 @@ extension CustomerBuilder {
         let unlock = buy(.unlock, at: ago(days: 90))
         customer.transactions[unlock].revocation = .init(
             date: ago(days: 70).advanced(byMilliseconds: 586), reason: 1, type: "REFUND_FULL")
-        let places = subscribe(.monthly, periods: 3, until: runningUntil())
-        renewal(of: places[places.count - 1], .active, willRenew: false)
+        let indices = subscribe(.monthly, periods: 3, until: runningUntil())
+        renewal(of: indices[indices.count - 1], .active, willRenew: false)
         appReceipt()
     }
 
     /// A subscription whose last renewal failed, three days ago.
     private mutating func unpaid(_ status: SimulatedRenewal.Status) {
-        let places = subscribe(.monthly, periods: random.number(in: 2...5), until: ago(days: 3))
+        let indices = subscribe(.monthly, periods: random.number(in: 2...5), until: ago(days: 3))
         let graceEnd = ago(days: -13)
-        renewal(of: places[places.count - 1], status, willRenew: true) {
+        renewal(of: indices[indices.count - 1], status, willRenew: true) {
             $0.expirationIntent = 2
             $0.isInBillingRetryPeriod = true
             if status == .gracePeriod { $0.gracePeriodExpiresDate = graceEnd }
@@ -115,16 +115,16 @@ extension CustomerBuilder {
 
     /// A subscription shared by a family member, whose rows have no web order line item id.
     private mutating func familyShared() {
-        let places = subscribe(.yearly, periods: 2, until: ago(days: -120))
-        share(places)
-        renewal(of: places[places.count - 1], .active, willRenew: true)
+        let indices = subscribe(.yearly, periods: 2, until: ago(days: -120))
+        share(indices)
+        renewal(of: indices[indices.count - 1], .active, willRenew: true)
         appReceipt()
     }
 
     /// A history that is longer than verifyReceipt's limit of 100 rows.
     private mutating func longHistory() {
-        let places = subscribe(.monthly, periods: random.number(in: 110...125), until: runningUntil())
-        renewal(of: places[places.count - 1], .active, willRenew: true)
+        let indices = subscribe(.monthly, periods: random.number(in: 110...125), until: runningUntil())
+        renewal(of: indices[indices.count - 1], .active, willRenew: true)
         appReceipt()
     }
 
@@ -135,7 +135,7 @@ extension CustomerBuilder {
         let start = ago(days: 6)
         customer.transactions[last].isUpgraded = true
         customer.transactions[last].upgradedDate = start
-        customer.transactions[last].tellsUpgradeAsCancellation = options.upgradesAreCancelled
+        customer.transactions[last].reportsUpgradeAsCancellation = options.upgradesAreCancelled
         let year = buy(
             .yearly, at: start, renewalOf: customer.transactions[months[0]],
             expires: start.advanced(byMilliseconds: 365 * Self.day))
@@ -147,8 +147,8 @@ extension CustomerBuilder {
 
     /// A subscription that the customer canceled and that expired 45 days ago.
     private mutating func expired() {
-        let places = subscribe(.monthly, periods: random.number(in: 2...6), until: ago(days: 45))
-        renewal(of: places[places.count - 1], .expired, willRenew: false) {
+        let indices = subscribe(.monthly, periods: random.number(in: 2...6), until: ago(days: 45))
+        renewal(of: indices[indices.count - 1], .expired, willRenew: false) {
             $0.expirationIntent = 1
             $0.isInBillingRetryPeriod = false
         }
@@ -157,21 +157,21 @@ extension CustomerBuilder {
 
     /// A yearly subscription that was refunded.
     private mutating func revoked() {
-        let places = subscribe(.yearly, periods: 1, until: ago(days: -200))
-        customer.transactions[places[0]].revocation = .init(
+        let indices = subscribe(.yearly, periods: 1, until: ago(days: -200))
+        customer.transactions[indices[0]].revocation = .init(
             date: ago(days: 30).advanced(byMilliseconds: 127), reason: 0, type: "REFUND_FULL")
-        renewal(of: places[0], .revoked, willRenew: false)
+        renewal(of: indices[0], .revoked, willRenew: false)
         appReceipt()
     }
 
     /// An introductory, a promotional, an offer code and a win-back offer, one after the other; a price increase
     /// waits for the customer's consent.
     private mutating func offers() {
-        let places = subscribe(.monthly, periods: 5, until: runningUntil(), firstOffer: .introductory)
-        for (place, offer) in zip(places[1...], [SimulatedOffer.promotional, .offerCode, .winBack]) {
-            customer.transactions[place].offer = offer
+        let indices = subscribe(.monthly, periods: 5, until: runningUntil(), firstOffer: .introductory)
+        for (index, offer) in zip(indices[1...], [SimulatedOffer.promotional, .offerCode, .winBack]) {
+            customer.transactions[index].offer = offer
         }
-        renewal(of: places[places.count - 1], .active, willRenew: true) {
+        renewal(of: indices[indices.count - 1], .active, willRenew: true) {
             $0.priceIncreaseStatus = 0
             $0.offer = .promotional
         }
@@ -187,9 +187,9 @@ extension CustomerBuilder {
 
     /// One subscription, known by an App Receipt and by a transactionReceipt.
     private mutating func bothStyles() {
-        let places = subscribe(.monthly, periods: 4, until: runningUntil())
-        renewal(of: places[places.count - 1], .active, willRenew: true)
+        let indices = subscribe(.monthly, periods: 4, until: runningUntil())
+        renewal(of: indices[indices.count - 1], .active, willRenew: true)
         appReceipt()
-        transactionReceipt(of: places[1])
+        transactionReceipt(of: indices[1])
     }
 }

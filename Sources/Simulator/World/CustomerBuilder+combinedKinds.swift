@@ -5,21 +5,21 @@ import StoreTypes
 extension CustomerBuilder {
     /// A second device restored two old periods under new transaction ids. One of them was refunded later.
     mutating func restored() {
-        let places = subscribe(.monthly, periods: 5, until: runningUntil())
-        for place in places[1...2] { customer.transactions[place].restoredId = newTransactionId() }
-        customer.transactions[places[1]].revocation = .init(
+        let indices = subscribe(.monthly, periods: 5, until: runningUntil())
+        for index in indices[1...2] { customer.transactions[index].restoredId = newTransactionId() }
+        customer.transactions[indices[1]].revocation = .init(
             date: ago(days: 20).advanced(byMilliseconds: 593), reason: 0, type: "REFUND_FULL")
-        renewal(of: places[4], .active, willRenew: true)
+        renewal(of: indices[4], .active, willRenew: true)
         appReceipt()
     }
 
     /// A transactionReceipt of a restored period: its `transaction-id` is the id of the restore, not of the purchase.
     mutating func oldRestored() {
-        let places = subscribe(.monthly, periods: 3, until: runningUntil())
-        customer.transactions[places[2]].restoredId = newTransactionId()
-        renewal(of: places[2], .active, willRenew: true)
-        transactionReceipt(of: places[2])
-        transactionReceipt(of: places[0])
+        let indices = subscribe(.monthly, periods: 3, until: runningUntil())
+        customer.transactions[indices[2]].restoredId = newTransactionId()
+        renewal(of: indices[2], .active, willRenew: true)
+        transactionReceipt(of: indices[2])
+        transactionReceipt(of: indices[0])
     }
 
     /// Three subscriptions in two groups, one of them shared by a family member, and one purchase of every other kind
@@ -57,9 +57,9 @@ extension CustomerBuilder {
 
     /// The grace period of 16 days has ended without a payment; the App Store still retries billing.
     mutating func retryAfterGrace() {
-        let places = subscribe(.monthly, periods: 3, until: ago(days: 25))
-        let graceEnd = customer.transactions[places[2]].expiresDate?.advanced(byMilliseconds: 16 * Self.day)
-        renewal(of: places[2], .billingRetry, willRenew: true) {
+        let indices = subscribe(.monthly, periods: 3, until: ago(days: 25))
+        let graceEnd = customer.transactions[indices[2]].expiresDate?.advanced(byMilliseconds: 16 * Self.day)
+        renewal(of: indices[2], .billingRetry, willRenew: true) {
             $0.expirationIntent = 2
             $0.isInBillingRetryPeriod = true
             $0.gracePeriodExpiresDate = graceEnd
@@ -69,25 +69,25 @@ extension CustomerBuilder {
 
     /// A subscription that could not be renewed, known by two transactionReceipts.
     mutating func oldUnpaid(_ status: SimulatedRenewal.Status) {
-        let places = subscribe(.monthly, periods: 2, until: ago(days: 4))
+        let indices = subscribe(.monthly, periods: 2, until: ago(days: 4))
         let graceEnd = ago(days: -12)
-        renewal(of: places[1], status, willRenew: true) {
+        renewal(of: indices[1], status, willRenew: true) {
             $0.expirationIntent = 2
             $0.isInBillingRetryPeriod = true
             if status == .gracePeriod { $0.gracePeriodExpiresDate = graceEnd }
         }
-        transactionReceipt(of: places[1])
-        transactionReceipt(of: places[0])
+        transactionReceipt(of: indices[1])
+        transactionReceipt(of: indices[0])
     }
 
     /// A subscription whose newest period was refunded, known by two transactionReceipts.
     mutating func oldRevoked() {
-        let places = subscribe(.monthly, periods: 3, until: runningUntil())
-        customer.transactions[places[2]].revocation = .init(
+        let indices = subscribe(.monthly, periods: 3, until: runningUntil())
+        customer.transactions[indices[2]].revocation = .init(
             date: ago(days: 1).advanced(byMilliseconds: 239), reason: 1, type: "REFUND_FULL")
-        renewal(of: places[2], .revoked, willRenew: false)
-        transactionReceipt(of: places[2])
-        transactionReceipt(of: places[1])
+        renewal(of: indices[2], .revoked, willRenew: false)
+        transactionReceipt(of: indices[2])
+        transactionReceipt(of: indices[1])
     }
 
     /// Sorts the transactions by purchase date, for histories whose purchases were not added in that order.
