@@ -212,7 +212,7 @@ extension VerifyReceiptService {
 
         /// Only what does not change with time alone: an iOS 6 answer may, and what Apple once named for a receipt.
         private func cache(
-            _ reply: VerifyReceiptResult, to receipt: Receipt, made result: StoredCustomerSnapshot, in scope: AppScope
+            _ reply: VerifyReceiptResult, to receipt: Receipt, made snapshot: StoredCustomerSnapshot, in scope: AppScope
         ) {
             let keys = receipt.contents.lookupKeys
             guard let memoryKey, let serial = snapshot.serial, app.answer.first == .stored, !keys.isEmpty,

@@ -59,8 +59,8 @@ struct CustomerStoreTests {
     @Test("Of the receipts without a purchase of one customer the newest eight are known, and all of others")
     func learntIdentifiers() async throws {
         func keep(_ id: String, _ receipt: UInt8, at date: Int64) async throws {
-            try await store.save(
-                learnt: CustomerIdentifiers(originalTransactionIds: [id], transactionIds: []), of: [receipt],
+            try await store.saveIdentifiers(
+                CustomerIdentifiers(originalTransactionIds: [id], transactionIds: []), of: [receipt],
                 at: Timestamp(milliseconds: date))
         }
         try await keep("10", 200, at: 1)

@@ -99,8 +99,8 @@ struct ErasureTests {
             ExtensionRow(
                 originalTransactionId: original, requestIdentifier: "\(prefix)e", days: 3, reason: 1,
                 extendedAt: Self.now, effectiveDate: nil), of: scope)
-        try await store.save(
-            learnt: CustomerIdentifiers(originalTransactionIds: [original], transactionIds: ["\(prefix)9"]),
+        try await store.saveIdentifiers(
+            CustomerIdentifiers(originalTransactionIds: [original], transactionIds: ["\(prefix)9"]),
             of: Array("\(prefix)-digest".utf8), at: Self.now)
         _ = try await store.save(
             ArchivedResponseRow(

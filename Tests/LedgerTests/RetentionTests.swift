@@ -120,8 +120,8 @@ struct RetentionTests {
                 ExtensionRow(
                     originalTransactionId: id, requestIdentifier: "e", days: 1, reason: 1, extendedAt: ago(days),
                     effectiveDate: nil), of: scope)
-            try await store.save(
-                learnt: CustomerIdentifiers(originalTransactionIds: ["\(days)"], transactionIds: []),
+            try await store.saveIdentifiers(
+                CustomerIdentifiers(originalTransactionIds: ["\(days)"], transactionIds: []),
                 of: Array(id.utf8),
                 at: ago(days))
             try await store.add(
