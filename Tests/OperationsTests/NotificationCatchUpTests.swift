@@ -63,7 +63,8 @@ struct NotificationCatchUpTests {
             budget: ServerAPIBudget())
     }
 
-    @Test("each record is told once, whatever their order and however often a token dies", arguments: [2, 3, 5, 100])
+    @Test(
+        "Each record is written once, whatever the order and however often a token expires", arguments: [2, 3, 5, 100])
     func expired(life: Int) async throws {
         var lines = 0
         var checkpoints: [Timestamp] = []
@@ -83,7 +84,7 @@ struct NotificationCatchUpTests {
         #expect(checkpoints == [Self.start.advanced(byMilliseconds: Self.day), end])
     }
 
-    @Test("a checkpoint may end it")
+    @Test("A checkpoint can stop the run")
     func stopped() async throws {
         var output = LineOutput { _ in }
         let catchUp = NotificationCatchUp(

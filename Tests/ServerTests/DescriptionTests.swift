@@ -8,7 +8,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The description of the interface")
+@Suite("The OpenAPI document")
 struct DescriptionTests {
     /// As it is served.
     private func document(_ proxy: Proxy) async throws -> JSONValue {
@@ -41,7 +41,7 @@ struct DescriptionTests {
         return server.routes
     }
 
-    @Test("is served, as OpenAPI 3.1, and has every route of the server and no other")
+    @Test("The document is served as OpenAPI 3.1 and lists exactly the routes of the server")
     func routes() async throws {
         let routes = try allRoutes()
         try await Proxy.serving { proxy in
@@ -59,7 +59,7 @@ struct DescriptionTests {
         }
     }
 
-    @Test("has every route that metrics have a label for")
+    @Test("The document has every route with a metric label")
     func labels() async throws {
         let routes = try allRoutes()
         try await Proxy.serving({ settings, _ in settings.tokens = [Redacted("Zm9ydHktdHdv")] }) { proxy in
@@ -78,7 +78,7 @@ struct DescriptionTests {
         }
     }
 
-    @Test("names every code that a problem can have, with its status")
+    @Test("The document lists every problem code with its status")
     func codes() async throws {
         try await Proxy.serving { proxy in
             let document = try await document(proxy)
@@ -105,7 +105,7 @@ struct DescriptionTests {
         }
     }
 
-    @Test("is on both listeners, for everybody")
+    @Test("Both listeners serve the document without authorization")
     func doors() async throws {
         try await Proxy.serving { settings, _ in
             settings.tokens = [Redacted("token")]

@@ -220,7 +220,7 @@ struct FaultMatrixTests {
     }
 
     // T22
-    @Test("None of them makes a good receipt invalid, or an answer late; each source is the fallback of the one before")
+    @Test("No fault makes a valid receipt invalid or a response late; each source is the fallback of the previous one")
     func matrix() async throws {
         try await staged { stage, curl, folder in
             let bodies = try bodies(stage)
@@ -291,7 +291,7 @@ struct FaultMatrixTests {
     }
 
     // T22
-    @Test("A host that fails is left alone while everybody is answered at once, and asked again when it is back")
+    @Test("The circuit breaker of a failing host opens, requests are answered at once, and it closes after recovery")
     func outage() async throws {
         try await staged { stage, curl, folder in
             let bodies = try bodies(stage)

@@ -2,7 +2,7 @@ import Doctor
 import Server
 import Testing
 
-@Suite("File descriptors of a server")
+@Suite("File descriptor budget")
 struct FileDescriptorBudgetTests {
     private struct Row: CustomTestStringConvertible {
         let limit, wanted, cores: Int
@@ -24,7 +24,7 @@ struct FileDescriptorBudgetTests {
     ]
 
     // T20
-    @Test("are divided between clients, operations, upstream and files, and never more than there are", arguments: rows)
+    @Test("Descriptors are divided among clients, operations, upstream and files, within the limit", arguments: rows)
     private func division(row: Row) throws {
         let budget = try #require(FileDescriptorBudget(limit: row.limit, connections: row.wanted, cores: row.cores))
         #expect(budget.connections == row.connections)
@@ -38,13 +38,13 @@ struct FileDescriptorBudgetTests {
 
     // T20
     @Test(
-        "are too few below 86: the server does not start",
+        "A limit below 86 is too low, and the server does not start",
         arguments: [(0, false), (64, false), (85, false), (86, true)])
     func tooFew(limit: Int, isEnough: Bool) {
         #expect((FileDescriptorBudget(limit: limit, connections: 10_000, cores: 2) != nil) == isEnough)
     }
 
-    @Test("are what the doctor tells of: how many connections the limit serves")
+    @Test("The doctor reports how many connections the limit allows")
     func doctor() {
         func row(_ limit: Int, _ connections: Int) -> String {
             let row = FileDescriptorCheck(connections: connections, limit: limit).result()

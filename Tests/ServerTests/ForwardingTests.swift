@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 import Transport
 
-@Suite("A server that forwards")
+@Suite("Forwarding of notifications")
 struct ForwardingTests {
     /// What a real listener got, and how it answers.
     private final class Consumer: Sendable {
@@ -68,7 +68,7 @@ struct ForwardingTests {
             }, work)
     }
 
-    @Test("delivers after a restart what it could not deliver before it ended")
+    @Test("Deliveries that failed before a restart are delivered after it")
     func restart() async throws {
         let folder = try TemporaryFolder()
         let path = folder.path("bridge.sqlite")
@@ -103,7 +103,7 @@ struct ForwardingTests {
     }
 
     @Test(
-        "is not held up by a consumer that hangs, lies, redirects or never ends, and keeps its secrets out of the log")
+        "A target that hangs, lies, redirects or never ends does not delay others, and the log has no secrets")
     func badConsumers() async throws {
         let folder = try TemporaryFolder()
         let replies: [@Sendable (Int) -> Reply] = [
@@ -156,7 +156,7 @@ struct ForwardingTests {
         return found
     }
 
-    @Test("counts every attempt by what came of it, and what waits and what was given up, in its metrics")
+    @Test("Metrics count attempts by outcome, waiting deliveries and failed deliveries")
     func metrics() async throws {
         let (good, bad) = (try Consumer(), try Consumer { _ in .respond(status: 500) })
         let targets = [try good.target(), try good.target(.v1), try bad.target()]

@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The guarded listener")
+@Suite("Limits of the public listener")
 struct GuardTests {
     private func status(_ answer: RawConnection.Answer?) throws -> Int64? {
         try JSONValue(reading: answer?.body ?? [])["status"]?.integer
@@ -14,7 +14,7 @@ struct GuardTests {
     // MARK: - Slow ones
 
     // T20
-    @Test("closes on who begins a request and does not get on with it, and on nobody else")
+    @Test("A client that begins a request and does not complete it is disconnected; other clients are not")
     func slow() async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.headSeconds = 1
@@ -54,7 +54,7 @@ struct GuardTests {
     // MARK: - Many
 
     // T20
-    @Test("tells a client that sends too much to come later: 21005 to old clients, 429 to new ones")
+    @Test("A client over its rate limit gets 21005 from verifyReceipt and 429 from /v1")
     func rates() async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.requestsPerMinute = 3
@@ -83,7 +83,7 @@ struct GuardTests {
         }
     }
 
-    @Test("tells clients apart by what a trusted proxy says of them, and believes nothing that stands before that")
+    @Test("Clients are identified by the trusted proxy's X-Forwarded-For entry; earlier entries are ignored")
     func forwarded() async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.requestsPerMinute = 1
@@ -106,7 +106,7 @@ struct GuardTests {
         }
     }
 
-    @Test("sets no limit unless it is told to")
+    @Test("Clients are not limited by default")
     func unlimited() async throws {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
@@ -132,7 +132,7 @@ struct GuardTests {
     }
 
     // T20
-    @Test("closes the newest connection of a client that has too many, and takes more when one is gone")
+    @Test("A connection over the limit per client is closed, and a new one is accepted after another has closed")
     func connectionsOfOne() async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.connectionsPerClient = 2
@@ -163,7 +163,7 @@ struct GuardTests {
         }
     }
 
-    @Test("lets connections beyond its limit wait until others are gone")
+    @Test("Connections over the total limit wait until others have closed")
     func connectionsOfAll() async throws {
         try await Proxy.serving { settings, _ in
             settings.limits.connections = 2
@@ -191,7 +191,7 @@ struct GuardTests {
     }
 
     @Test(
-        "answers the sandbox receipts of testers alone, by ids in the receipt and by tokens that the Server API tells")
+        "Only testers' sandbox receipts are accepted, by ids in the receipt or account tokens from the Server API")
     func testers() async throws {
         let tester = try receipt(in: try SharedSimulator.world, withToken: true)
         let names = [
@@ -226,7 +226,7 @@ struct GuardTests {
     }
 
     // T28
-    @Test("sees a purchase that another user presented before, where the caller names users", arguments: [false, true])
+    @Test("A purchase presented by a second user is detected if the caller sends user names", arguments: [false, true])
     func replay(isRefused: Bool) async throws {
         try await Proxy.serving { settings, app in
             settings.userHeader = "X-User-Id"

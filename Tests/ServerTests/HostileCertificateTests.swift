@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// T18: a certificate is a stranger's document, and may name addresses inside somebody's network.
-@Suite("A certificate that names addresses")
+@Suite("Certificates with URLs in them")
 struct HostileCertificateTests {
     /// Authority Information Access (issuer and OCSP), CRL distribution points and the freshest CRL: every extension by
     /// which RFC 5280 sends a verifier somewhere.
@@ -60,7 +60,7 @@ struct HostileCertificateTests {
     }
 
     // T18
-    @Test("makes nobody ask there: not for a missing issuer, not for a revocation")
+    @Test("URLs in a receipt's certificate are not requested, neither for an issuer nor for revocation")
     func receipts() async throws {
         let elsewhere = try TestServer(reply: .json("{}"))
         defer { elsewhere.stop() }
@@ -80,7 +80,7 @@ struct HostileCertificateTests {
     }
 
     // T18
-    @Test("makes nobody ask there in a signed text either")
+    @Test("URLs in a certificate of a signed text (JWS) are not requested")
     func signedTexts() throws {
         let elsewhere = try TestServer(reply: .json("{}"))
         defer { elsewhere.stop() }

@@ -29,7 +29,7 @@ struct PipeliningTests {
     // MARK: - Answers that are not read
 
     // T20
-    @Test("does not answer faster than the client reads, and answers all when it reads")
+    @Test("Responses are not produced faster than the client reads, and all arrive when it reads")
     func unread() async throws {
         try await Proxy.serving { proxy in
             let connection = try slowReader(proxy)
@@ -53,7 +53,7 @@ struct PipeliningTests {
     }
 
     // T20
-    @Test("is closed when its client stopped reading, and not when it reads slowly")
+    @Test("A connection is closed if its client stops reading, but not if it reads slowly")
     func writeTimeout() async throws {
         var timeouts = ConnectionTimeouts()
         timeouts.write = .seconds(3)
@@ -78,7 +78,7 @@ struct PipeliningTests {
     // MARK: - Idle
 
     // T20
-    @Test("is closed when it is idle, also after pipelined requests, but not while it waits for an answer")
+    @Test("An idle connection is closed, also after pipelined requests, but not while a request is in progress")
     func idle() async throws {
         var timeouts = ConnectionTimeouts()
         timeouts.idle = .seconds(1)
@@ -97,7 +97,7 @@ struct PipeliningTests {
     }
 
     // T20
-    @Test("is closed when an answer takes longer than any may, and Apple is no longer asked")
+    @Test("A connection is closed and its upstream request canceled if a response exceeds the timeout")
     func endless() async throws {
         var timeouts = ConnectionTimeouts()
         timeouts.answer = .seconds(1)
@@ -113,7 +113,7 @@ struct PipeliningTests {
     // MARK: - Many requests at once
 
     // T20
-    @Test("that pipelines thousands of requests, with and without bodies, gets every answer in its order")
+    @Test("Thousands of pipelined requests, with and without bodies, are answered in order")
     func order() async throws {
         try await Proxy.serving { (proxy: Proxy) async throws -> Void in
             let connection = try RawConnection(port: proxy.port, timeout: 50)
@@ -140,7 +140,7 @@ struct PipeliningTests {
     }
 
     // T20
-    @Test("that closes its sending side after pipelined requests gets their answers, then the end")
+    @Test("A client that half-closes after pipelined requests gets their responses, then the end")
     func halfClosed() async throws {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
@@ -153,7 +153,7 @@ struct PipeliningTests {
     }
 
     // T20
-    @Test("that pipelines what is no HTTP gets the answers to all before it, then 400 and the end")
+    @Test("Garbage after pipelined requests gets 400 after their responses, then the end")
     func nonsense() async throws {
         try await Proxy.serving { proxy in
             let connection = try proxy.connect()
@@ -167,7 +167,7 @@ struct PipeliningTests {
     // MARK: - What HTTP does not allow
 
     // T20
-    @Test("is closed after a 400 to HTTP/1.1 without Host, and to a transfer coding in HTTP/1.0")
+    @Test("HTTP/1.1 without Host and HTTP/1.0 with a transfer coding get 400, and the connection is closed")
     func notAllowed() async throws {
         let refused: [(request: String, code: String)] = [
             ("GET /healthz HTTP/1.1\r\n\r\n", "missingHost"),

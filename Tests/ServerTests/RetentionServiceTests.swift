@@ -5,11 +5,11 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Housekeeping")
+@Suite("Retention service")
 struct RetentionServiceTests {
     private static let (hour, day): (Int64, Int64) = (3_600_000, 86_400_000)
 
-    @Test("deletes what became too old a minute after the start and every hour")
+    @Test("Expired rows are deleted a minute after the start and then every hour")
     func hours() async throws {
         let folder = try TemporaryFolder()
         let store = try Store(path: folder.path("bridge.sqlite"))

@@ -5,7 +5,7 @@ import StoreTypes
 import TestSupport
 import Testing
 
-@Suite("The shadow")
+@Suite("Background comparison")
 struct ShadowTests {
     private func get(_ path: String, from port: Int, _ headers: [String] = []) async throws -> RawConnection.Answer {
         let connection = try RawConnection(port: port)
@@ -53,7 +53,7 @@ struct ShadowTests {
     }
 
     @Test(
-        "asks the other source about every answer, finds nothing to worry about, and tells it on the page",
+        "Every response is compared with the second source, and the page shows no unexpected difference",
         arguments: [([AnswerSource.apple, .receipt], AnswerSource.api), ([.api, .receipt], .apple)])
     func bothWays(answer: [AnswerSource], shadow: AnswerSource) async throws {
         let folder = try TemporaryFolder()
@@ -85,7 +85,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("What differs stands in the store, and is there after a restart")
+    @Test("Differences are stored and survive a restart")
     func remembered() async throws {
         let folder = try TemporaryFolder()
         func configure(_ settings: inout ProxyConfiguration, _ app: inout AppConfiguration) {
@@ -110,7 +110,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("330 posts of one receipt are one customer: too early to tell, also after a restart")
+    @Test("330 requests with one receipt count as one customer, also after a restart")
     func oneCustomer() async throws {
         let folder = try TemporaryFolder()
         func configure(_ settings: inout ProxyConfiguration, _ app: inout AppConfiguration) {
@@ -141,7 +141,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("asks about the receipt's own word where that is what an app answers with")
+    @Test("An app that answers from the receipt is compared, too")
     func ownWord() async throws {
         try await Proxy.serving({ _, app in
             app.answer = [.receipt]
@@ -153,7 +153,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("names the receipt of a form, too")
+    @Test("The receipt of a form-encoded request is identified, too")
     func form() async throws {
         try await Proxy.serving({ settings, app in
             settings.usesTolerantProfile = true
@@ -170,7 +170,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("A second source that hangs, fails or says nonsense changes no answer, and is counted")
+    @Test("A second source that hangs, fails or returns garbage changes no response and is counted")
     func trouble() async throws {
         try await Proxy.serving({ _, app in
             app.answer = [.apple, .receipt]
@@ -184,7 +184,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("A second source that does not keep up costs comparisons, never answers")
+    @Test("A slow second source drops comparisons but delays no response")
     func behind() async throws {
         try await Proxy.serving({ _, app in
             app.answer = [.apple, .receipt]
@@ -204,7 +204,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("Nothing is sampled at 0; without a shadow there is no page; the public listener needs a token")
+    @Test("A sampling of 0 compares nothing, the page needs a configured comparison, and the public listener a token")
     func gates() async throws {
         try await Proxy.serving({ settings, app in
             settings.tokens = [Redacted("a token of the operators")]
@@ -233,7 +233,7 @@ struct ShadowTests {
         }
     }
 
-    @Test("What it compared is in the metrics, by what came of it, and differences by what they are to the app")
+    @Test("Metrics count comparisons by outcome and differences by class")
     func metrics() async throws {
         let other = #"{"status":0,"environment":"Production","receipt":{"bundle_id":"com.example.other","in_app":[]}}"#
         try await Proxy.serving({ _, app in
