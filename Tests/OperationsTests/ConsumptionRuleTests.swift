@@ -10,7 +10,7 @@ struct ConsumptionRuleTests {
         var delivery: String? = "DELIVERED"
         var percentage: Int64?
         var preference: String?
-        /// A word of the refusal; nil where it may be sent.
+        /// Part of the expected error; `nil` if the input is valid.
         var refusal: String?
     }
 

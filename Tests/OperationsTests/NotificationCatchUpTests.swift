@@ -12,7 +12,8 @@ struct NotificationCatchUpTests {
     private static let day: Int64 = 86_400_000
     private static let start = Timestamp(seconds: 1_795_219_200)
 
-    /// An App Store with a notification an hour, in no order at all, three a page, whose tokens die after a few pages.
+    /// An App Store with one notification per hour in random order, three per page, whose pagination tokens expire
+    /// after a few pages.
     private final class AppStore: HTTPTransport {
         private let life: Int
 

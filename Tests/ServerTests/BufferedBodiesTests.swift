@@ -14,7 +14,7 @@ struct BufferedBodiesTests {
         func note(_ name: String) { names.withLock { $0.append(name) } }
     }
 
-    /// Bodies by the names of the test, and which of them were closed.
+    /// Adds bodies by name and records which of them were closed.
     private final class Room {
         private var bodies = BufferedBodies()
         private let closedOnes = Names()
@@ -27,7 +27,7 @@ struct BufferedBodiesTests {
             bodies.add(BufferedBody(begun: .seconds(seconds)) { [closedOnes] in closedOnes.note(name) })
         }
 
-        /// Whether there is room.
+        /// Returns whether the bytes were accepted.
         func take(_ count: Int, _ id: BufferedBodies.ID, at seconds: Int64) -> Bool {
             let (isTaken, closed) = bodies.reserve(count * kilobyte, for: id, within: limits, at: .seconds(seconds))
             for body in closed { body.close() }

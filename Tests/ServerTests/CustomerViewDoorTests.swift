@@ -105,7 +105,8 @@ struct CustomerViewDoorTests {
                     #expect(try code(answer) == "401 wrongToken")
                     #expect(answer.header("WWW-Authenticate") == "Bearer")
                 }
-                // As before, whatever the token: a route that does not exist, and one that is not below /v1.
+                // The same response with and without a token: a route that does not exist, and one that is not below
+                // /v1.
                 #expect(try await code(get("/v1/nothing", headers), to: port) == "404 notFound")
             }
             #expect(try await code(get("/metrics", headers), to: proxy.port) == "404 notFound")
@@ -205,7 +206,7 @@ struct CustomerViewDoorTests {
 
     @Test("The operations listener accepts the host name in its configuration")
     func configuredName() async throws {
-        // The system reads it as 127.0.0.1; as text it is no address.
+        // The system resolves this host to 127.0.0.1, but the text is not an IP address.
         try await Proxy.serving({ settings, _ in settings.operationsListen.host = "127.1" }) { proxy in
             let port = try proxy.operationsPort
             for (host, expected) in [("127.1:8081", 200), ("127.1", 200), ("127.2", 404), ("localhost", 200)] {

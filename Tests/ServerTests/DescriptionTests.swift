@@ -10,7 +10,7 @@ import Testing
 
 @Suite("The OpenAPI document")
 struct DescriptionTests {
-    /// As it is served.
+    /// Returns the document as it is served.
     private func document(_ proxy: Proxy) async throws -> JSONValue {
         let answer = try #require(try await proxy.operations("/openapi.json"))
         #expect(answer.status == 200 && answer.header("Content-Type") == "application/json")
@@ -22,13 +22,13 @@ struct DescriptionTests {
         if case .object(let members)? = value { members } else { [] }
     }
 
-    /// What a `$ref` within the document means.
+    /// Resolves a `$ref` within the document.
     private func resolved(_ value: JSONValue, in document: JSONValue) -> JSONValue {
         guard let reference = value["$ref"]?.text else { return value }
         return reference.split(separator: "/").dropFirst().reduce(document) { $0[String($1)] ?? .null }
     }
 
-    /// Of a server with tokens, as `GET /healthz`.
+    /// Returns the routes of a server with tokens, for example `GET /healthz`.
     private func allRoutes() throws -> Set<String> {
         var settings = ProxyConfiguration()
         settings.tokens = [Redacted("Zm9ydHktdHdv")]

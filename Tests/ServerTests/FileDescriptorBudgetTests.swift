@@ -31,7 +31,7 @@ struct FileDescriptorBudgetTests {
         #expect(budget.operations == row.operations)
         #expect(budget.upstream == row.upstream)
         #expect(budget.eventLoops == row.eventLoops)
-        // An event loop has three, an upstream connection four while it is opened.
+        // An event loop uses three descriptors, and an upstream connection four while it is opened.
         let used = budget.connections + budget.operations + 4 * budget.upstream + 3 * budget.eventLoops + 48
         #expect(used <= row.limit)
     }

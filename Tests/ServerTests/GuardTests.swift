@@ -32,13 +32,13 @@ struct GuardTests {
             let ends = try await (head: headEnds, body: bodyEnds)
             #expect(ends.head >= .milliseconds(800) && ends.head < ends.body, "\(ends)")
             #expect(ends.body >= .milliseconds(1_800) && ends.body < .seconds(8), "\(ends)")
-            // Idle all the while.
+            // Idle for the whole time.
             try await patient.send(question)
             #expect(try status(try await patient.answer()) == 0)
         }
     }
 
-    /// Sends a byte now and then until the connection ends.
+    /// Sends a byte now and then until the connection ends. Returns how long that took.
     private func drip(_ connection: RawConnection, since start: ContinuousClock.Instant) async throws -> Duration {
         while ContinuousClock.now - start < .seconds(10) {
             do {
@@ -67,7 +67,7 @@ struct GuardTests {
             #expect(limited.header("Receipt-Bridge-Source") == "receipt")
             let seconds = limited.header("Retry-After").flatMap(Int.init) ?? 0
             #expect((1...20).contains(seconds))
-            // Nobody is a proxy: whom a client names does not matter.
+            // No proxy is trusted, so the addresses that a client sends do not matter.
             let other = RawConnection.post(
                 "/verifyReceipt", try proxy.question(), ["Host: a", "X-Forwarded-For: 203.0.113.7"])
             #expect(try status(try await proxy.send(other)) == 21005)
@@ -119,8 +119,8 @@ struct GuardTests {
 
     private static let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
 
-    /// Three connections, of which the first two were answered once. One after the other: several event loops take those
-    /// that come together in any order.
+    /// Opens three connections, of which the first two have received one response. One after the other, because
+    /// several event loops accept simultaneous connections in any order.
     private func crowd(_ proxy: Proxy) async throws -> (RawConnection, RawConnection, RawConnection) {
         func answered() async throws -> RawConnection {
             let connection = try proxy.connect()
@@ -142,7 +142,7 @@ struct GuardTests {
             #expect((try? await third.answer()) == nil)
             let turnedAway = #"receipt_bridge_clients_turned_away_total{limit="connectionsPerClient"}"#
             #expect(try await proxy.metrics()[turnedAway] == 1)
-            // The third's end may be told to it before it is counted.
+            // The client may see the end of the third connection before it is counted.
             #expect(
                 await TestSupport.eventually {
                     let metrics = try? await proxy.metrics()
@@ -180,7 +180,7 @@ struct GuardTests {
 
     // MARK: - Sandbox and replay
 
-    /// The first sandbox receipt of a customer with purchases, and with a token or without.
+    /// Returns the first sandbox receipt of a customer with purchases, with or without an account token.
     private func receipt(in store: SimulatedStore, withToken hasToken: Bool) throws -> IssuedReceipt {
         try #require(
             store.receipts.first { receipt in
@@ -214,7 +214,7 @@ struct GuardTests {
                 #expect(try status(try await proxy.send(bought)) == 0)
             }
         }
-        // Without the Server API nobody knows whose the token is: no verdict.
+        // Without the Server API it is unknown whose token it is, so the status is 21005.
         try await Proxy.serving(customers: 36) { _, app in
             app.testers = SandboxAllowlist([names[1]])
         } _: { proxy in

@@ -2,7 +2,7 @@ import Simulator
 import TestSupport
 import Testing
 
-/// T20, what is not in `ServerTests`: clients that cost more than they ask.
+/// T20, cases that are not in `ServerTests`: clients that cost much more than they send.
 @Suite("Hostile clients")
 struct HostileConnectionTests {
     private func status(_ answer: RawConnection.Answer?) throws -> Int64? {
@@ -12,7 +12,7 @@ struct HostileConnectionTests {
     // T20
     @Test("A thousand silent or half-finished connections do not keep other clients from being served")
     func idle() async throws {
-        // Both ends are this process's.
+        // Both ends of the connections belong to this process.
         let limit = OpenFilesLimit(raisedTo: 2_500)
         defer { limit.restore() }
         try await Proxy.serving { proxy in

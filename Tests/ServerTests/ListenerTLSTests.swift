@@ -13,7 +13,7 @@ import Transport
 struct ListenerTLSTests {
     private static let sharedPair = Result { try ListenerPair() }
 
-    /// Runs the work against a proxy with that certificate, and a folder where the authority's lies.
+    /// Runs the work against a proxy with that certificate. The folder contains the authority's certificate.
     private func serving(
         _ pair: ListenerPair? = nil, _ change: (inout ProxyConfiguration) -> Void = { _ in },
         _ work: (Proxy, SecureClient) async throws -> Void
@@ -45,7 +45,7 @@ struct ListenerTLSTests {
             })
     }
 
-    /// Whether it comes to that: the last client may have been told before it is counted.
+    /// Returns whether the counts become as expected. The last client may have been served before it is counted.
     private func counted(_ expected: [String: Double], by proxy: Proxy) async -> Bool {
         await TestSupport.eventually { (try? await handshakes(proxy)) == expected }
     }
@@ -62,7 +62,7 @@ struct ListenerTLSTests {
                 #expect(try await handshakes(proxy) == ["completed": 1])
                 let end = try await proxy.metrics()["receipt_bridge_tls_certificate_not_after_seconds"]
                 #expect(end == Double(Validity.wide.to.seconds))
-                // The operations listener speaks plain HTTP all the same.
+                // The operations listener speaks plain HTTP nevertheless.
                 #expect(try await proxy.operations("/healthz")?.status == 200)
             }
         }
@@ -183,7 +183,7 @@ struct ListenerTLSTests {
             }
             await drips
             #expect(try await handshakes(proxy) == ["completed": 1, "late": 4])
-            // Idle all the while, on the same connection.
+            // Idle for the whole time, on the same connection.
             #expect(try await client.post("/verifyReceipt", try proxy.question()) == .verdict(0))
             #expect(try await handshakes(proxy) == ["completed": 1, "late": 4])
         }
@@ -208,7 +208,7 @@ struct ListenerTLSTests {
         }
     }
 
-    /// A byte now and then, until nobody takes them.
+    /// Sends a byte now and then, until the connection is closed.
     private func drip(_ bytes: [UInt8], into connection: RawConnection) async {
         for byte in bytes {
             guard (try? await connection.send([byte])) != nil else { return }
@@ -227,13 +227,13 @@ struct ListenerTLSTests {
             let waiting = try proxy.connect()
             try await waiting.send(ClientHello.record(version: 0x0303))
             #expect(try await waiting.next().isEmpty == false)
-            // No handshake for the third.
+            // The third connection has no handshake.
             let third = try proxy.connect()
             try? await third.send(ClientHello.record(version: 0x0303))
             #expect((try? await third.remainder()) ?? [] == [])
             waiting.leave()
             #expect(await counted(["completed": 1, "failed": 1], by: proxy))
-            // 400,000 bytes at 40,000 a second.
+            // 400,000 bytes at 40,000 per second.
             let start = ContinuousClock.now
             let exit = try await client.curl(
                 "--limit-rate", "40000", "--max-time", "15", "--data-binary", "@-",
@@ -249,7 +249,7 @@ struct ListenerTLSTests {
     @Test("The upstream request is canceled if the client disconnects")
     func clientLeaves() async throws {
         try await serving { proxy, client in
-            // Without a client there is no second question.
+            // Without a client there is no second request.
             proxy.store.faults.add(SimulatedFault(.status(503), milliseconds: 3_000))
             let exit = try await client.curl(
                 "--max-time", "2", "--data-binary", "@-", input: try proxy.question())

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Log lines")
 struct LogLineTests {
-    /// What the handler writes.
+    /// Returns the line that the handler writes.
     private func line(_ message: Logger.Message, _ metadata: Logger.Metadata) throws -> String {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)

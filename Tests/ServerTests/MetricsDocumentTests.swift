@@ -10,7 +10,7 @@ struct MetricsDocumentTests {
         return try String(contentsOf: docs.appending(path: name), encoding: .utf8)
     }
 
-    /// Metrics that a text names, by their families.
+    /// The families of the metrics that a text names.
     private func names(_ text: String) -> Set<String> {
         Set(
             text.matches(of: /(?:receipt_bridge|process)_[a-z_]+/).map { match in

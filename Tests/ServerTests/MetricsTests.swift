@@ -134,7 +134,7 @@ struct MetricsTests {
             let after = MetricsReading(answer.text)
             #expect(after.faults == [])
             #expect(!answer.text.lowercased().contains("attack"))
-            // Other is there, a status of it, a route, and their classes.
+            // The new samples are `other` with one status and one route, and its histogram buckets.
             #expect(Set(after.samples.keys).subtracting(before).count < 100)
             let receipt = try #require(proxy.store.receipts.first)
             for secret in [Proxy.secret, String(receipt.base64.prefix(40))] { #expect(!answer.text.contains(secret)) }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A log that is not read")
 struct NonBlockingLogOutputTests {
-    /// Both ends, closed with the test.
+    /// Both ends of a pipe, closed at the end of the test.
     private final class Pipe {
         let (reading, writing): (Int32, Int32)
 
@@ -21,7 +21,7 @@ struct NonBlockingLogOutputTests {
             close(writing)
         }
 
-        /// What is in it.
+        /// Reads the lines in the pipe.
         func read() -> [String] { available(in: reading).split(separator: "\n").map(String.init) }
     }
 
@@ -62,7 +62,7 @@ struct NonBlockingLogOutputTests {
         let pipe = try Pipe()
         let output = NonBlockingLogOutput(descriptor: pipe.writing)
         signal(SIGPIPE, SIG_IGN)
-        // In place of the reading end, which is closed by that.
+        // Replaces the reading end, which is closed by that.
         let nothing = open("/dev/null", O_RDONLY)
         #expect(dup2(nothing, pipe.reading) == pipe.reading)
         close(nothing)

@@ -20,7 +20,7 @@ struct NotificationDoorTests {
         return "\(answer.status) \(try JSONValue(reading: answer.body)["code"]?.text ?? "-")"
     }
 
-    /// A renewal of one customer's subscription, as posted.
+    /// The body of a notification about the renewal of a customer's subscription.
     private func notification(_ proxy: Proxy, uuid: String = "00000000-0000-4000-8000-000000000001") throws -> [UInt8] {
         let customer = try #require(
             proxy.store.world.customers.first { $0.kind == .activeSubscription && $0.environment == .production })
@@ -105,7 +105,7 @@ struct NotificationDoorTests {
             ])
             let connection = try proxy.connect()
             var (answers, last): ([Int: Int], RawConnection.Answer?) = ([:], nil)
-            // 1,200 at once, and 20 more a second.
+            // The limit is 1,200 at once, and 20 more per second.
             while answers[429] == nil, answers[403, default: 0] < 20_000 {
                 try await connection.send(post(guess.bytes))
                 last = try await connection.answer()

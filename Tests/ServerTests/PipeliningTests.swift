@@ -10,14 +10,14 @@ struct PipeliningTests {
     private static let health = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
     private static let missing = "GET /nowhere HTTP/1.1\r\nHost: a\r\n\r\n"
 
-    /// Whose kernel keeps as little as possible of what it does not read.
+    /// A connection with the smallest possible receive buffer in the kernel.
     private func slowReader(_ proxy: Proxy) throws -> RawConnection {
         try RawConnection(port: proxy.port, timeout: 50, receiveBuffer: 4_096)
     }
 
     private func repeated(_ request: String, _ count: Int) -> String { String(repeating: request, count: count) }
 
-    /// Answered so far.
+    /// Number of responses so far.
     private func documents(_ proxy: Proxy) async throws -> Double {
         try await proxy.metrics()[#"receipt_bridge_http_requests_total{route="/openapi.json",status="200"}"#]
     }
@@ -37,7 +37,7 @@ struct PipeliningTests {
             #expect(try await eventually { try await documents(proxy) > 0 })
             try await Task.sleep(for: .seconds(1))
             let answered = try await documents(proxy)
-            // 128 KiB in the kernel, which takes twice that for its own purposes, and 64 KiB here.
+            // 128 KiB in the kernel, which doubles that for its own purposes, and 64 KiB in this process.
             #expect(answered < 40, "\(answered)")
             for _ in 0..<400 {
                 let answer = try #require(try await connection.answer())
@@ -66,7 +66,7 @@ struct PipeliningTests {
                 let next = try await slow.next()
                 try #require(!next.isEmpty, "\(bytes)")
                 bytes += next.count
-                // At most ten times a second, and for two limits at least.
+                // At most ten reads per second, for at least two timeouts.
                 try await Task.sleep(for: .milliseconds(bytes / 500) - (.now - start))
             }
             #expect(.now - start > timeouts.write * 2)
@@ -123,7 +123,7 @@ struct PipeliningTests {
                 "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
                 + "\(String(body.utf8.count, radix: 16))\r\n\(body)\r\n0\r\n\r\n"
             let round = repeated(Self.health, 90) + Self.missing + length + Self.health + chunked + Self.missing
-            // Its own thread: neither side holds all of it.
+            // Sends concurrently, because neither side buffers all of it.
             async let sent: Void = connection.send(repeated(round, 20))
             let expected = Array(repeating: "ok\n", count: 90) + ["404", "21002", "ok\n", "21002", "404"]
             for number in 0..<20 {

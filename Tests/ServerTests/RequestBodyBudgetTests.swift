@@ -6,11 +6,11 @@ import Testing
 @Suite("The memory budget of request bodies")
 struct RequestBodyBudgetTests {
     private static let kilobyte = 1_024
-    /// Three large bodies of 100 KB, counted twice, and 256 KB for small ones.
+    /// Room for three large bodies of 100 KB, counted twice, and 256 KB for small bodies.
     private static let limits = RequestBodyBudget.Limits(total: 900 * kilobyte, reserve: 256 * kilobyte)
     private static let largeBody = Array(#"{"receipt-data":"!"#.utf8) + [UInt8](repeating: 0x21, count: 100 * kilobyte)
 
-    /// Uploads that stop at 100 KB of 200.
+    /// Starts uploads that stop after 100 of 200 KB.
     private func stalled(_ count: Int, _ proxy: Proxy) async throws -> [RawConnection] {
         var uploads: [RawConnection] = []
         for _ in 0..<count {

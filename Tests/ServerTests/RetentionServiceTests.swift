@@ -16,7 +16,7 @@ struct RetentionServiceTests {
         let scope = AppScope(
             bundleId: try #require(BundleIdentifier(rawValue: "com.example.app")), environment: .production)
         let begin = Timestamp(milliseconds: 20_000 * Self.day)
-        // Past its 400 days now, in half an hour, in 100 minutes, in ten hours.
+        // The 400 days have passed now, in half an hour, in 100 minutes, in ten hours.
         for (name, minutes) in [("a", -1), ("b", 30), ("c", 100), ("d", 600)] as [(String, Int64)] {
             try await store.save(
                 ExtensionRow(

@@ -393,7 +393,8 @@ struct ServerTests {
             #expect(answer.text == #"{"status":21005,"is_retryable":true}"#)
             #expect(answer.header("Receipt-Bridge-Source") == "apple")
         }
-        // The Server API, which does not know the customer, left the receipt's word in case nobody else has one.
+        // The Server API does not know the customer, so the response from the receipt is the fallback if no other
+        // source responds.
         try await Proxy.serving { _, app in
             app.answer = [.api, .apple]
         } _: { proxy in
@@ -431,7 +432,7 @@ struct ServerTests {
                 "POST /verifyReceipt HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n"
                     + "Content-Length: 18446744073709551615\r\n\r\n")
             try await expectTooLarge(endless)
-            // Behind a request that still waits for its answer, both wait for their turn.
+            // After a request that is still in progress, both wait for their turn.
             for length in [body.count, 3_145_729] {
                 proxy.store.faults.add(SimulatedFault(.delay, times: 1, milliseconds: 150))
                 let waiting = try proxy.connect()
@@ -479,7 +480,7 @@ struct ServerTests {
     @Test("The upstream request is canceled if the client disconnects")
     func clientLeaves() async throws {
         try await Proxy.serving { proxy in
-            // Each question fails after a while; without a client there is no second one.
+            // Each upstream request fails after a while; without a client there is no second one.
             proxy.store.faults.add(SimulatedFault(.status(503), milliseconds: 400))
             let connection = try proxy.connect()
             try await connection.send(post("/verifyReceipt", try proxy.question()))
@@ -487,7 +488,8 @@ struct ServerTests {
             connection.leave()
             try await Task.sleep(for: .milliseconds(1200))
             #expect(proxy.store.requests.total == 1)
-            // A client that stays gets the whole walk: three questions, then the receipt's own answer.
+            // A client that stays connected gets all attempts: three upstream requests, then the response from the
+            // receipt.
             let answer = try #require(try await proxy.send(post("/verifyReceipt", try proxy.question())))
             #expect(answer.header("Receipt-Bridge-Source") == "receipt")
             #expect(proxy.store.requests.total == 4)

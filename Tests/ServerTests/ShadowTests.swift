@@ -14,7 +14,7 @@ struct ShadowTests {
         return try #require(try await connection.answer())
     }
 
-    /// Posts a receipt of each customer of the stand-in.
+    /// Posts a receipt of each customer of the simulator.
     private func postAll(_ proxy: Proxy) async throws -> Int {
         var posted = 0
         for receipt in proxy.store.receipts {
@@ -34,7 +34,7 @@ struct ShadowTests {
         (report["apps"]?.elements ?? []).reduce(0) { $0 + ($1[key]?.integer ?? 0) }
     }
 
-    /// When everything that was posted is in the report.
+    /// Returns the report when it contains everything that was posted.
     private func report(_ proxy: Proxy, of posted: Int) async throws -> JSONValue {
         var last = JSONValue.null
         for _ in 0..<200 {
@@ -76,7 +76,7 @@ struct ShadowTests {
             for receipt in proxy.store.receipts { #expect(!text.contains(receipt.base64.prefix(60))) }
             #expect(!text.contains(Proxy.secret))
         }
-        // Of receipts nothing is on disk but digests.
+        // Only digests of receipts are on disk.
         let bytes = try FileManager.default.contentsOfDirectory(atPath: folder.url.path).map {
             try Data(contentsOf: folder.url.appending(path: $0))
         }
@@ -124,7 +124,7 @@ struct ShadowTests {
             for posted in 1...330 {
                 let answer = try await proxy.send(RawConnection.post("/verifyReceipt", body, ["Host: a"]))
                 #expect(answer?.status == 200)
-                // Few enough wait for none to be dropped.
+                // Keeps the queue short enough that no comparison is dropped.
                 if posted.isMultiple(of: 110) { _ = try await report(proxy, of: posted) }
             }
             let app = try #require(try await report(proxy, of: 330)["apps"]?.elements?.first)
@@ -247,7 +247,8 @@ struct ShadowTests {
                     RawConnection.post("/verifyReceipt", try proxy.question(), ["Host: a"]))
                 #expect(answer?.status == 200)
             }
-            /// The samples of the shadow, without `receipt_bridge_shadow_`, when they are as wanted or do not become so.
+            /// Returns the samples of background comparison, without `receipt_bridge_shadow_`, as soon as they are as
+            /// expected or after a timeout.
             func samples(until wanted: [String: Double]) async throws -> [String: Double] {
                 let prefix = "receipt_bridge_shadow_"
                 var found: [String: Double] = [:]
@@ -264,7 +265,7 @@ struct ShadowTests {
             let app = #"app="com.example.app""#
             let different = #"comparisons_total{\#(app),outcome="different"}"#
             let expected = #"differences_total{\#(app),class="expected"}"#
-            // Apple writes `latest_receipt` anew; where the Server API answers, the client's comes back.
+            // Apple issues a new `latest_receipt`; the Server API source returns the client's.
             var wanted: [String: Double] = [different: 3, expected: 3]
             for _ in 0..<3 { try await ask() }
             #expect(try await samples(until: wanted) == wanted)
@@ -277,7 +278,7 @@ struct ShadowTests {
             proxy.store.faults.removeAll()
             proxy.store.faults.add(.init(.body(other)))
             try await ask()
-            // The page counts the same.
+            // The page has the same counts.
             let report = try await report(proxy, of: 6)
             let found = (report["differences"]?.elements ?? []).reduce(into: [String: Double]()) { found, difference in
                 found[difference["class"]?.text ?? "", default: 0] += Double(difference["count"]?.integer ?? 0)

@@ -66,7 +66,7 @@ struct StatusPageTests {
         }
     }
 
-    /// 30 apps besides the first: ten have a private key that is no key, the others are not asked about.
+    /// 30 apps in addition to the first: ten have an invalid private key, the others receive no requests.
     private func many<Value>(_ work: (Proxy) async throws -> Value) async throws -> Value {
         try await Proxy.serving(
             { settings, app in
