@@ -1,19 +1,20 @@
 import JSONReading
 
 extension ComparedAnswer {
-    /// Values in a document: 5,000 rows of both lists with all their keys.
+    /// Limit on the JSON values of one document: enough for 5,000 rows in both lists with all their keys.
     static let maximumValues = 500_000
 
-    /// The document's one object, or what stands there instead.
+    /// Returns the outline of the single JSON object in `bytes`, or throws an error that says what was found instead.
+    /// For example, an HTML error page throws ``ComparisonError/Code/html``.
     static func outline(of bytes: [UInt8], at place: String) throws(ComparisonError) -> JSONOutline {
         guard bytes.count <= maximumSize else {
-            throw ComparisonError(code: .tooLarge, place: place, reason: "over \(maximumSize) bytes")
+            throw ComparisonError(code: .tooLarge, place: place, reason: "larger than \(maximumSize) bytes")
         }
         guard let first = bytes.first(where: { $0 > 0x20 }) else {
-            throw ComparisonError(code: .empty, place: place, reason: "there is nothing")
+            throw ComparisonError(code: .empty, place: place, reason: "the document is empty")
         }
         guard first != UInt8(ascii: "<") else {
-            throw ComparisonError(code: .html, place: place, reason: "a web page in place of JSON")
+            throw ComparisonError(code: .html, place: place, reason: "an HTML page instead of JSON")
         }
         do throws(JSONStructureError) {
             return try JSONOutline(bytes, maximumNodes: maximumValues)

@@ -2,7 +2,7 @@ package import AppStore
 import StoreTypes
 
 extension ComparedAnswer {
-    /// What the App Store Server API told, verified.
+    /// Creates a side from verified App Store Server API records.
     package init(_ records: CustomerRecords) throws(ComparisonError) {
         self.init(form: .records)
         isVerified = true
@@ -18,7 +18,7 @@ extension ComparedAnswer {
         }
     }
 
-    /// What was recorded of the App Store Server API.
+    /// Creates a side from recorded App Store Server API responses.
     package init(_ recorded: RecordedRecords) {
         self.init(form: .records)
         isVerified = recorded.isVerified

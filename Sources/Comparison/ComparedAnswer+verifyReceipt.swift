@@ -2,18 +2,18 @@ import JSONReading
 import Rendering
 
 extension ComparedAnswer {
-    /// A verifyReceipt answer: to an App Receipt, to an iOS 6 receipt, or nothing but a status.
+    /// Parses a verifyReceipt response: to an App Receipt, to an iOS 6 receipt, or one with only a status.
     ///
     /// https://developer.apple.com/documentation/appstorereceipts/responsebody
     package init(verifyReceipt bytes: [UInt8]?, at place: String = "verifyReceipt") throws(ComparisonError) {
-        guard let bytes else { throw ComparisonError(code: .missing, place: place, reason: "there is no answer") }
+        guard let bytes else { throw ComparisonError(code: .missing, place: place, reason: "the response is missing") }
         let outline = try Self.outline(of: bytes, at: place)
         let reader = ResponseReader(outline: outline)
         var parts: [AnswerField: Int] = [:]
         var unknown: [ComparedRow.Extra] = []
         for child in outline.children(of: 0) where !outline.isNull(child) {
             guard let name = outline.name(child) else { continue }
-            // Those two are compared as they stand, like a key that nobody knows.
+            // These two keys are compared as raw values, like keys that are in no table.
             if let field = ResponseKeys.answer[name], field != .isRetryable, field != .exception {
                 parts[field] = child
             } else {
@@ -21,7 +21,7 @@ extension ComparedAnswer {
             }
         }
         guard parts[.status] != nil || parts[.receipt] != nil else {
-            throw ComparisonError(code: .notAnAnswer, place: place, reason: "there is neither status nor receipt")
+            throw ComparisonError(code: .notAnAnswer, place: place, reason: "neither status nor receipt found")
         }
         if let receipt = parts[.receipt], !outline.isObject(receipt) {
             throw ComparisonError(code: .badValue, place: "\(place).receipt", reason: "expected an object")
@@ -63,7 +63,8 @@ extension ComparedAnswer {
             default: if extra.name != purchases { property("receipt.\(extra.name)", extra.value) }
             }
         }
-        // The receipt's own date of purchase is a field of rows too, by its name.
+        // `original_purchase_date` of the receipt itself has the same key as the field of rows, so the table puts it
+        // there.
         if let date = row[.originalPurchaseDate] {
             property("receipt.\(RowField.originalPurchaseDate.name)", date)
         }
@@ -108,7 +109,7 @@ extension ComparedAnswer {
 }
 
 extension ResponseReader {
-    /// An iOS 6 receipt is one transaction.
+    /// Returns whether the receipt is an iOS 6 receipt, which is one transaction.
     fileprivate func isFlat(_ receipt: Int) -> Bool {
         let purchases = FieldTables.bundled.appReceipt.rows.first { $0.field == .purchases }?.wire
         var namesOneTransaction = false
@@ -123,7 +124,7 @@ extension ResponseReader {
         return namesOneTransaction
     }
 
-    /// A list of objects; one object counts as a list of it.
+    /// Reads an array of objects, or throws if any element is not an object.
     fileprivate func rows(
         _ list: Int, _ keys: [String: ResponseKeys.Meaning], at place: String
     ) throws(ComparisonError) -> [ComparedRow] {

@@ -1,59 +1,63 @@
 package import StoreTypes
 
-/// One side of a comparison, in one neutral camelCase form.
+/// One side of a comparison, in a neutral camelCase form that both endpoints are mapped to.
 package struct ComparedAnswer: Sendable, Hashable {
-    /// Rows of one side; Apple's lists end at 100, histories seldom have more than a few hundred.
+    /// Limit on the rows of one side. Apple's lists end at 100 rows; histories rarely have more than a few hundred.
     package static let maximumRows = 5_000
-    /// Bytes of a document.
+    /// Limit on the size of a document, in bytes (32 MiB).
     package static let maximumSize = 32 << 20
 
-    /// What the side is made of.
+    /// The format that a side was read from.
     package enum Form: Sendable, Hashable {
-        /// A verifyReceipt answer to an App Receipt.
+        /// A verifyReceipt response to an App Receipt.
         case answer
-        /// A verifyReceipt answer to an iOS 6 transactionReceipt.
+        /// A verifyReceipt response to an iOS 6 `transactionReceipt`.
         case flatAnswer
-        /// The App Store Server API's history and statuses.
+        /// The transaction history and subscription statuses of the App Store Server API.
         case records
     }
 
-    /// What it is made of.
+    /// The format that this side was read from.
     package let form: Form
-    /// Whether Apple's signature vouches for it; verifyReceipt answers are as good as the connection they came over.
+    /// `true` if Apple's signature covers the data. A verifyReceipt response is only as trustworthy as its
+    /// connection.
     package var isVerified = false
-    /// Of a verifyReceipt answer.
+    /// `status` of a verifyReceipt response; `nil` if the response has none.
     package var status: Int64?
-    /// As the side says it.
+    /// Environment as stated by this side. For example, `Production`.
     package var environment: String?
-    /// The app.
+    /// Bundle id of the app.
     package var bundleId: String?
-    /// The app's number; 0 in the sandbox.
+    /// Apple's numeric id of the app; 0 in the sandbox.
     package var appAppleId: Int64?
-    /// 1 or 2: which Get Transaction History the records are from.
+    /// Version of Get Transaction History that the records come from: 1 or 2.
     package var historyVersion = 2
-    /// Other properties of a verifyReceipt answer and its receipt, by name, ascending; only answers have them.
+    /// Remaining properties of a verifyReceipt response and its receipt, sorted by name. Empty for records.
     package var properties: [ComparedRow.Extra] = []
-    /// `in_app`, or an iOS 6 receipt's one transaction.
+    /// Rows of `in_app`, or the single transaction of an iOS 6 receipt.
     package var snapshot: [ComparedRow] = []
-    /// `latest_receipt_info`, or the history; nil where an answer has no such list, or no history was recorded.
+    /// Rows of `latest_receipt_info`, or of the history; `nil` if the response has no such list or no history was
+    /// recorded.
     package var latest: [ComparedRow]?
-    /// `pending_renewal_info`, or the renewals of the statuses; nil where nobody told.
+    /// Rows of `pending_renewal_info`, or the renewals of the subscription statuses; `nil` if neither was received.
     package var renewals: [ComparedRow]?
-    /// Of records: ids that the history was found by, and that it does not name.
+    /// Transaction ids that the history was requested with but does not contain. Used only for records.
     package var aliases: Set<String> = []
-    /// Of the statuses, by `originalTransactionId`: 1 active, 2 expired, 3 in billing retry, 4 in grace, 5 revoked.
+    /// Subscription status by `originalTransactionId`: 1 active, 2 expired, 3 in billing retry, 4 in grace period, 5
+    /// revoked.
     package var statuses: [String: Int64] = [:]
 
-    /// One that says nothing.
+    /// Creates a side without any values.
     package init(form: Form) {
         self.form = form
     }
 
-    /// When verifyReceipt answered.
+    /// Date of the verifyReceipt response.
     package var requestDate: Timestamp? {
         properties.first { $0.name == "receipt.requestDate" }?.value.instant
     }
 
+    /// Throws ``ComparisonError/Code/tooManyRows`` if there are more than ``maximumRows`` rows.
     static func check(rows: Int, at place: String) throws(ComparisonError) {
         guard rows <= maximumRows else {
             throw ComparisonError(code: .tooManyRows, place: place, reason: "more than \(maximumRows) rows")

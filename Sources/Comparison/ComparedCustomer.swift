@@ -1,10 +1,13 @@
 import Cryptography
 
-/// Whose receipt was compared: so that many receipts of one customer count as one customer.
+/// Identifies the customer of a compared receipt, because several receipts of one customer count as one customer.
 package enum ComparedCustomer {
-    /// A short digest of the customer's first original transaction id; of a receipt without any, of the receipt.
+    /// Returns a short digest of the customer's first original transaction id, or of the receipt if it has no
+    /// transaction.
     ///
-    /// - Parameter receipt: tells the receipt from others, such as its digest.
+    /// The first id is the shortest one, then the smallest in byte order: ids are numbers that grow.
+    ///
+    /// - Parameter receipt: Text that identifies the receipt. For example, its digest.
     package static func digest(
         _ verifyReceipt: ComparedAnswer, _ serverAPI: ComparedAnswer, receipt: @autoclosure () -> String
     ) -> Int64 {

@@ -4,35 +4,36 @@ import StoreTypes
 
 /// One transaction or renewal of either side.
 package struct ComparedRow: Sendable, Hashable {
-    /// By ``RowField``.
+    /// Values, indexed by the raw value of ``RowField``.
     private var values: [ComparedValue?] = Array(repeating: nil, count: RowField.allCases.count)
-    /// What no table knows, and what only iOS 6 answers have; by name, ascending.
+    /// Properties that are in no field table or only in iOS 6 responses, sorted by name.
     package var extras: [Extra] = []
-    /// Of the App Store Server API only: see `ProductType`.
+    /// Product type, see `ProductType`. Only in App Store Server API rows.
     package var type: String?
-    /// Of the App Store Server API only: it says an introduction without saying of which kind.
+    /// `true` if the row has an introductory offer of unknown kind: `offerType` 1 without `offerDiscountType`. Only
+    /// in App Store Server API rows.
     package var hasUndecidedIntroduction = false
-    /// Of the App Store Server API only: the app.
+    /// Bundle id of the app. Only in App Store Server API rows.
     package var bundleId: String?
-    /// Of the App Store Server API only.
+    /// Environment of the transaction. Only in App Store Server API rows.
     package var environment: String?
 
-    /// A value under a name that the tables do not know.
+    /// A property that is not a ``RowField``.
     package struct Extra: Sendable, Hashable {
         package let name: String
         package let value: ComparedValue
     }
 
-    /// One that says nothing.
+    /// Creates a row without any values.
     package init() {}
 
-    /// Nil where the row does not say.
+    /// The value of a field; `nil` if the row does not have it.
     package subscript(field: RowField) -> ComparedValue? {
         get { values[field.rawValue] }
         set { values[field.rawValue] = newValue }
     }
 
-    /// An id that names something; nil for none, an empty one, and the `0` of Xcode.
+    /// Returns an id; `nil` if it is missing, empty, or `0`, which Xcode writes.
     func identifier(_ field: RowField) -> String? {
         guard let text = self[field]?.text, !text.isEmpty, text != "0" else { return nil }
         return text
@@ -42,16 +43,17 @@ package struct ComparedRow: Sendable, Hashable {
     var expiresDate: Timestamp? { self[.expiresDate]?.instant }
     var isConsumable: Bool { type == ProductType.consumable.rawValue }
     var isUpgraded: Bool { self[.isUpgraded]?.flag == true }
-    /// While it runs: it was neither cancelled nor upgraded.
+    /// `true` if the period gives access while it runs: it was neither canceled nor upgraded.
     var givesAccess: Bool { self[.revocationDate] == nil && !isUpgraded }
     var isFamilyShared: Bool { self[.inAppOwnershipType]?.text == OwnershipType.familyShared.rawValue }
 
-    /// Only auto-renewables expire.
+    /// `true` if the product is an auto-renewable subscription. Without a product type, any row with an expiration
+    /// date is one, because no other product expires.
     var isAutoRenewable: Bool { type.map { $0 == ProductType.autoRenewable.rawValue } ?? (self[.expiresDate] != nil) }
 }
 
 extension ComparedRow {
-    /// What the App Store Server API says of a transaction.
+    /// Creates a row from a transaction of the App Store Server API.
     package init(_ payload: TransactionPayload) {
         self.init()
         for (field, source) in RowField.ofTransactions {
@@ -64,13 +66,13 @@ extension ComparedRow {
         environment = payload.environment
     }
 
-    /// What the App Store Server API says of a renewal.
+    /// Creates a row from a renewal of the App Store Server API.
     package init(_ payload: RenewalPayload) {
         self.init()
         for (field, source) in RowField.ofRenewals {
             if let value = source.value(of: payload) { self[field] = ComparedValue(value) }
         }
-        // The tables' rules leave out a "no" that verifyReceipt would not say; here it must not pass unseen.
+        // The rendering rules omit a `false` here because verifyReceipt would omit it. The comparison needs it.
         if let isRetrying = payload.isInBillingRetryPeriod { self[.isInBillingRetryPeriod] = .flag(isRetrying) }
         environment = payload.environment
     }

@@ -6,15 +6,17 @@ package enum ComparedValue: Sendable, Hashable, Codable {
     case text(String)
     case number(Int64)
     case flag(Bool)
-    /// In JSON a number of milliseconds.
+    /// Written to JSON as a number of milliseconds.
     case instant(Timestamp)
 
-    /// Bytes of a text that a difference shows; a receipt's base64 has a hundred thousand.
+    /// Longest text in bytes that a difference contains in full. The base64 text of a receipt can have 100,000 bytes.
     package static let shownCharacters = 128
-    /// Characters that it shows of a longer one: of a receipt these are the same for all.
+    /// Number of leading characters of a longer text. The first characters of all receipts are the same, so more
+    /// would not help.
     private static let shownBeginning = 24
 
-    /// The value, cut down to what a difference shows of it.
+    /// The value as a difference shows it: long texts are cut and their length is added. For example,
+    /// `MIITtgYJKoZIhvcNAQcCoIIT… (53124 bytes)`.
     package var truncated: ComparedValue {
         guard case .text(let text) = self, text.utf8.count > Self.shownCharacters else { return self }
         return .text("\(text.prefix(Self.shownBeginning))… (\(text.utf8.count) bytes)")
@@ -25,7 +27,7 @@ package enum ComparedValue: Sendable, Hashable, Codable {
     var flag: Bool? { if case .flag(let flag) = self { flag } else { nil } }
     var instant: Timestamp? { if case .instant(let instant) = self { instant } else { nil } }
 
-    /// The same value as the field tables know it; nil for what is no scalar.
+    /// Converts a value of the field tables; `nil` if it is not a scalar.
     init?(_ value: FieldValue) {
         switch value {
         case .text(let text): self = .text(text)
@@ -39,7 +41,7 @@ package enum ComparedValue: Sendable, Hashable, Codable {
 }
 
 extension JSONWriter {
-    /// As a JSON scalar; `null` for nothing.
+    /// Writes a JSON scalar, or `null` if there is no value.
     mutating func value(_ value: ComparedValue?) {
         switch value?.truncated {
         case .text(let text)?: self.value(text)

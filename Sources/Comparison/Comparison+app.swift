@@ -1,12 +1,12 @@
 import StoreTypes
 
-/// The status, the app, and what else stands once.
+/// Compares the status, the app, and the properties that are not in lists.
 extension Comparison {
     mutating func compareStatus() {
         let valid = Int64(VerifyReceiptStatus.valid.rawValue)
         let notAuthentic = Int64(VerifyReceiptStatus.notAuthentic.rawValue)
         if right.form == .records {
-            // Whoever has records took the receipt for authentic, unless our verification says otherwise.
+            // Records exist only for receipts that are authentic, unless the local signature check says otherwise.
             let ours = context.isAuthentic == false ? notAuthentic : valid
             let isSettled = left.isVerdict ? ours == valid : left.status == ours
             if !isSettled { compare(.answer, "status", left.status.map(ComparedValue.number), .number(ours)) }
@@ -21,7 +21,7 @@ extension Comparison {
     mutating func compareApp() {
         compare(.receipt, "bundleId", left.bundleId, right.bundleId)
         compare(.answer, "environment", left.environment, right.environment)
-        // Recorded pages may be without it; in the sandbox Apple's are.
+        // `appAppleId` can be missing in recorded pages, and Apple omits it in the sandbox.
         let isSilent =
             left.form == .flatAnswer && left.appAppleId == nil
             || right.appAppleId == nil && left.appAppleId != 0
@@ -33,14 +33,15 @@ extension Comparison {
         }
     }
 
-    /// Only what both sides can say: iOS 6 answers have no environment, single histories perhaps no bundle id.
+    /// Compares only what both sides can contain: iOS 6 responses have no environment, and recorded histories may
+    /// have no bundle id.
     private mutating func compare(_ part: Finding.Part, _ name: String, _ left: String?, _ right: String?) {
         if self.left.form == .flatAnswer, left == nil, part == .answer { return }
         if self.right.form == .records, right == nil { return }
         compare(part, name, left.map(ComparedValue.text), right.map(ComparedValue.text))
     }
 
-    /// What only answers have.
+    /// Compares the properties that only verifyReceipt responses have.
     mutating func compareProperties() {
         guard right.form != .records else {
             let known = Set(["latestReceipt"])
@@ -56,7 +57,7 @@ extension Comparison {
         }
     }
 
-    /// Two lists of named values.
+    /// Compares two lists of named values.
     mutating func compareExtras(
         _ left: [ComparedRow.Extra], _ right: [ComparedRow.Extra],
         _ body: (inout Comparison, String, ComparedValue?, ComparedValue?) -> Void
@@ -70,6 +71,6 @@ extension Comparison {
 }
 
 extension ComparedRow.Extra {
-    /// The Server API says nothing of receipts.
+    /// `true` if the property belongs to the receipt. The App Store Server API returns no receipt properties.
     fileprivate var isOfReceipt: Bool { name.hasPrefix("receipt.") }
 }

@@ -1,8 +1,8 @@
 import StoreTypes
 
-/// How subscriptions go on, and whether they give access.
+/// Compares subscription renewals and entitlement.
 extension Comparison {
-    /// What renewals are matched by, the most telling first.
+    /// Ids that renewals are matched by, the most specific first.
     static let renewalIdentifiers: [RowField] = [.originalTransactionId, .productId]
 
     mutating func compareRenewals() {
@@ -29,7 +29,8 @@ extension Comparison {
         reportMissing(matching.onlyRight, .renewals, isLeft: false)
     }
 
-    /// An iOS 6 answer says of the renewal what its four keys say: two of them always, two with 21006 only.
+    /// Returns whether an iOS 6 response never has this field. Of its four renewal keys, two are always present and
+    /// two only with status 21006.
     private func isUnsaid(_ field: RowField) -> Bool {
         guard left.form == .flatAnswer, right.form == .records else { return false }
         let isOver = left.status == Int64(VerifyReceiptStatus.subscriptionExpired.rawValue)
@@ -40,18 +41,20 @@ extension Comparison {
         }
     }
 
-    /// verifyReceipt's newest period of each subscription: of those that give access while they run, where there are
-    /// any, for one that was cancelled or upgraded may end years after the one that came next.
+    /// Returns verifyReceipt's newest period of each subscription, by original transaction id.
+    ///
+    /// Periods that give access while they run have precedence, because a canceled or upgraded period can end years
+    /// after the one that replaced it.
     private func newestPeriods() -> [String: ComparedRow] {
         periods { row, expiry in (row.givesAccess ? 1 : 0, expiry.milliseconds) }
     }
 
-    /// verifyReceipt's last bought period of each subscription.
+    /// Returns the most recently purchased period of each subscription, by original transaction id.
     private func lastBoughtPeriods() -> [String: ComparedRow] {
         periods { row, expiry in ((row.purchaseDate ?? expiry).milliseconds, row.givesAccess ? 1 : 0) }
     }
 
-    /// The highest period of each subscription, by its rank.
+    /// Returns the highest-ranked period of each subscription, by original transaction id.
     private func periods(by rank: (ComparedRow, Timestamp) -> (Int64, Int64)) -> [String: ComparedRow] {
         var highest: [String: (row: ComparedRow, rank: (Int64, Int64))] = [:]
         for row in UniqueRows(left.latest ?? left.snapshot).rows {
@@ -63,8 +66,10 @@ extension Comparison {
         return highest.mapValues { $0.row }
     }
 
-    /// verifyReceipt gives access while a period runs that was neither cancelled nor upgraded; the statuses say it by a
-    /// number.
+    /// Compares whether each subscription gives access now.
+    ///
+    /// verifyReceipt gives access while a period runs that was neither canceled nor upgraded. The App Store Server
+    /// API states it as a status.
     ///
     /// https://developer.apple.com/documentation/appstoreserverapi/status
     mutating func compareEntitlements() {
@@ -76,10 +81,12 @@ extension Comparison {
             }
             let renewal = left.renewals?.first { $0.identifier(.originalTransactionId) == id }
             let grace = renewal?[.gracePeriodExpiresDate]?.instant ?? expiry
-            // Grace extends the last bought period; where that one was refunded, it extends none.
+            // The grace period extends the most recently purchased period. If that period was refunded, there is no
+            // extension.
             let isInGrace = last.givesAccess && grace > now
             let hasAccess = isInGrace || row.givesAccess && expiry > now
-            // What an upgraded period was upgraded to is not in the list: nothing says that it is over.
+            // The list does not contain the period that an upgraded one was upgraded to, so the subscription may
+            // still be active.
             let isOpen = last.isUpgraded && (last.expiresDate ?? now) > now
             let isContradicted = hasAccess ? status == 2 || status == 5 : status == 1 && !isOpen
             guard isContradicted else { continue }

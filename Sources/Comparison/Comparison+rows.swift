@@ -1,11 +1,11 @@
 import Rendering
 
-/// Transactions.
+/// Compares transactions.
 extension Comparison {
-    /// What transactions are matched by, the most telling first.
+    /// Ids that transactions are matched by, the most specific first.
     static let identifiers: [RowField] = [.transactionId, .webOrderLineItemId]
 
-    /// Where no history was recorded, there is nothing to compare with.
+    /// Compares the transactions of both sides. Does nothing if no history was recorded.
     mutating func compareRows() {
         guard right.form != .records || right.latest != nil else { return }
         let theirs = distinct(right.latest ?? [], .latest, isLeft: false)
@@ -24,13 +24,13 @@ extension Comparison {
         } else if right.form != .records {
             reportMissing(theirs, .latest, isLeft: false)
         }
-        // A history is told by latest_receipt_info, where there is one.
+        // If there is a `latest_receipt_info`, the history is compared with it, and `in_app` may be incomplete.
         if right.form != .records || ofLatest == nil {
             reportMissing(ofSnapshot.onlyRight, .snapshot, isLeft: false)
         }
     }
 
-    /// Once, the last of its kind.
+    /// Returns the rows without duplicates, and reports each duplicate. The last row with an id is used.
     private mutating func distinct(_ rows: [ComparedRow], _ part: Finding.Part, isLeft: Bool) -> [ComparedRow] {
         let distinct = UniqueRows(rows)
         for row in distinct.repeated {
@@ -43,7 +43,7 @@ extension Comparison {
         return distinct.rows
     }
 
-    /// A history of another app or environment, where its envelope does not say so.
+    /// Reports rows of another app or environment that the envelope of the history does not reveal.
     private mutating func compareAppsOfRows(_ rows: [ComparedRow]) {
         guard right.form == .records else { return }
         for row in rows {
@@ -68,7 +68,7 @@ extension Comparison {
                 serverAPI: moved.right[.transactionId]))
     }
 
-    /// All fields of two rows, and what stands beside them.
+    /// Compares all fields and extra properties of two rows.
     mutating func compare(
         _ left: ComparedRow, _ right: ComparedRow, _ part: Finding.Part, _ fields: [RowField]
     ) {
@@ -90,13 +90,13 @@ extension Comparison {
         }
     }
 
-    /// What the tables know and the App Store Server API does not say.
+    /// Returns whether the name is in the field tables: a property that the App Store Server API does not have.
     private static func isKnown(_ name: String) -> Bool {
         InAppField(rawValue: name) != nil || FlatTransactionField(rawValue: name) != nil
             || PurchaseInfoField(rawValue: name) != nil
     }
 
-    /// Whether this form of answer never says it.
+    /// Returns whether this form of response never has the field, so that its absence is no difference.
     private func isUnsaid(_ field: RowField, _ part: Finding.Part) -> Bool {
         guard right.form == .records else { return false }
         switch (left.form, part) {
@@ -109,7 +109,7 @@ extension Comparison {
     mutating func reportMissing(_ rows: [ComparedRow], _ part: Finding.Part, isLeft: Bool) {
         for row in rows {
             let id = row[part == .renewals ? .originalTransactionId : .transactionId] ?? row[.productId]
-            // A row without any id is still a row.
+            // Report the row even if it has no id.
             let value = id ?? .text("")
             report(
                 Finding(

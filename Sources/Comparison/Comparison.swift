@@ -1,11 +1,12 @@
 import StoreTypes
 
-/// Compares two sides and names every difference. A value: no clock, no I/O.
+/// A comparison of two sides, which names every difference. Computed in the initializer, without clock or I/O.
 ///
-/// What one form of answer never has (prices in verifyReceipt, account tokens in `in_app`) is no difference; all else
-/// that differs is reported, by the first rule of ``ComparisonRules`` that fits, and as `unexplained` where none does.
+/// Data that a form of response never contains (prices in verifyReceipt, account tokens in `in_app`) is no
+/// difference. Everything else that differs is reported with the first matching rule of ``ComparisonRules``, or as
+/// `unexplained` if no rule matches.
 package struct Comparison {
-    /// In the order of the documents.
+    /// The differences, in the order of the documents.
     package private(set) var differences: [Difference] = []
 
     let left: ComparedAnswer
@@ -13,11 +14,12 @@ package struct Comparison {
     let context: ComparisonContext
     var facts: ComparisonFacts
 
-    /// Compares.
+    /// Compares two sides.
     ///
     /// - Parameters:
-    ///   - verifyReceipt: Apple's verifyReceipt.
-    ///   - serverAPI: the records of the App Store Server API, or an answer that was made of them.
+    ///   - verifyReceipt: Apple's verifyReceipt response.
+    ///   - serverAPI: Records of the App Store Server API, or a verifyReceipt response rendered from them.
+    ///   - context: Facts that the sides do not contain. For example, the time and the overrides of the app's owner.
     package init(verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, context: ComparisonContext) {
         left = verifyReceipt
         right = serverAPI
@@ -32,15 +34,15 @@ package struct Comparison {
         compareEntitlements()
     }
 
-    /// Whether all of verifyReceipt's answer had something to be compared with: of the App Store Server API's side a part
-    /// may not have been recorded.
+    /// `true` if everything in the verifyReceipt response had a counterpart to compare with. Some App Store Server
+    /// API responses may not have been recorded.
     package var isWhole: Bool {
         guard left.isVerdict, right.form == .records else { return true }
         let hasRows = !left.snapshot.isEmpty || left.latest?.isEmpty == false
         return (right.latest != nil || !hasRows) && (right.renewals != nil || left.renewals?.isEmpty != false)
     }
 
-    /// Names a finding, and keeps it unless the app's owner ignores it.
+    /// Assigns a rule to a finding and stores the difference, unless an override ignores the rule.
     mutating func report(_ finding: Finding) {
         let rule =
             ComparisonRules.all.first { $0.names(finding, facts) } ?? ComparisonRules.unexplained
@@ -58,7 +60,7 @@ package struct Comparison {
                 verifyReceipt: finding.verifyReceipt?.truncated, serverAPI: finding.serverAPI?.truncated))
     }
 
-    /// Reports two values that are not the same.
+    /// Reports two values if they differ.
     mutating func compare(
         _ part: Finding.Part, _ name: String, _ left: ComparedValue?, _ right: ComparedValue?,
         rows: (left: ComparedRow?, right: ComparedRow?) = (nil, nil), expiresDate: Timestamp? = nil
@@ -72,8 +74,8 @@ package struct Comparison {
 }
 
 extension ComparedAnswer {
-    /// 0 and 21006 tell of purchases; all other statuses of none. An answer without a status is one that was kept
-    /// without it.
+    /// `true` if the status comes with purchases: 0 and 21006 do, all others do not. A response without a status was
+    /// recorded without it and counts as 0.
     var isVerdict: Bool {
         status.map {
             $0 == Int64(VerifyReceiptStatus.valid.rawValue)
@@ -83,7 +85,7 @@ extension ComparedAnswer {
 }
 
 extension Finding {
-    /// Without ids.
+    /// Path of the difference without row ids. For example, `latestTransactions[].expiresDate`.
     fileprivate var path: String {
         let place =
             switch part {

@@ -1,67 +1,70 @@
 import StoreTypes
 
-/// What must hold of a difference for a rule to name it.
+/// A condition of a ``ComparisonRule``.
 package enum ComparisonCondition: Sendable, Hashable {
-    /// Only in the sandbox.
+    /// Either side is from the sandbox.
     case sandbox
-    /// Only where the second side is a history, not an answer.
+    /// The second side is records, not a response rendered from them.
     case againstRecords
-    /// The answer is to an iOS 6 receipt.
+    /// The verifyReceipt response is to an iOS 6 receipt.
     case flat
     case bothSay, onlyVerifyReceipt, onlyServerAPI, oneSide
-    /// Two instants less than so many milliseconds apart, or exactly so many.
+    /// Both values are dates that are at most this many milliseconds apart.
     case within(UInt64)
     case sameButForCase
     case notAUUID
-    /// "no" on the one side, nothing on the other.
+    /// One side is `false`, the other has no value.
     case noAgainstNothing
-    /// A number on the one side is 0, on the other there is none.
+    /// One side is the number 0, the other has no value.
     case zeroAgainstNothing
-    /// The Server API says 1, verifyReceipt something less or nothing.
+    /// The App Store Server API has 1, verifyReceipt has 0 or no value.
     case lessThanConsent
     case familyShared
-    /// The Server API does not say it of an upgrade, verifyReceipt says that it was cancelled.
+    /// An upgrade that verifyReceipt shows as canceled and the App Store Server API does not.
     case cancelledUpgrade
     case consumable
-    /// Nothing says that it renews by itself.
+    /// Neither row is an auto-renewable subscription.
     case notAutoRenewable
     case revokedInHistory
     case sameLineItem
-    /// The Server API knows the customer by both ids.
+    /// The App Store Server API lists both ids for this customer.
     case knownToServerAPI
-    /// Matched without the transaction's id.
+    /// Both rows were matched, but not by transaction id.
     case matchedOtherwise
-    /// The answer's list is full, and the row is no newer than its oldest.
+    /// `latest_receipt_info` is full, and the row is no newer than the oldest row in it.
     case beyondCap
     case emptyList
     case noList
-    /// The row stands in `latest_receipt_info` too.
+    /// The transaction is also in `latest_receipt_info`.
     case inLatest
-    /// Asked with `exclude-old-transactions`, and no subscription is missing altogether.
+    /// The request had `exclude-old-transactions`. If the row is a subscription, the response also lists one of its
+    /// periods.
     case excludingOld
-    /// Not a newer period of a subscription than the one that the answer gives as its newest.
+    /// Not newer than the newest period of the same subscription in the response.
     case noNewerThanListed
-    /// An older period of a subscription than the one that the answer gives as its newest.
+    /// Older than the newest period of the same subscription in the response.
     case olderThanListed
-    /// Of a product that the receipt does not list.
+    /// The product is not in the receipt.
     case otherProduct
     case historyV1
     case recentPurchase, recentExpiry
-    /// Not one transaction of the one side stands on the other.
+    /// The two sides have no transaction in common.
     case nothingInCommon
     case takenApart
     case undecidedIntroduction
     case signatureContradiction
 
-    /// Rows of a full `latest_receipt_info`.
+    /// Number of rows of a full `latest_receipt_info`.
     ///
     /// https://developer.apple.com/documentation/appstorereceipts/responsebody/latest_receipt_info
     package static let cap = 100
-    /// Ten minutes: how long a purchase may take to reach the history. A choice: reports speak of minutes.
+    /// Time in milliseconds (10 minutes) that a purchase may take to reach the history. An estimate: developers
+    /// report delays of minutes.
     package static let recentMilliseconds: UInt64 = 600_000
-    /// A minute: answers taken further apart may tell of two states of a renewal. A choice.
+    /// Responses further apart than this, in milliseconds (1 minute), may show two states of a renewal. An estimate.
     package static let togetherMilliseconds: Int64 = 60_000
 
+    /// Returns whether the condition applies to a finding.
     func holds(_ finding: Finding, _ all: ComparisonFacts) -> Bool {
         let (left, right) = (finding.verifyReceipt, finding.serverAPI)
         switch self {

@@ -1,29 +1,29 @@
 package import StoreTypes
 
-/// What is known of a comparison beside its two sides.
+/// Facts about a comparison that its two sides do not contain.
 package struct ComparisonContext: Sendable {
-    /// What an app's owner wants a rule's differences to be.
+    /// Class that an app's owner assigns to the differences of a rule, instead of the rule's own.
     package enum Override: String, Sendable, Hashable, CaseIterable {
         case expected, unexpected, ignore
     }
 
-    /// Names the receipt in differences: a digest, or an id.
+    /// Identifies the receipt in differences: a digest or an id.
     package var receipt: String
-    /// When the answers were given; nil takes the answer's own `request_date`.
+    /// Time of the responses; if `nil`, the `request_date` of the verifyReceipt response is used.
     package var now: Timestamp?
-    /// Milliseconds between the two answers.
+    /// Milliseconds between the two responses.
     package var timeDifference: Int64 = 0
-    /// What our own verification says of the receipt; nil where it was not asked.
+    /// Result of the local signature check; `nil` if there was none.
     package var isAuthentic: Bool?
-    /// verifyReceipt was asked with `exclude-old-transactions`.
+    /// `true` if the verifyReceipt request had `exclude-old-transactions`.
     package var excludesOldTransactions = false
-    /// Transaction ids of the consumables in the records that the second side was made of: an answer does not say what is
-    /// one.
+    /// Transaction ids of consumables in the records that the second side was rendered from. Needed because a
+    /// verifyReceipt response does not state product types.
     package var consumables: Set<String> = []
-    /// By the rules' names; those of unknown rules do nothing, see ``ComparisonRules/unknown(in:)``.
+    /// Overrides by rule name. Names of unknown rules have no effect, see ``ComparisonRules/unknown(in:)``.
     package var overrides: [String: Override] = [:]
 
-    /// A comparison of the answers to one receipt.
+    /// Creates a context for the comparison of one receipt.
     package init(receipt: String, now: Timestamp? = nil) {
         self.receipt = receipt
         self.now = now

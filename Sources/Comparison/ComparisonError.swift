@@ -1,36 +1,36 @@
-/// Why a side cannot be compared: a code, the place, and a sentence without any of its text.
+/// Reason why a side cannot be compared: a code, a path, and a message that contains no text of the document.
 package struct ComparisonError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong, for programs.
+    /// Machine-readable reason.
     package enum Code: String, Sendable, Hashable {
-        /// Not a byte.
+        /// The document is empty or only white space.
         case empty
-        /// Over ``ComparedAnswer/maximumSize`` bytes, or more values than an answer has.
+        /// More than ``ComparedAnswer/maximumSize`` bytes, or more JSON values than a response has.
         case tooLarge
-        /// A web page in place of an answer.
+        /// An HTML page instead of a response.
         case html
-        /// Not JSON, or not one object.
+        /// Not JSON, or not a single object.
         case malformed
-        /// JSON, but neither an answer nor a history.
+        /// JSON, but neither a verifyReceipt response nor a history.
         case notAnAnswer
-        /// Over ``ComparedAnswer/maximumRows`` rows.
+        /// More than ``ComparedAnswer/maximumRows`` rows.
         case tooManyRows
-        /// A value of another type than Apple's.
+        /// A value whose type differs from Apple's documentation.
         case badValue
-        /// A row that is still signed, and nobody to verify it.
+        /// A row is signed, but there is no verifier.
         case signedRow
-        /// A signed row that is not what Apple signed.
+        /// A signed row whose signature is not valid.
         case notAuthentic
-        /// There is no side at all.
+        /// The side is missing.
         case missing
     }
 
-    /// What is wrong.
+    /// Machine-readable reason.
     package let code: Code
-    /// `verifyReceipt.receipt.in_app`; the name of the side where it is the whole of it.
+    /// Path of the faulty value, or the name of the side. For example, `verifyReceipt.receipt.purchases`.
     package let place: String
-    /// What is wrong, for people.
+    /// Human-readable reason.
     package let reason: String
 
-    /// One line.
+    /// Path and reason on one line.
     package var description: String { "\(place): \(reason)" }
 }

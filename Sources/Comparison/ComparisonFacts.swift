@@ -1,30 +1,30 @@
 import StoreTypes
 
-/// What conditions ask of the two sides as a whole; worked out once.
+/// Facts about both sides that conditions need, computed once for each comparison.
 struct ComparisonFacts {
     let context: ComparisonContext
     let isSandbox: Bool
     let isFlat: Bool
-    /// The second side is a history, not an answer.
+    /// `true` if the second side is records, not a response rendered from them.
     let isAgainstRecords: Bool
     let historyVersion: Int
-    /// Rows of `latest_receipt_info`; nil without the list.
+    /// Number of rows in `latest_receipt_info`; `nil` if there is no such list.
     let latestCount: Int?
     let snapshotCount: Int
     let serverCount: Int
-    /// The oldest purchase of `latest_receipt_info`.
+    /// Date of the oldest purchase in `latest_receipt_info`.
     let oldest: Timestamp?
-    /// The newest purchase of each subscription in `latest_receipt_info`.
+    /// Date of the newest purchase of each subscription in `latest_receipt_info`, by original transaction id.
     private let newest: [String: Timestamp]
-    /// Ids of `latest_receipt_info`.
+    /// Transaction ids in `latest_receipt_info`.
     let latestIdentifiers: Set<String>
-    /// Ids by which the second side knows the customer.
+    /// Ids that the second side lists for the customer.
     let serverIdentifiers: Set<String>
-    /// Of what the receipt lists.
+    /// Product ids in `in_app` or the iOS 6 receipt.
     let snapshotProducts: Set<String>
-    /// Whether any row of one side stands on the other.
+    /// `true` if any transaction is on both sides.
     var hasCommonRows = false
-    /// The instant that "recent" is measured from.
+    /// Time that "recent" refers to.
     let now: Timestamp?
 
     init(_ left: ComparedAnswer, _ right: ComparedAnswer, _ context: ComparisonContext) {
@@ -39,7 +39,8 @@ struct ComparisonFacts {
         oldest = left.latest?.lazy.compactMap(\.purchaseDate).min()
         latestIdentifiers = Set((left.latest ?? []).lazy.compactMap { $0.identifier(.transactionId) })
         snapshotProducts = Set(left.snapshot.lazy.compactMap { $0[.productId]?.text })
-        // An answer that is made of records was found by the receipt's own ids; recorded and live records say by which.
+        // A response rendered from records was looked up by the receipt's own ids. Records state the ids that they
+        // were found by as aliases.
         let known = (right.latest ?? []) + (right.form == .records ? [] : right.snapshot)
         serverIdentifiers = Set(
             known.lazy.flatMap { [$0.identifier(.originalTransactionId), $0.identifier(.transactionId)] }
@@ -54,11 +55,12 @@ struct ComparisonFacts {
         now = context.now ?? left.requestDate
     }
 
-    /// The newest purchase that the answer gives of the row's subscription.
+    /// Returns the date of the newest purchase that the response lists for the row's subscription.
     func newestListed(_ row: ComparedRow?) -> Timestamp? {
         row?.identifier(.originalTransactionId).flatMap { newest[$0] }
     }
 
+    /// Returns whether the date is within ``ComparisonCondition/recentMilliseconds`` of ``now``.
     func isRecent(_ instant: Timestamp?) -> Bool {
         guard let now, let instant else { return false }
         let distance = now.milliseconds.subtractingReportingOverflow(instant.milliseconds)

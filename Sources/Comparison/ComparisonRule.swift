@@ -1,31 +1,31 @@
-/// One named reason why two answers differ, or one named fault that must not go unseen.
+/// A named reason why two responses differ, or a named fault that must be reported.
 package struct ComparisonRule: Sendable {
-    /// Whether a difference is a reason to worry.
+    /// Class of a difference: `unexpected` ones need attention.
     package enum Class: String, Sendable, Hashable, CaseIterable, Codable {
         case expected, unexpected
     }
 
-    /// What its differences are called.
+    /// Name of the rule, which is also the name of its differences.
     package let name: String
-    /// Where in a document, by the names of paths.
+    /// Sections of the document that the rule applies to.
     let parts: [Finding.Part]
-    /// Of what; empty for every field.
+    /// Subjects that the rule applies to; empty means every field.
     let subjects: [Finding.Subject]
-    /// All of them must hold.
+    /// Conditions, all of which must be true.
     package let conditions: [ComparisonCondition]
-    /// Whether it is a reason to worry.
+    /// Class of the rule's differences.
     package let verdict: Class
-    /// Only to be told: it says nothing of production.
+    /// `true` if a difference is for information only, because it has no meaning for production.
     package let isInformational: Bool
-    /// It may be gone when both sides are asked once more.
+    /// `true` if a difference may disappear if both sides are requested again.
     package let isVolatile: Bool
-    /// The public page that it rests on; nil for what was ``observed``.
+    /// URL of the public page that the rule is based on; `nil` if it is based on observation, see ``observed``.
     package let source: String?
-    /// Why it is so, in one sentence.
+    /// One sentence that explains the difference.
     package let explanation: String
 
-    /// What rules without a public page rest on.
-    package static let observed = "observed in genuine answers"
+    /// Basis of rules without a public page.
+    package static let observed = "observed in genuine responses"
 
     init(
         _ name: String, _ verdict: Class, _ parts: [Finding.Part], _ subjects: [Finding.Subject] = [],
@@ -43,6 +43,7 @@ package struct ComparisonRule: Sendable {
         self.explanation = explanation
     }
 
+    /// Returns whether the rule applies to a finding.
     func names(_ finding: Finding, _ all: ComparisonFacts) -> Bool {
         parts.contains(finding.part) && covers(finding.subject)
             && conditions.allSatisfy { $0.holds(finding, all) }

@@ -1,23 +1,23 @@
-/// The rules, as a table. The first whose place and conditions fit gives a difference its name.
+/// The table of all rules. The first rule whose section, subject and conditions match gives a difference its name.
 ///
-/// What none of them fits is ``unexplained``.
+/// A difference that no rule matches is ``unexplained``.
 package enum ComparisonRules {
-    /// In the order in which they are tried.
+    /// All rules, in the order in which they are tried.
     package static let all =
         ofApps + ofValues + ofRows + ofRenewals + [unexplained]
 
-    /// Everything that differs and has no other name.
+    /// Matches every difference that has no other rule.
     package static let unexplained = ComparisonRule(
         "unexplained", .unexpected, Finding.Part.allCases, [],
-        "No rule knows this difference.")
+        "No rule explains this difference.")
 
-    /// Overrides that name no rule.
+    /// Returns the names in `overrides` that are not names of rules, sorted.
     package static func unknown(in overrides: [String: ComparisonContext.Override]) -> [String] {
         let names = Set(all.map(\.name))
         return overrides.keys.filter { !names.contains($0) }.sorted()
     }
 
-    /// The first of each name: those that share one say the same of different places.
+    /// The first rule with each name. Rules with the same name have the same meaning in different sections.
     static let named = Dictionary(all.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
 
     private static let rows: [Finding.Part] = [.snapshot, .latest]
@@ -26,185 +26,185 @@ package enum ComparisonRules {
         ComparisonRule(
             "signature", .unexpected, [.answer], [.field("status")], when: [.signatureContradiction],
             source: RuleSources.answerStatus,
-            "One side calls the receipt authentic, the other does not (21003)."),
+            "One side accepts the receipt as authentic, the other rejects it (21003)."),
         ComparisonRule(
             "bundleId", .unexpected, [.receipt] + rows, [.field("bundleId")],
             source: RuleSources.historyResponse,
-            "The two sides speak of different apps."),
+            "The two sides are for different apps."),
         ComparisonRule(
             "environment", .unexpected, [.answer, .latest, .snapshot], [.field("environment")],
             source: RuleSources.historyResponse,
-            "The two sides speak of different environments."),
+            "The two sides are for different environments."),
         ComparisonRule(
             "sandboxAppId", .expected, [.receipt], [.field("appAppleId")], when: [.zeroAgainstNothing],
             source: RuleSources.historyResponse,
-            "In the sandbox an app has no number: verifyReceipt says 0, the Server API nothing."),
+            "In the sandbox, apps have no numeric id: verifyReceipt returns 0, the Server API omits it."),
         ComparisonRule(
             "sandboxAppId", .expected, [.receipt], [.field("appAppleId")], when: [.sandbox, .onlyVerifyReceipt],
             source: RuleSources.historyResponse,
-            "In the sandbox an app has no number: verifyReceipt says 0, the Server API nothing."),
+            "In the sandbox, apps have no numeric id: verifyReceipt returns 0, the Server API omits it."),
         ComparisonRule(
             "appAppleId", .unexpected, [.receipt], [.field("appAppleId")], when: [.bothSay],
             source: RuleSources.historyResponse,
-            "The two sides speak of apps with different numbers."),
+            "The two sides are for apps with different numeric ids."),
         ComparisonRule(
             "requestDate", .expected, [.receipt], [.field("requestDate")],
             source: RuleSources.answer,
-            "Two answers are two requests."),
+            "The two responses belong to two requests, each with its own date."),
         ComparisonRule(
             "latestReceiptEcho", .expected, [.answer], [.field("latestReceipt")], when: [.bothSay],
             source: RuleSources.answer,
-            "Only Apple can sign a newer receipt: an answer of ours gives the submitted one back."),
+            "Only Apple can sign a newer receipt, so our response returns the submitted one."),
         ComparisonRule(
             "recentExpiry", .expected, [.answer], [.field("status")], when: [.recentExpiry], isVolatile: true,
-            "Around the end of a period the two sides learn of the renewal at different moments."),
+            "Close to the end of a period, one side may know of the renewal before the other."),
     ]
 
     private static let ofValues = [
         ComparisonRule(
             "productId", .unexpected, rows, Finding.Subject.fields(.productId),
             source: RuleSources.transaction,
-            "The same transaction has different products."),
+            "The same transaction has different product ids."),
         ComparisonRule(
             "wholeSeconds", .expected, rows + [.renewals, .receipt], when: [.within(999)],
-            "Dates of App Receipts have whole seconds, those of other answers milliseconds."),
+            "Dates in App Receipts have whole seconds, dates in other responses milliseconds."),
         ComparisonRule(
             "restoredIdentifier", .expected, rows, Finding.Subject.fields(.transactionId), when: [.matchedOtherwise],
             source: RuleSources.latest,
-            "A restored purchase has an id of its own in receipts; line item, or product and second, are the same."),
+            "A restored purchase has its own id in receipts; line item, or product and second, are the same."),
         ComparisonRule(
             "originalIdAlias", .expected, rows, Finding.Subject.fields(.originalTransactionId),
             when: [.sameLineItem, .knownToServerAPI],
-            "One line item has been seen under two original ids since 2025; keep both."),
+            "Since 2025, one line item has been observed with two original transaction ids; store both."),
         ComparisonRule(
             "originalTransactionId", .unexpected, rows, Finding.Subject.fields(.originalTransactionId),
             when: [.bothSay],
             source: RuleSources.transaction,
-            "The same transaction belongs to different first purchases, and the Server API does not know both."),
+            "The same transaction has different original ids, and the Server API does not list both."),
         ComparisonRule(
             "originalPurchaseClock", .expected, rows, Finding.Subject.fields(.originalPurchaseDate),
             when: [.within(2_000)],
-            "First purchases are dated by two clocks that are up to two seconds apart."),
+            "Original purchase dates come from two clocks that differ by up to two seconds."),
         ComparisonRule(
             "sandboxOriginalPurchase", .expected, rows, Finding.Subject.fields(.originalPurchaseDate),
             when: [.sandbox, .bothSay], isInformational: true,
-            "Old sandbox renewals have an original purchase date of their own each."),
+            "Each old sandbox renewal has its own original purchase date."),
         ComparisonRule(
             "ownership", .unexpected, rows, Finding.Subject.fields(.inAppOwnershipType), when: [.bothSay],
             source: RuleSources.ownership,
-            "One side says bought, the other says shared by the family."),
+            "The purchase is family shared on one side and not on the other."),
         ComparisonRule(
             "familySharedGroup", .expected, rows,
             Finding.Subject.fields(.webOrderLineItemId, .subscriptionGroupIdentifier), when: [.familyShared, .oneSide],
-            "Transactions of family members may lack line item and group on one side."),
+            "Family-shared transactions may lack line item and subscription group on one side."),
         ComparisonRule(
             "tokenCase", .expected, rows, Finding.Subject.fields(.appAccountToken), when: [.sameButForCase],
-            "Apps send the account token in either case; the Server API gives it in lower case."),
+            "Apps send the account token in upper or lower case; the Server API returns lower case."),
         ComparisonRule(
             "applicationUsername", .expected, rows, Finding.Subject.fields(.appAccountToken),
             when: [.oneSide, .notAUUID],
             source: RuleSources.token,
-            "An application user name that is no UUID becomes no account token."),
+            "An applicationUsername that is not a UUID does not become an account token."),
         ComparisonRule(
             "cancellationReason", .unexpected, rows, Finding.Subject.fields(.revocationReason), when: [.bothSay],
             source: RuleSources.latest,
-            "Both sides know the refund, and give different reasons."),
+            "Both sides have the refund, with different reasons."),
         ComparisonRule(
             "revocationDrift", .expected, rows, Finding.Subject.fields(.revocationDate), when: [.bothSay],
-            "The date of one refund has been seen to change between calls; what counts is that there is one."),
+            "The date of a refund has been observed to change between calls; only its presence matters."),
         ComparisonRule(
             "refundedConsumable", .expected, rows, Finding.Subject.fields(.revocationDate, .revocationReason),
             when: [.onlyServerAPI, .consumable],
             source: RuleSources.latest,
-            "verifyReceipt never tells the refund of a consumable."),
+            "verifyReceipt never shows the refund of a consumable."),
         ComparisonRule(
             "upgradedWithoutRevocation", .expected, rows,
             Finding.Subject.fields(.revocationDate, .revocationReason, .isUpgraded), when: [.cancelledUpgrade],
             source: RuleSources.transaction,
-            "verifyReceipt tells an upgrade as a cancellation, too; the Server API only as an upgrade."),
+            "verifyReceipt shows an upgrade as a cancellation too, the Server API only as an upgrade."),
         ComparisonRule(
             "sandboxUpgrade", .expected, rows, Finding.Subject.fields(.isUpgraded), when: [.sandbox, .oneSide],
             isInformational: true,
-            "In the sandbox upgrades are not told as in production."),
+            "The sandbox reports upgrades differently from production."),
         ComparisonRule(
             "inAppSnapshot", .expected, [.snapshot],
             when: [.againstRecords, .inLatest],
             source: RuleSources.answer,
-            "in_app is as old as the receipt; latest_receipt_info has the same transaction as it is now."),
+            "in_app is as old as the receipt; latest_receipt_info has the current state of the same transaction."),
         ComparisonRule(
             "inAppSnapshot", .expected, [.snapshot], Finding.Subject.fields(.expiresDate),
             when: [.againstRecords, .bothSay, .flat, .olderThanListed],
             source: RuleSources.answer,
-            "The receipt keeps the end that its period once had; only the newest period is given as it is now."),
+            "The receipt has the end of a period as it was at that time; only the newest period is current."),
         ComparisonRule(
             "inAppSnapshot", .expected, [.snapshot], Finding.Subject.fields(.expiresDate),
             when: [.againstRecords, .bothSay, .excludingOld, .olderThanListed],
             source: RuleSources.answer,
-            "The receipt keeps the end that its period once had; only the newest period is given as it is now."),
+            "The receipt has the end of a period as it was at that time; only the newest period is current."),
         ComparisonRule(
             "itemIdOfOtherProduct", .expected, [.latest], [.field("productAppleId")],
             when: [.flat, .onlyVerifyReceipt, .otherProduct],
             source: RuleSources.answer,
-            "item_id stands in receipts alone; of a product that was changed to the Server API tells none."),
+            "item_id exists only in receipts; the Server API has none for a product that was changed to."),
         ComparisonRule(
             "cancellation", .unexpected, rows, Finding.Subject.fields(.revocationDate, .revocationReason),
             when: [.oneSide],
             source: RuleSources.latest,
-            "One side knows a refund that the other does not."),
+            "One side has a refund that the other does not."),
         ComparisonRule(
             "expiresDate", .unexpected, rows, Finding.Subject.fields(.expiresDate),
             source: RuleSources.latest,
-            "The same period ends at different times."),
+            "The same period has different expiration dates."),
         ComparisonRule(
             "offerCodeName", .expected, rows + [.renewals], Finding.Subject.fields(.offerCodeRefName),
             when: [.bothSay],
             source: RuleSources.transaction,
-            "verifyReceipt gives the offer's reference name, the Server API perhaps its identifier."),
+            "verifyReceipt returns the offer's reference name, the Server API may return its identifier."),
         ComparisonRule(
             "introductoryUndecided", .expected, rows, Finding.Subject.fields(.isTrialPeriod, .isInIntroOfferPeriod),
             when: [.undecidedIntroduction],
             source: RuleSources.discount,
-            "Older payloads say an introductory offer without saying whether it was free."),
+            "Older payloads have an introductory offer without stating if it was free."),
         ComparisonRule(
             "inAppSnapshot", .expected, [.snapshot], when: [.againstRecords, .onlyServerAPI],
             source: RuleSources.answer,
-            "in_app has only what receipts had when it was made."),
+            "in_app has only the fields that receipts had when it was made."),
     ]
 
     private static let ofRows = [
         ComparisonRule(
             "order", .expected, rows + [.renewals], [.order],
             source: RuleSources.history,
-            "A history is in the order of changes; verifyReceipt promises no order."),
+            "A history is ordered by date of change; verifyReceipt guarantees no order."),
         ComparisonRule(
             "duplicates", .expected, rows, [.repetition],
             source: RuleSources.history,
-            "A changed transaction comes again in later pages; the last one counts."),
+            "A changed transaction is repeated on a later page; the last one is used."),
         ComparisonRule(
             "finishedConsumables", .expected, rows, [.row], when: [.onlyServerAPI, .consumable],
             source: RuleSources.history,
-            "Receipts keep a consumable until it is finished, the history for ever."),
+            "Receipts contain a consumable until it is finished, the history always."),
         ComparisonRule(
             "unfinishedConsumable", .unexpected, [.latest], [.row], when: [.onlyVerifyReceipt, .consumable],
             source: RuleSources.latest,
-            "verifyReceipt lists a consumable until the app has finished it; the history does not say when that is."),
+            "verifyReceipt lists a consumable until the app finishes it; the history does not show when that is."),
         ComparisonRule(
             "refundedPurchase", .expected, rows, [.row], when: [.onlyServerAPI, .revokedInHistory, .notAutoRenewable],
-            "Refunded purchases may vanish from receipts."),
+            "Refunded purchases may disappear from receipts."),
         ComparisonRule(
             "flatAnswer", .expected, rows + [.renewals], [.row], when: [.flat, .onlyServerAPI, .noNewerThanListed],
-            "An answer to an iOS 6 receipt tells of one purchase and the newest of its subscription."),
+            "The response to an iOS 6 receipt has one purchase and the newest one of its subscription."),
         ComparisonRule(
             "excludedOld", .expected, rows, [.row], when: [.excludingOld, .onlyServerAPI, .noNewerThanListed],
             source: RuleSources.request,
-            "exclude-old-transactions leaves the newest of each subscription."),
+            "exclude-old-transactions returns only the newest transaction of each subscription."),
         ComparisonRule(
             "capOf100", .expected, rows, [.row], when: [.onlyServerAPI, .beyondCap],
             source: RuleSources.latest,
-            "latest_receipt_info ends at the newest 100."),
+            "latest_receipt_info is limited to the newest 100 transactions."),
         ComparisonRule(
             "emptyLatestReceiptInfo", .expected, rows + [.renewals], [.row], when: [.onlyServerAPI, .emptyList],
-            "Some answers have an empty latest_receipt_info beside a filled in_app; asked without a password, for one."),
+            "Some responses have rows in in_app only, and an empty latest_receipt_info. Example: no password."),
         ComparisonRule(
             "inAppSnapshot", .expected, rows + [.renewals], [.row],
             when: [.againstRecords, .onlyServerAPI, .noList],
@@ -213,53 +213,53 @@ package enum ComparisonRules {
         ComparisonRule(
             "historyV1", .expected, rows, [.row], when: [.onlyVerifyReceipt, .historyV1],
             source: RuleSources.history,
-            "The first version of the history has no finished consumables."),
+            "Version 1 of the history has no finished consumables."),
         ComparisonRule(
             "recentPurchase", .expected, rows, [.row], when: [.recentPurchase], isVolatile: true,
-            "A purchase takes some minutes to reach everybody who is asked for it."),
+            "A purchase takes some minutes to become visible in both endpoints."),
         ComparisonRule(
             "sandboxCleared", .expected, rows + [.renewals], [.row],
             when: [.sandbox, .onlyVerifyReceipt, .nothingInCommon], isInformational: true,
-            "Clearing a tester's history empties the Server API; the old receipt still names everything."),
+            "Clearing a tester's history empties the Server API; the old receipt still has all purchases."),
         ComparisonRule(
             "sandboxRepurchase", .expected, rows, [.row],
             when: [.sandbox, .onlyVerifyReceipt, .againstRecords, .notAutoRenewable], isInformational: true,
-            "In the sandbox not every purchase makes a row of the history: a non-consumable bought again does not."),
+            "In the sandbox, some purchases add no row to the history. Example: a non-consumable bought again."),
         ComparisonRule(
             "sandboxPurge", .expected, rows, [.row], when: [.sandbox, .onlyServerAPI], isInformational: true,
-            "The sandbox cuts long receipts short."),
+            "The sandbox truncates long receipts."),
         ComparisonRule(
             "missingTransaction", .unexpected, rows, [.row],
             source: RuleSources.history,
-            "A transaction has no counterpart by id, line item, or product and second."),
+            "A transaction has no counterpart by id, line item, or product and second of purchase."),
     ]
 
     private static let ofRenewals = [
         ComparisonRule(
             "retryZero", .expected, [.renewals], Finding.Subject.fields(.isInBillingRetryPeriod),
             when: [.noAgainstNothing],
-            "\"Not in billing retry\" is said by one side, by the other through silence."),
+            "One side states \"not in billing retry\", the other omits the field."),
         ComparisonRule(
             "priceConsent", .expected, [.renewals], Finding.Subject.fields(.priceConsentStatus, .priceIncreaseStatus),
             when: [.lessThanConsent],
             source: RuleSources.priceIncrease,
-            "The Server API's 1 means agreed or only told, where no consent is needed."),
+            "The Server API's 1 means agreed, or only notified because no consent is needed."),
         ComparisonRule(
             "recentExpiry", .expected, [.renewals, .subscriptions], when: [.recentExpiry], isVolatile: true,
-            "Around the end of a period the two sides learn of the renewal at different moments."),
+            "Close to the end of a period, one side may know of the renewal before the other."),
         ComparisonRule(
             "renewalMoved", .expected, [.renewals], when: [.takenApart], isVolatile: true,
             source: RuleSources.renewal,
-            "Answers taken more than a minute apart may tell of two states of a renewal."),
+            "Responses more than a minute apart may show two states of a renewal."),
         ComparisonRule(
             "autoRenewStatus", .unexpected, [.renewals], Finding.Subject.fields(.autoRenewStatus), isVolatile: true,
             source: RuleSources.renewal,
-            "One side says that the subscription renews, the other that it does not."),
+            "Auto-renewal is on for one side and off for the other."),
         ComparisonRule(
             "autoRenewProductId", .unexpected, [.renewals], Finding.Subject.fields(.autoRenewProductId),
             isVolatile: true,
             source: RuleSources.renewal,
-            "The subscription renews into different products."),
+            "The subscription renews to different products."),
         ComparisonRule(
             "entitlement", .unexpected, [.subscriptions], isVolatile: true,
             source: RuleSources.status,

@@ -1,69 +1,70 @@
 package import StoreTypes
 
-/// Comparisons counted: by app, and their differences by class, rule and path. A million equal ones take as much memory
-/// as three.
+/// Counts of comparisons by app, and of differences by class, rule and path. Memory is bounded: at most three
+/// examples of each kind of difference are stored, however many there are.
 package struct ComparisonSummary: Sendable, Codable {
-    /// What is counted together.
+    /// Differences with the same key are counted together.
     package struct Key: Sendable, Hashable, Codable {
         package let scope: ComparisonReport.Scope
         package let verdict: ComparisonRule.Class
         package let rule: String
-        /// Without ids.
+        /// Path without row ids.
         package let path: String
     }
 
-    /// Examples of each.
+    /// Limit on the examples stored for each key.
     package static let maximumExamples = 3
-    /// Different keys; foreign documents can name any number of properties.
+    /// Limit on the keys, because a document can contain any number of properties.
     package static let maximumEntries = 1_000
-    /// Apps and environments; foreign documents can name any number of them.
+    /// Limit on the pairs of app and environment, because documents can contain any number of them.
     package static let maximumScopes = 1_000
-    /// Customers of all apps together; those beyond are not counted.
+    /// Limit on the customers of all apps together. Further customers are not counted.
     package static let maximumCustomers = 200_000
 
     package private(set) var apps: [ComparisonReport.Scope: ComparisonReport.App] = [:]
     package private(set) var entries: [Key: ComparisonReport.Entry] = [:]
-    /// Differences beyond ``maximumEntries``, which are counted under the path `…` of their rule.
+    /// Differences beyond ``maximumEntries``. They are counted under their rule with the path `…`.
     package private(set) var overflow: Int64 = 0
-    /// Comparisons by the version of Get Transaction History.
+    /// Number of comparisons by version of Get Transaction History.
     package private(set) var historyVersions: [Int: Int64] = [:]
-    /// Comparisons with a side that no signature vouches for.
+    /// Number of comparisons with a side that is not signed.
     package private(set) var unverified: Int64 = 0
-    /// Those whose receipts were compared; nil in the progress files of versions that did not count them.
+    /// Customers of the compared receipts; `nil` in progress files of versions that did not count customers.
     private var customers: [ComparisonReport.Scope: CustomerSet]?
 
-    /// Nothing yet.
+    /// Creates an empty summary.
     package init() {}
 
     package var isEmpty: Bool { apps.isEmpty }
 
-    /// Comparisons of all apps.
+    /// Number of comparisons of all apps.
     package var compared: Int64 { apps.values.reduce(0) { $0 + $1.compared } }
-    /// Those of them without an unexpected difference.
+    /// Number of comparisons without an unexpected difference.
     package var equal: Int64 { apps.values.reduce(0) { $0 + $1.equal } }
-    /// Receipts that could not be compared.
+    /// Number of receipts that could not be compared.
     package var failed: Int64 { apps.values.reduce(0) { $0 + $1.failures.values.reduce(0, +) } }
 
-    /// How many differences of a class there are.
+    /// Returns the number of differences of a class.
     package func count(_ verdict: ComparisonRule.Class) -> Int64 {
         entries.reduce(0) { $0 + ($1.key.verdict == verdict ? $1.value.count : 0) }
     }
 
-    /// How many different customers there are of each app.
+    /// Number of distinct customers by app.
     package var customerCounts: [ComparisonReport.Scope: Int64] { (customers ?? [:]).mapValues(\.count) }
 
-    /// Different customers of an app, as short digests.
+    /// Returns short digests of an app's distinct customers.
     package func customers(of scope: ComparisonReport.Scope) -> CustomerSet { customers?[scope] ?? CustomerSet() }
 
     /// Counts one comparison.
     ///
     /// - Parameters:
-    ///   - customer: see ``ComparedCustomer``.
-    ///   - historyVersion: 1 or 2; nil where no history was compared.
-    ///   - isWhole: whether all of verifyReceipt's answer had something to be compared with.
-    ///   - isVerified: whether signatures vouch for the App Store Server API's side.
-    ///   - isOfRecordsOnly: whether there was no answer made of the records to compare.
-    ///   - now: when the differences were seen; nil where that does not matter.
+    ///   - customer: Digest of the customer, see ``ComparedCustomer``.
+    ///   - historyVersion: 1 or 2; `nil` if no history was compared.
+    ///   - isWhole: Whether everything in the verifyReceipt response had a counterpart to compare with.
+    ///   - isVerified: Whether the App Store Server API's side is signed.
+    ///   - isOfRecordsOnly: Whether no response could be rendered from the records, so that only the records were
+    ///     compared.
+    ///   - now: Time of the comparison; `nil` if it is not needed.
     package mutating func add(
         _ differences: [Difference], of scope: ComparisonReport.Scope, customer: Int64? = nil,
         historyVersion: Int? = nil, isWhole: Bool = true, isVerified: Bool = true, isOfRecordsOnly: Bool = false,
@@ -98,12 +99,12 @@ package struct ComparisonSummary: Sendable, Codable {
 
     /// Counts a receipt that could not be compared.
     ///
-    /// - Parameter code: of the reason, short and the same for equal ones.
+    /// - Parameter code: Short reason that failures are grouped by. For example, `notAuthentic`.
     package mutating func addFailure(_ code: String, of scope: ComparisonReport.Scope) {
         apps[known(scope)]?.failures[code, default: 0] += 1
     }
 
-    /// Counts what another one counted behind this one.
+    /// Adds the counts of another summary, which was made after this one.
     package mutating func merge(_ other: ComparisonSummary) {
         for (scope, app) in other.apps {
             let scope = known(scope)
@@ -129,7 +130,7 @@ package struct ComparisonSummary: Sendable, Codable {
         unverified += other.unverified
     }
 
-    /// Takes back a failure: the receipt is tried once more.
+    /// Removes a failure from the count, because the receipt is retried.
     package mutating func removeFailure(_ code: String, of scope: ComparisonReport.Scope) {
         let scope = known(scope)
         guard let count = apps[scope]?.failures[code] else { return }
@@ -146,7 +147,7 @@ package struct ComparisonSummary: Sendable, Codable {
         }
     }
 
-    /// Where such differences are counted: under their own path, or where there are too many under that of the others.
+    /// Returns the key that a difference is counted under: its own path, or `…` if there are too many keys.
     private mutating func place(
         of rule: String, _ verdict: ComparisonRule.Class, _ path: String, _ scope: ComparisonReport.Scope,
         at now: Timestamp?
@@ -162,6 +163,7 @@ package struct ComparisonSummary: Sendable, Codable {
         return key
     }
 
+    /// Returns the scope that is counted, and adds it if it is new: `others` if there are too many.
     private mutating func known(_ scope: ComparisonReport.Scope) -> ComparisonReport.Scope {
         if apps[scope] != nil { return scope }
         let scope = apps.count < Self.maximumScopes ? scope : .others
@@ -169,7 +171,7 @@ package struct ComparisonSummary: Sendable, Codable {
         return scope
     }
 
-    /// For people.
+    /// Returns a report of these counts.
     package func report(_ kind: ComparisonReport.Kind, title: String, madeAt: Timestamp) -> ComparisonReport {
         var report = ComparisonReport(kind: kind, title: title, madeAt: madeAt)
         report.apps = apps.values.sorted { $0.scope < $1.scope }.map { app in
@@ -182,19 +184,19 @@ package struct ComparisonSummary: Sendable, Codable {
         report.unverified = unverified
         if overflow > 0 {
             report.notes.append(
-                "\(overflow) differences have paths beyond the first \(Self.maximumEntries); they are counted as “…”.")
+                "\(overflow) differences beyond the limit of \(Self.maximumEntries) paths are counted as “…”.")
         }
         return report
     }
 }
 
 extension ComparisonReport.Scope {
-    /// What apps beyond ``ComparisonSummary/maximumScopes`` are counted as.
+    /// Scope that apps beyond ``ComparisonSummary/maximumScopes`` are counted under.
     static let others = ComparisonReport.Scope(bundleId: "…", environment: "")
 }
 
 extension ComparisonReport.Entry {
-    /// Unexpected ones first, the most frequent first.
+    /// Orders unexpected entries first, then by descending count.
     package static func precedes(_ one: Self, _ other: Self) -> Bool {
         if one.verdict != other.verdict { return one.verdict == .unexpected }
         if one.count != other.count { return one.count > other.count }

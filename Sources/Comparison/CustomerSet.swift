@@ -1,20 +1,23 @@
 import Foundation
 
-/// Different customers, counted exactly up to ``maximum``: short digests, from which no identifier can be read.
+/// A set of distinct customers, exact up to ``maximum``. It stores short digests, which cannot be reversed to ids.
 package struct CustomerSet: Sendable, Hashable, Codable {
-    /// Customers of one app in one environment; more are not counted.
+    /// Limit on the customers of one app in one environment. Further customers are not counted.
     package static let maximum = 10_000
 
     private(set) var digests: Set<Int64> = []
 
+    /// Creates an empty set.
     package init() {}
 
     package var count: Int64 { Int64(digests.count) }
 
-    /// In ascending order.
+    /// The digests in ascending order.
     package var sorted: [Int64] { digests.sorted() }
 
-    /// - Parameter digest: ``ComparedCustomer``'s.
+    /// Adds a customer, unless the set is full.
+    ///
+    /// - Parameter digest: Result of ``ComparedCustomer``.
     package mutating func insert(_ digest: Int64) {
         if digests.count < Self.maximum { digests.insert(digest) }
     }
@@ -25,7 +28,7 @@ package struct CustomerSet: Sendable, Hashable, Codable {
 
     // MARK: - Codable
 
-    /// Eight bytes each, the highest first.
+    /// Reads digests of 8 bytes each, big-endian.
     package init(from decoder: any Decoder) throws {
         let bytes = [UInt8](try decoder.singleValueContainer().decode(Data.self))
         for start in stride(from: 0, to: bytes.count - 7, by: 8) {
@@ -33,6 +36,7 @@ package struct CustomerSet: Sendable, Hashable, Codable {
         }
     }
 
+    /// Writes digests in ascending order, 8 bytes each, big-endian.
     package func encode(to encoder: any Encoder) throws {
         var bytes = Data(capacity: digests.count * 8)
         for digest in sorted { withUnsafeBytes(of: digest.bigEndian) { bytes.append(contentsOf: $0) } }

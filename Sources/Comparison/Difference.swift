@@ -1,33 +1,33 @@
 package import Rendering
 
-/// One thing that is not the same on both sides, named by a rule.
+/// One difference between two sides, with the rule that names it.
 package struct Difference: Sendable, Hashable, Codable {
-    /// A digest or an id; never the receipt itself.
+    /// Digest or id of the receipt; never the receipt itself.
     package let receipt: String
-    /// Without the row's id: `latestTransactions[].expiresDate`.
+    /// Path without row ids. For example, `latestTransactions[].expiresDate`.
     package let path: String
-    /// The transaction or subscription, where the path leads through rows.
+    /// Id of the transaction or subscription; `nil` if the path does not go through a row.
     package let identifier: String?
-    /// Whether it is a reason to worry; an app's overrides are applied.
+    /// Class of the difference, after applying the app's overrides.
     package let verdict: ComparisonRule.Class
-    /// The rule's name.
+    /// Name of the rule.
     package let rule: String
-    /// Only to be told.
+    /// `true` if the difference is for information only.
     package let isInformational: Bool
-    /// It may be gone when both sides are asked once more.
+    /// `true` if the difference may disappear if both sides are requested again.
     package let isVolatile: Bool
-    /// verifyReceipt's value, cut to a readable length.
+    /// verifyReceipt's value, truncated if it is long.
     package let verifyReceipt: ComparedValue?
-    /// The App Store Server API's value, cut likewise.
+    /// The App Store Server API's value, truncated if it is long.
     package let serverAPI: ComparedValue?
 
-    /// With the row's id: `latestTransactions[2000000123].expiresDate`.
+    /// Path with the row id. For example, `latestTransactions[2000000123].expiresDate`.
     package var fullPath: String {
         guard let identifier else { return path }
         return path.replacing("[]", with: "[\(identifier.prefix(64))]", maxReplacements: 1)
     }
 
-    /// `{"receipt", "path", "class", "rule", "verifyReceipt", "serverAPI"}`.
+    /// Writes `{"receipt", "path", "class", "rule", "verifyReceipt", "serverAPI"}`.
     package func write(into writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("receipt")
@@ -45,7 +45,7 @@ package struct Difference: Sendable, Hashable, Codable {
         writer.endObject()
     }
 
-    /// One object of JSON.
+    /// The difference as a JSON object.
     package var json: [UInt8] {
         var writer = JSONWriter()
         write(into: &writer)

@@ -1,10 +1,10 @@
 import StoreTypes
 
-/// Something that is not the same on both sides, before a rule names it.
+/// A difference before a rule names it.
 struct Finding {
-    /// Where in a document it stands.
+    /// Section of the document.
     enum Part: String, CaseIterable {
-        /// The top level.
+        /// The top level of the response.
         case answer
         /// The app and its receipt.
         case receipt
@@ -16,13 +16,13 @@ struct Finding {
         case subscriptions
     }
 
-    /// What of it.
+    /// Element of a section that differs.
     enum Subject: Hashable {
-        /// A whole row stands on one side only.
+        /// A row that is on one side only.
         case row
-        /// A row stands more than once on one side.
+        /// A row that is on one side more than once.
         case repetition
-        /// The rows stand in another order.
+        /// The order of the rows.
         case order
         case field(String)
     }
@@ -31,24 +31,24 @@ struct Finding {
     let subject: Subject
     let verifyReceipt: ComparedValue?
     let serverAPI: ComparedValue?
-    /// verifyReceipt's row.
+    /// The row of verifyReceipt.
     var left: ComparedRow?
-    /// The App Store Server API's row.
+    /// The row of the App Store Server API.
     var right: ComparedRow?
-    /// The subscription's period or the row's own.
+    /// Expiration date of the subscription's period, or of the row.
     var expiresDate: Timestamp?
 
     var isFamilyShared: Bool { left?.isFamilyShared == true || right?.isFamilyShared == true }
     var isUpgraded: Bool { left?.isUpgraded == true || right?.isUpgraded == true }
     var purchaseDate: Timestamp? { left?.purchaseDate ?? right?.purchaseDate }
 
-    /// Milliseconds between two instants.
+    /// Milliseconds between the two dates; `nil` if the values are not both dates.
     var distance: UInt64? {
         guard let left = verifyReceipt?.instant, let right = serverAPI?.instant else { return nil }
         return (left.milliseconds - right.milliseconds).magnitude
     }
 
-    /// The row's id, where there is a row.
+    /// Id of the row; `nil` if there is no row.
     var identifier: String? {
         let field: RowField = part == .renewals || part == .subscriptions ? .originalTransactionId : .transactionId
         return left?.identifier(field) ?? right?.identifier(field)

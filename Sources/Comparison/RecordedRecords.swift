@@ -2,19 +2,19 @@ package import AppStore
 import JSONReading
 package import StoreTypes
 
-/// Recorded answers of the App Store Server API. Their rows are signed texts, which are verified, or decoded objects, whose
-/// signatures cannot be verified.
+/// Recorded responses of the App Store Server API. Rows are either JWS texts, which are verified, or decoded objects,
+/// which have no signature.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/historyresponse
 /// https://developer.apple.com/documentation/appstoreserverapi/statusresponse
 package struct RecordedRecords: Sendable {
-    /// Who vouches for recorded rows.
+    /// A verifier of recorded JWS rows.
     package struct SignatureVerifier: Sendable {
         let verifier: SignedPayloadVerifier
-        /// When rows without a date count as signed.
+        /// Signing time that is assumed for rows without a date.
         let now: Timestamp
 
-        /// Signed rows are verified.
+        /// Creates a verifier of recorded rows.
         package init(verifier: SignedPayloadVerifier, now: Timestamp) {
             self.verifier = verifier
             self.now = now
@@ -24,24 +24,29 @@ package struct RecordedRecords: Sendable {
     private(set) var environment: String?
     private(set) var bundleId: String?
     private(set) var appAppleId: Int64?
-    /// Whether all rows were signed.
+    /// `true` if all rows were signed.
     private(set) var isVerified = true
-    /// In the order of the pages; nil if no history was recorded.
+    /// Transactions in the order of the pages; `nil` if no history was recorded.
     private(set) var transactions: [TransactionPayload]?
-    /// Of the statuses; nil if none were recorded.
+    /// Renewals of the subscription statuses; `nil` if no statuses were recorded.
     private(set) var renewals: [RenewalPayload]?
-    /// See ``ComparedAnswer/statuses``.
+    /// Status by original transaction id, see ``ComparedAnswer/statuses``.
     private(set) var statuses: [String: Int64] = [:]
     private var signedTransactions: [Signed<TransactionPayload>] = []
     private var subscriptions: [SubscriptionRecord] = []
 
+    /// Reads recorded responses and verifies their signed rows.
+    ///
     /// - Parameters:
-    ///   - history: pages of HistoryResponse, `signedTransactions` holding texts or objects; nil where there is none.
-    ///   - statuses: a StatusResponse, `signedTransactionInfo` and `signedRenewalInfo` holding texts or objects.
-    ///   - voucher: nil refuses signed rows.
+    ///   - history: Pages of `HistoryResponse`, whose `signedTransactions` are JWS texts or decoded objects; `nil` if
+    ///     there are
+    ///     none.
+    ///   - statuses: A `StatusResponse`, whose `signedTransactionInfo` and `signedRenewalInfo` are JWS texts or
+    ///     decoded objects.
+    ///   - voucher: Verifier of signed rows. If `nil`, a signed row is an error.
     package init(history: [[UInt8]]?, statuses: [UInt8]?, voucher: SignatureVerifier? = nil) throws(ComparisonError) {
         guard history != nil || statuses != nil else {
-            throw ComparisonError(code: .missing, place: "serverAPI", reason: "neither history nor statuses")
+            throw ComparisonError(code: .missing, place: "serverAPI", reason: "neither history nor statuses recorded")
         }
         if let history {
             transactions = []
@@ -50,8 +55,8 @@ package struct RecordedRecords: Sendable {
         if let statuses { try read(statuses: statuses, voucher) }
     }
 
-    /// What the source `api` would make an answer of; nil if rows are not signed, if there is no history, or no status of its
-    /// subscriptions.
+    /// Records that the source `api` could render a response from; `nil` if rows are not signed, if there is no
+    /// history, or if the statuses of its subscriptions are missing.
     package var records: CustomerRecords? {
         guard isVerified, !signedTransactions.isEmpty,
             let environment = (environment ?? signedTransactions.first?.payload.environment)
@@ -70,7 +75,7 @@ package struct RecordedRecords: Sendable {
         let place = "history"
         let object = try Self.object(bytes, at: place)
         guard object.has("signedTransactions") else {
-            throw ComparisonError(code: .notAnAnswer, place: place, reason: "there is no signedTransactions")
+            throw ComparisonError(code: .notAnAnswer, place: place, reason: "signedTransactions is missing")
         }
         try readEnvelope(object, at: place)
         if let texts = try? object.texts("signedTransactions"), !texts.isEmpty {
@@ -95,13 +100,14 @@ package struct RecordedRecords: Sendable {
     ) throws(ComparisonError) -> Signed<Payload> {
         guard let voucher else {
             throw ComparisonError(
-                code: .signedRow, place: place, reason: "a signed row, which must be verified first")
+                code: .signedRow, place: place, reason: "a signed row, but no verifier to check its signature")
         }
         do throws(SignedPayloadError) {
             return try voucher.verifier.verify(text, now: voucher.now)
         } catch {
             throw ComparisonError(
-                code: .notAuthentic, place: place, reason: "a row that is not authentic: \(error.code.rawValue)")
+                code: .notAuthentic, place: place, reason: "the signature of a row is not valid: \(error.code.rawValue)"
+            )
         }
     }
 
@@ -109,7 +115,7 @@ package struct RecordedRecords: Sendable {
         let place = "statuses"
         let object = try Self.object(bytes, at: place)
         guard object.has("data") else {
-            throw ComparisonError(code: .notAnAnswer, place: place, reason: "there is no data")
+            throw ComparisonError(code: .notAnAnswer, place: place, reason: "data is missing")
         }
         try readEnvelope(object, at: place)
         renewals = []
@@ -167,7 +173,7 @@ package struct RecordedRecords: Sendable {
 
 extension RecordedRecords {
     private static func object(_ bytes: [UInt8], at place: String) throws(ComparisonError) -> JSONObject {
-        // Before objects are made of them: how long the lists are.
+        // Check the lengths of all lists before objects are allocated for their elements.
         let outline = try ComparedAnswer.outline(of: bytes, at: place)
         for index in outline.nodes.indices where outline.isArray(index) {
             var count = 0
@@ -189,7 +195,7 @@ extension RecordedRecords {
         }
     }
 
-    /// An array of objects; none where there is none.
+    /// Returns an array of objects; empty if the key is missing.
     private static func rows(
         _ name: StaticString, of object: JSONObject, at place: String
     ) throws(ComparisonError) -> [JSONObject] {

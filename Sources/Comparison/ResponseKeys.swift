@@ -1,23 +1,23 @@
 import Rendering
 
-/// What the keys of verifyReceipt's objects mean, by the field tables.
+/// Meanings of the keys in verifyReceipt's objects, derived from the field tables.
 enum ResponseKeys {
-    /// What a key says of its property.
+    /// The part of a property that a key contains.
     enum Part: Sendable {
-        /// The value itself; of a date its text in GMT, or in iOS 6 answers its milliseconds.
+        /// The value itself. For a date: the text in GMT, or in iOS 6 responses the milliseconds.
         case value(ValueKind)
-        /// `X_ms`
+        /// `X_ms`: the date in milliseconds.
         case milliseconds
-        /// `X_formatted`: the date's text in GMT.
+        /// `X_formatted`: the date as text in GMT.
         case formatted
-        /// `X_pst`, `X_formatted_pst`: the same date once more.
+        /// `X_pst`, `X_formatted_pst`: the same date in another time zone.
         case repetition
     }
 
-    /// Where a key's value goes.
+    /// Destination of a key's value.
     enum Target: Sendable {
         case field(RowField)
-        /// A property without counterpart in the App Store Server API.
+        /// A property that the App Store Server API does not have.
         case property(String)
     }
 
@@ -25,7 +25,7 @@ enum ResponseKeys {
         let target: Target
         let part: Part
 
-        /// Whether it is an instant, in any of its spellings.
+        /// `true` if the property is a date, in any of its spellings.
         var isDate: Bool {
             switch part {
             case .value(let kind): kind == .instant || kind == .cancellation
@@ -34,7 +34,7 @@ enum ResponseKeys {
         }
     }
 
-    /// Of `in_app` and `latest_receipt_info`, iOS 6 rows included.
+    /// Keys of rows in `in_app` and `latest_receipt_info`, including iOS 6 rows.
     static let transaction = table { add in
         for row in FieldTables.bundled.transactionReceipt.rows {
             add(row.wire, row.also, row.field.rawValue, row.field.kind)
@@ -46,7 +46,7 @@ enum ResponseKeys {
         for row in FieldTables.bundled.transaction.rows { add(row.wire, row.also, row.field.rawValue, row.field.kind) }
     }
 
-    /// Of `pending_renewal_info`.
+    /// Keys of rows in `pending_renewal_info`.
     static let renewal = table { add in
         for row in FieldTables.bundled.renewal.rows {
             add(row.wire, nil, row.field.rawValue, row.field.kind)
@@ -55,17 +55,17 @@ enum ResponseKeys {
         }
     }
 
-    /// Of an App Receipt.
+    /// Keys of an App Receipt.
     static let receipt = table { add in
         for row in FieldTables.bundled.appReceipt.rows {
             add(row.wire, row.also, row.field.rawValue, row.field.kind)
         }
     }
 
-    /// The top level.
+    /// Keys of the top level.
     static let answer = Dictionary(uniqueKeysWithValues: FieldTables.bundled.answer.rows.map { ($0.wire, $0.field) })
 
-    /// The keys of an iOS 6 receipt that are the app's.
+    /// Fields of an iOS 6 receipt by key.
     static let flatReceipt = Dictionary(
         FieldTables.bundled.flatTransaction.rows.map { ($0.wire, $0.field) }, uniquingKeysWith: { first, _ in first })
 

@@ -2,12 +2,12 @@ import JSONReading
 import Rendering
 import StoreTypes
 
-/// Reads the objects of a verifyReceipt answer, leniently: numbers may be texts and texts numbers; what cannot be read
-/// as its kind stays a text, so that it differs from everything.
+/// Reads the objects of a verifyReceipt response leniently: numbers may be texts, and texts may be numbers. A value
+/// that cannot be converted to its type stays a text, so it differs from every valid value.
 struct ResponseReader {
     let outline: JSONOutline
 
-    /// One object by its keys; what the tables do not know goes to the extras, under its own key.
+    /// Reads one object. Keys that are not in `keys` become extras under their own names.
     func row(_ index: Int, _ keys: [String: ResponseKeys.Meaning]) -> ComparedRow {
         var row = ComparedRow()
         var properties: [String: ComparedValue] = [:]
@@ -47,10 +47,10 @@ struct ResponseReader {
         }
     }
 
-    /// A number, or a text of digits.
+    /// Returns a number, or a text of digits as a number.
     func integer(_ index: Int) -> Int64? { text(index).flatMap { Int64($0) } }
 
-    /// A text, or the characters of a number; nil for containers.
+    /// Returns a text, or the characters of a number; `nil` for containers.
     func text(_ index: Int) -> String? {
         let span = outline.bytes.span
         switch outline.nodes[index].value {
@@ -65,11 +65,11 @@ struct ResponseReader {
         return .instant(Timestamp(milliseconds: number))
     }
 
-    /// 271,821 years around 1970: sums of such dates cannot overflow.
+    /// Limit on dates: 100,000,000 days before or after 1970, in milliseconds. Sums of such dates cannot overflow.
     private static let farthest: Int64 = 8_640_000_000_000_000
 
-    /// A date that stands only as text is read last: beside most the milliseconds stand, and reading a text takes
-    /// a thousand times as long.
+    /// Converts a date that is present only as text. This is done last because most dates also have milliseconds, and
+    /// parsing a text takes a thousand times as long.
     private func normalize(_ value: inout ComparedValue?) {
         guard let text = value?.text, let instant = DateText.instant(text) else { return }
         value = .instant(instant)
@@ -90,14 +90,14 @@ struct ResponseReader {
         }
     }
 
-    /// As it stands; an empty text says nothing.
+    /// Returns the raw value; `nil` for an empty text.
     private func said(_ index: Int) -> ComparedValue? { text(index) == "" ? nil : raw(index) }
 
-    /// As it stands: scalars by their characters, containers by their JSON.
+    /// Returns the raw value: the characters of a scalar, or the JSON of a container.
     private func raw(_ index: Int) -> ComparedValue? {
         if let text = text(index) { return .text(text) }
         let range = outline.nodes[index].value.whole
-        // Long enough to differ where a person would look, short enough to keep.
+        // 1,024 bytes are enough to see a difference and few enough to store.
         return .text(String(decoding: outline.bytes[range].prefix(1_024), as: UTF8.self))
     }
 }

@@ -1,9 +1,10 @@
 import Rendering
 
-/// The properties that rows are compared by: those of transactions, then those that only renewals have.
+/// The properties of rows that are compared: those of transactions, then those that only renewals have.
 ///
-/// Named as in `JWSTransactionDecodedPayload` and `JWSRenewalInfoDecodedPayload`, but for offers, which are compared in
-/// the words of `latest_receipt_info`: verifyReceipt tells less of an offer than the App Store Server API.
+/// The names are those of `JWSTransactionDecodedPayload` and `JWSRenewalInfoDecodedPayload`. Offers are the
+/// exception: they are compared in the terms of `latest_receipt_info`, because verifyReceipt has less data about them
+/// than the App Store Server API.
 ///
 /// https://developer.apple.com/documentation/appstoreserverapi/jwstransactiondecodedpayload
 /// https://developer.apple.com/documentation/appstorereceipts/responsebody/latest_receipt_info
@@ -14,21 +15,21 @@ package enum RowField: Int, Sendable, CaseIterable {
     case offerCodeRefName
     case autoRenewProductId, autoRenewStatus, expirationIntent, isInBillingRetryPeriod, gracePeriodExpiresDate
     case priceIncreaseStatus
-    /// verifyReceipt has two keys for what the App Store Server API says once.
+    /// verifyReceipt has two keys for what is one key in the App Store Server API.
     case priceConsentStatus
 
-    /// Its name in paths.
+    /// Name of the field in paths.
     package var name: String { Self.names[rawValue] }
 
     private static let names = allCases.map { "\($0)" }
     static let named = Dictionary(uniqueKeysWithValues: allCases.map { ($0.name, $0) })
 
-    /// What a transaction's payload answers for each of the fields.
+    /// The field of a transaction payload for each row field.
     static let ofTransactions: [(field: RowField, source: TransactionField)] = allCases.compactMap { field in
         TransactionField(rawValue: field.name).map { (field, $0) }
     }
 
-    /// What a renewal's payload answers for each of the fields; its account token is the transaction's.
+    /// The field of a renewal payload for each row field. `appAccountToken` is compared with the transaction only.
     static let ofRenewals: [(field: RowField, source: RenewalField)] = allCases.compactMap { field in
         guard field != .appAccountToken else { return nil }
         return RenewalField(rawValue: field == .priceConsentStatus ? "priceIncreaseStatus" : field.name)
@@ -41,10 +42,10 @@ package enum RowField: Int, Sendable, CaseIterable {
     static let transactionFields = ofTransactions.map(\.field)
     static let renewalFields = ofRenewals.map(\.field)
 
-    /// Those that rows of `in_app` never have.
+    /// Fields that rows of `in_app` never have.
     static let unknownToSnapshots = transactionFields.filter { InAppField(rawValue: $0.name) == nil }
 
-    /// Those that iOS 6 answers never have: their table leaves them out.
+    /// Fields that iOS 6 responses never have, because they are not in the table of iOS 6 rows.
     static let unknownToFlat: [RowField] = {
         let told = Set(FieldTables.bundled.flatTransaction.rows.map(\.field.rawValue))
         return transactionFields.filter { !told.contains($0.name) }

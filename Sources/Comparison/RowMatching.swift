@@ -1,21 +1,23 @@
 import StoreTypes
 
-/// Which row of the one side is which of the other: by transaction id, then by web order line item, then by product and
-/// second of purchase, two seconds to either side. Every row has one counterpart at most.
+/// Pairs the rows of two sides: by transaction id, then by web order line item id, then by product and purchase date
+/// with a tolerance of 2 seconds. Each row is in at most one pair.
 struct RowMatching {
-    /// Two rows that are one transaction.
+    /// Pairs of rows that are the same transaction.
     private(set) var pairs: [(left: ComparedRow, right: ComparedRow)] = []
-    /// Without a counterpart, in their order.
+    /// Rows of the left side without a counterpart, in their order.
     private(set) var onlyLeft: [ComparedRow] = []
-    /// Without a counterpart, in their order.
+    /// Rows of the right side without a counterpart, in their order.
     private(set) var onlyRight: [ComparedRow] = []
-    /// The first pair that stands in another order than on the other side.
+    /// The first pair whose order differs between the two sides.
     private(set) var firstMoved: (left: ComparedRow, right: ComparedRow)?
 
-    /// "Same second" of two clocks.
+    /// Tolerance between two clocks, in milliseconds.
     static let tolerance: UInt64 = 2_000
 
-    /// - Parameter fields: ids, the most telling first.
+    /// Matches the rows of two sides.
+    ///
+    /// - Parameter fields: Fields with ids to match by, the most specific first.
     init(_ left: [ComparedRow], _ right: [ComparedRow], by fields: [RowField]) {
         var partners = [Int?](repeating: nil, count: left.count)
         var isTaken = [Bool](repeating: false, count: right.count)
@@ -46,10 +48,11 @@ struct RowMatching {
         for index in right.indices where !isTaken[index] { onlyRight.append(right[index]) }
     }
 
+    /// Matches rows that have no common id by product and purchase date.
     private static func matchByPurchase(
         _ left: [ComparedRow], _ right: [ComparedRow], _ partners: inout [Int?], _ isTaken: inout [Bool]
     ) {
-        // By product, ascending by date: each left row looks at its neighbours only.
+        // Candidates by product, in ascending order of date: binary search finds the candidates within the tolerance.
         var open: [String: [(date: Int64, index: Int)]] = [:]
         for index in right.indices where !isTaken[index] {
             guard let product = right[index].identifier(.productId), let date = right[index].purchaseDate else {

@@ -1,12 +1,12 @@
-/// The rules as a table for people.
+/// Documentation of the rules as a table.
 package enum RuleListing {
-    /// Markdown, in the order in which the rules are tried.
+    /// Returns a Markdown table in the order in which the rules are tried.
     package static func markdown(_ rules: [ComparisonRule]) -> String {
-        let head = "| rule | class | where | when | why | source |\n|---|---|---|---|---|---|\n"
+        let head = "| rule | class | path | condition | explanation | source |\n|---|---|---|---|---|---|\n"
         return head
             + rules.map { rule in
                 let places = rule.parts == Finding.Part.allCases ? "everywhere" : rule.places
-                let notes = [rule.isInformational ? "only told" : nil, rule.isVolatile ? "volatile" : nil]
+                let notes = [rule.isInformational ? "informational" : nil, rule.isVolatile ? "volatile" : nil]
                     .compactMap(\.self)
                 let verdict = ([rule.verdict.rawValue] + notes).joined(separator: ", ")
                 let conditions = rule.conditions.map(\.words).joined(separator: "; ")
@@ -20,11 +20,11 @@ package enum RuleListing {
 }
 
 extension ComparisonRule {
-    /// What it rests on where there is no public page.
+    /// Basis of a rule that has no public page.
     var basis: String { name == ComparisonRules.unexplained.name ? "–" : Self.observed }
 
     fileprivate var places: String {
-        let parts = parts.map { "`\($0 == .answer ? "the answer" : $0.rawValue)`" }.joined(separator: ", ")
+        let parts = parts.map { "`\($0 == .answer ? "the response" : $0.rawValue)`" }.joined(separator: ", ")
         return subjects.isEmpty ? parts : "\(parts): \(subjects.map(\.words).joined(separator: ", "))"
     }
 }
@@ -33,7 +33,7 @@ extension Finding.Subject {
     fileprivate var words: String {
         switch self {
         case .row: "a row on one side only"
-        case .repetition: "a row twice"
+        case .repetition: "a repeated row"
         case .order: "the order"
         case .field(let name): "`\(name)`"
         }
@@ -41,44 +41,44 @@ extension Finding.Subject {
 }
 
 extension ComparisonCondition {
-    /// For the table.
+    /// The condition in words, for the table.
     fileprivate var words: String {
         switch self {
         case .sandbox: "in the sandbox"
-        case .againstRecords: "against a history"
-        case .flat: "iOS 6 answer"
-        case .bothSay: "both sides say something"
-        case .onlyVerifyReceipt: "only verifyReceipt says it"
-        case .onlyServerAPI: "only the Server API says it"
-        case .oneSide: "one side says nothing"
+        case .againstRecords: "compared with a history"
+        case .flat: "iOS 6 response"
+        case .bothSay: "both sides have a value"
+        case .onlyVerifyReceipt: "only verifyReceipt has it"
+        case .onlyServerAPI: "only the Server API has it"
+        case .oneSide: "one side has no value"
         case .within(let limit): "at most \(limit) ms apart"
-        case .sameButForCase: "equal but for upper and lower case"
+        case .sameButForCase: "equal except for letter case"
         case .notAUUID: "not a UUID"
-        case .noAgainstNothing: "\"no\" against nothing"
-        case .zeroAgainstNothing: "0 against nothing"
-        case .lessThanConsent: "1 against less"
-        case .familyShared: "shared by the family"
-        case .cancelledUpgrade: "an upgrade that verifyReceipt calls cancelled"
+        case .noAgainstNothing: "`false` against no value"
+        case .zeroAgainstNothing: "0 against no value"
+        case .lessThanConsent: "1 against 0 or no value"
+        case .familyShared: "family shared"
+        case .cancelledUpgrade: "an upgrade that verifyReceipt shows as canceled"
         case .consumable: "a consumable"
-        case .notAutoRenewable: "no auto-renewable"
+        case .notAutoRenewable: "not an auto-renewable subscription"
         case .revokedInHistory: "revoked in the history"
         case .sameLineItem: "same line item"
-        case .knownToServerAPI: "the Server API knows both ids of this customer"
+        case .knownToServerAPI: "the Server API lists both ids for this customer"
         case .matchedOtherwise: "matched without the id"
-        case .beyondCap: "no newer than the oldest of a full list"
-        case .emptyList: "empty list beside a filled `in_app`"
+        case .beyondCap: "no newer than the oldest row of a full list"
+        case .emptyList: "empty list, but rows in `in_app`"
         case .noList: "no `latest_receipt_info`"
         case .inLatest: "also in `latest_receipt_info`"
-        case .excludingOld: "asked with `exclude-old-transactions`"
-        case .noNewerThanListed: "no newer than the period that is given"
-        case .olderThanListed: "older than the period that is given"
-        case .otherProduct: "of a product that is not the receipt's"
+        case .excludingOld: "requested with `exclude-old-transactions`"
+        case .noNewerThanListed: "no newer than the newest listed period"
+        case .olderThanListed: "older than the newest listed period"
+        case .otherProduct: "the product is not in the receipt"
         case .historyV1: "history of version 1"
-        case .recentPurchase: "bought within ten minutes"
-        case .recentExpiry: "ends within ten minutes"
+        case .recentPurchase: "purchased within 10 minutes"
+        case .recentExpiry: "expires within 10 minutes"
         case .nothingInCommon: "no transaction in common"
-        case .takenApart: "taken more than a minute apart"
-        case .undecidedIntroduction: "an introduction without `offerDiscountType`"
+        case .takenApart: "responses more than a minute apart"
+        case .undecidedIntroduction: "an introductory offer without `offerDiscountType`"
         case .signatureContradiction: "21003 on one side"
         }
     }

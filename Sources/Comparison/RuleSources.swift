@@ -1,4 +1,4 @@
-/// Where Apple documents what rules rest on.
+/// URLs of Apple's documentation that rules are based on.
 enum RuleSources {
     static let answer = "https://developer.apple.com/documentation/appstorereceipts/responsebody"
     static let request = "https://developer.apple.com/documentation/appstorereceipts/requestbody"

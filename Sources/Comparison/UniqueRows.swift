@@ -1,7 +1,7 @@
-/// Rows of one list without repetitions: the last of its kind counts, in the place of the first.
+/// The rows of a list without duplicates: the last row with an id, at the position of the first.
 struct UniqueRows {
     private(set) var rows: [ComparedRow] = []
-    /// The later rows of an id that stands more than once, in their order.
+    /// Later rows with an id that is in the list more than once, in their order.
     private(set) var repeated: [ComparedRow] = []
 
     init(_ all: [ComparedRow]) {

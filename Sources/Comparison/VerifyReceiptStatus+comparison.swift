@@ -1,7 +1,8 @@
 package import StoreTypes
 
 extension VerifyReceiptStatus {
-    /// A verdict on the receipt: no temporary failure, wrong shared secret or malformed request.
+    /// `true` if the status is a result for the receipt, and not a temporary failure, a wrong shared secret or a
+    /// malformed request.
     package var canBeCompared: Bool {
         [.valid, .subscriptionExpired, .notAuthentic, .accountNotFound].contains(self)
     }

@@ -2,9 +2,10 @@ import Ledger
 package import Reports
 
 extension ComparisonMonitor.Snapshot {
-    /// The line that people see: `compared 1,180 of 1,200 rows, 63 %: 3 differ unexpectedly, 20 failed, 2,468 calls`.
+    /// The progress line. For example, `compared 1,180 of 1,200 rows, 63 %: 3 differ unexpectedly, 20 failed, 2,468
+    /// calls`.
     ///
-    /// - Parameter wait: how long calls wait for a rate limit; nil if none waits.
+    /// - Parameter wait: Time until the rate limit allows the next waiting call; `nil` if no call is waiting.
     package func progress(wait: Duration?) -> ProgressText {
         let counted = "\(compared.grouped) of \(rows.grouped) rows"
         var parts: [ProgressText.Part] = [.init("compared \(counted)", short: counted, importance: 5)]

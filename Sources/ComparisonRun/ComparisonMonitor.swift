@@ -1,26 +1,31 @@
 import Synchronization
 
-/// What those outside see of a comparison while it goes on, and how they stop it.
+/// Shared state of a running comparison: its progress, and a flag that stops it.
 package final class ComparisonMonitor: Sendable {
-    /// Where a run is.
+    /// Progress of a run.
     package struct Snapshot: Sendable {
-        /// Rows that are done, those of earlier runs included.
+        /// Number of processed rows, including those of earlier runs.
         package var rows: Int64 = 0
+        /// Number of compared rows.
         package var compared: Int64 = 0
+        /// Number of compared rows with an unexpected difference.
         package var unexpected: Int64 = 0
+        /// Number of rows that could not be compared.
         package var failed: Int64 = 0
+        /// Number of App Store Server API calls in this run.
         package var calls: Int64 = 0
-        /// Of the source, 0 to 1, as far as its end can be seen.
+        /// Fraction of the source that has been read, 0 to 1; `nil` if the size of the source is unknown.
         package var fraction: Double?
     }
 
     private let state = Mutex((snapshot: Snapshot(), isStopped: false))
 
+    /// Creates a monitor of a run that has not started.
     package init() {}
 
     package var snapshot: Snapshot { state.withLock { $0.snapshot } }
 
-    /// The run ends, and gives up what is under way.
+    /// Stops the run. Comparisons in flight are canceled.
     package func stop() { state.withLock { $0.isStopped = true } }
 
     var isStopped: Bool { state.withLock { $0.isStopped } }

@@ -2,41 +2,41 @@ import Comparison
 import Ledger
 import StoredRows
 
-/// Where a comparison stands, as its progress file keeps it.
+/// The checkpoint of a comparison, which is stored in its progress file.
 struct ComparisonProgress: Sendable, Codable {
-    /// What was found so far.
+    /// Results up to the checkpoint.
     struct Findings: Sendable, Codable {
         var rows: Int64 = 0
-        /// Bytes of the destination.
+        /// Size of the destination file in bytes.
         var bytes: Int64 = 0
         var tally = ComparisonSummary()
         var samples = PairSamples()
-        /// Rows that another run may have better luck with, the first ones.
+        /// Rows to retry in a later run, at most ``maximumRetries``.
         var retries: [Retry] = []
-        /// Those beyond.
+        /// Number of rows to retry that are beyond the limit and therefore not retried.
         var forgottenRetries: Int64 = 0
     }
 
-    /// A row that failed for a while.
+    /// A row with a temporary failure.
     struct Retry: Sendable, Codable, Hashable {
         let row: Int64
-        /// Of the batch that the row stands in; nil for the beginning of the source.
+        /// Position of the batch that contains the row; `nil` for the beginning of the source.
         let batch: SourcePosition?
         let code: String
         let scope: ComparisonReport.Scope
     }
 
-    /// Rows to be tried again that are remembered.
+    /// Limit on the stored retries.
     static let maximumRetries = 100_000
 
     var options: SourceOptions
     var identity: SourceIdentity
-    /// Everything before it is among the findings.
+    /// Position after the last processed row; `nil` for the beginning of the source.
     var position: SourcePosition?
     var findings = Findings()
-    /// All rows were read.
+    /// `true` if all rows have been read.
     var isComplete = false
-    /// The last one had no line break: were its rest written later, it would be counted twice.
+    /// `true` if the last row had no line break. If the source grows afterwards, that row would be counted twice.
     var hasCountedTail = false
 
     private static let key = "comparison"
@@ -46,15 +46,16 @@ struct ComparisonProgress: Sendable, Codable {
         self.identity = identity
     }
 
-    /// Whether a run ever began to write; false in the ledger of one that could not begin.
+    /// Returns whether a checkpoint was saved. There is none if the run failed while starting.
     static func isKept(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.state(key) != nil }
 
-    /// Nil where the ledger is new.
+    /// Loads the checkpoint; `nil` if none was saved.
     init?(in ledger: MigrationStore) throws {
         guard let kept = try ledger.state(Self.key, as: Self.self) else { return nil }
         self = kept
     }
 
+    /// Saves the checkpoint durably.
     func save(in ledger: MigrationStore) throws {
         try ledger.save(encoding: self, as: Self.key)
         try ledger.commit()

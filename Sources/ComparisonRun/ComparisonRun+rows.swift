@@ -3,17 +3,18 @@ import StoredRows
 import StoreTypes
 
 extension ComparisonRun {
-    /// Bytes of a batch.
+    /// Limit on the size of a batch, in bytes (16 MiB).
     private static let batchBytes = 16 << 20
 
-    /// Rows of a batch: enough for all workers, and so few that there is something to be seen of it.
+    /// Number of rows in a batch: enough to keep all workers busy, and few enough that progress is visible.
     private var batchRows: Int { min(max(options.workers * 4, 16), 256) }
 
-    /// Reads what is left of the source.
+    /// Reads and compares the remaining rows of the source.
     ///
-    /// - Returns: why it ended before the source did.
+    /// - Returns: The reason if the run stopped before the end of the source.
     mutating func compareRows() async throws(RunError) -> Stop? {
-        // Before the destination is written: by this it is known to be ours.
+        // Save before writing to the destination: the checkpoint proves that the destination belongs to this
+        // comparison.
         try save()
         var lastCheckpoint = ContinuousClock.now
         show(progress.findings)
@@ -44,7 +45,9 @@ extension ComparisonRun {
         return nil
     }
 
-    /// Rows that failed for a while, once more each.
+    /// Retries rows with a temporary failure, once each.
+    ///
+    /// - Returns: The reason if the run stopped before all retries were done.
     mutating func tryAgain() async throws(RunError) -> Stop? {
         guard taken == 0, !progress.findings.retries.isEmpty else { return nil }
         var waiting = progress.findings.retries
@@ -68,6 +71,7 @@ extension ComparisonRun {
         return nil
     }
 
+    /// Reads the rows with these numbers again.
     private func rows(_ numbers: Set<Int64>, at position: SourcePosition?) throws(RunError) -> [SourceRow] {
         try running {
             var source = try Sources.open(
@@ -83,9 +87,9 @@ extension ComparisonRun {
         }
     }
 
-    /// Puts what was found among the findings.
+    /// Adds the outcomes of rows to the results.
     ///
-    /// - Parameter position: where the batch begins that the rows stand in.
+    /// - Parameter position: Position of the batch that contains the rows.
     private mutating func record(
         _ outcomes: [RowComparer.Outcome], of rows: [SourceRow], at position: SourcePosition?
     ) throws(RunError) {
@@ -123,7 +127,7 @@ extension ComparisonRun {
 
     private enum Event: Sendable {
         case outcome(row: Int, RowComparer.Outcome)
-        /// Time to look whether the run is to end: an outcome can be an hour away.
+        /// Time to check for a stop condition, because an outcome can take an hour.
         case tick
 
         static func nextTick() async -> Event {
@@ -132,9 +136,11 @@ extension ComparisonRun {
         }
     }
 
-    /// Several at a time, in the order of the rows.
+    /// Compares several rows concurrently and returns the outcomes in the order of the rows.
     ///
-    /// - Returns: nil where the run is to end: what was begun is given up, and the next run's to do as after a crash.
+    /// - Returns: `nil` if the run has to stop. Comparisons in flight are canceled, and the next run repeats them as
+    ///   after a
+    /// crash.
     private func outcomes(of rows: [SourceRow]) async -> [RowComparer.Outcome]? {
         await withTaskGroup(of: Event.self) { [comparer, options] group in
             var outcomes = [RowComparer.Outcome?](repeating: nil, count: rows.count)
@@ -157,10 +163,10 @@ extension ComparisonRun {
                 case .outcome(let index, let outcome):
                     inFlight -= 1
                     outcomes[index] = outcome
-                    // Otherwise one more question would be asked before the run ends.
+                    // After a refusal, do not start another comparison.
                     if comparer.refusal == nil { begin() }
                 }
-                // What waits for the budget of an hour is not waited for.
+                // Do not wait for comparisons that wait for the hourly rate limit.
                 if comparer.refusal != nil || inFlight > 0 && stopReason() != nil {
                     group.cancelAll()
                     return nil
@@ -173,7 +179,7 @@ extension ComparisonRun {
 
     private static func id(of row: SourceRow) -> String { row.id ?? "#\(row.number)" }
 
-    /// Makes everything until here durable.
+    /// Writes the destination and the checkpoint durably.
     private mutating func save() throws(RunError) {
         try running {
             try output.makeDurable()

@@ -5,36 +5,38 @@ import Reports
 import StoreTypes
 package import StoredRows
 
-/// One run of `compare`: from where the last one stood to the end of the source, or as far as it may go.
+/// One run of the `compare` command. It resumes from the checkpoint of the previous run, if there is one, and ends at
+/// the end of the source or at a limit.
 ///
-/// Every row is counted once, however often the process dies: what lies beyond the last checkpoint is thrown away by the
-/// next run, and done again. Rows that failed for a while are tried again by the run after the last.
+/// Every row is counted exactly once, even if the process crashes: output after the last checkpoint is truncated by
+/// the next run, and its rows are processed again. Rows with a temporary failure are retried by the next run after
+/// the source has been read completely.
 package struct ComparisonRun {
-    /// How a run ended.
+    /// Result of a run.
     package struct RunResult: Sendable {
         package var report: ComparisonReport
-        /// Nil where everything is done.
+        /// Reason for stopping early; `nil` if everything is done.
         package var stop: Stop?
         package var rows: Int64
         package var compared: Int64
         package var unexpected: Int64
         package var failed: Int64
-        /// Calls to the App Store Server API in this run.
+        /// Number of App Store Server API calls in this run.
         package var calls: Int64
     }
 
-    /// Why a run ended before the source did.
+    /// Reason why a run stopped before the end of the source.
     package enum Stop: Sendable, Hashable {
         case rowLimit, timeLimit, asked
-        /// Apple refuses a shared secret or a key, or cannot be reached.
+        /// Apple rejects a shared secret or a key, or a host cannot be reached.
         case refused(String)
 
-        /// To go on after "stopped:".
+        /// Text to print after "stopped:".
         package var sentence: String {
             switch self {
             case .rowLimit: "--limit is reached"
-            case .timeLimit: "--max-hours are over"
-            case .asked: "as asked"
+            case .timeLimit: "--max-hours is reached"
+            case .asked: "interrupted by a signal"
             case .refused(let reason): reason
             }
         }
@@ -45,15 +47,16 @@ package struct ComparisonRun {
     let watch: ComparisonMonitor
     private let write: @Sendable ([UInt8]) -> Void
     private let begin = ContinuousClock.now
-    /// Nil where nothing is kept.
+    /// Progress file; `nil` if there is no destination, because then nothing is stored.
     let ledger: MigrationStore?
     var source: any RowSource
     var progress: ComparisonProgress
     var output: DifferenceOutput
-    /// Rows that this run took from the source.
+    /// Number of rows that this run has read from the source.
     var taken: Int64 = 0
 
-    /// A line may hold both sides; what the run itself writes is none of its rows.
+    /// Returns limits for the source. A row may contain both sides, so it may be large. Files that the run writes are
+    /// excluded from the source, which may be the directory that contains them.
     static func limits(_ options: ComparisonRunOptions) -> SourceLimits {
         var limits = SourceLimits()
         limits.row = 2 * ComparedAnswer.maximumSize
@@ -64,12 +67,12 @@ package struct ComparisonRun {
         return limits
     }
 
-    /// What a report can be written as.
+    /// Supported report formats.
     private static let kinds: [ReportFile.Kind] = [.html, .json, .md]
 
-    /// Opens all that is needed.
+    /// Opens the source, the progress file and the destination.
     ///
-    /// - Parameter write: takes differences, JSON lines, where there is no destination.
+    /// - Parameter write: Receives differences as JSON lines if there is no destination.
     package init(
         _ options: ComparisonRunOptions, comparer: RowComparer, watch: ComparisonMonitor,
         write: @escaping @Sendable ([UInt8]) -> Void
@@ -82,14 +85,16 @@ package struct ComparisonRun {
         rows.wholeLineKeys = RecordedPair.keys
         (ledger, source, progress, output) = try running {
             for report in options.reports { try ReportFile.check(report, kinds: Self.kinds) }
-            // Nothing goes where nothing can come, and a start that fails leaves no progress file.
+            // Open the source first if nothing is stored, so that a run that cannot start does not create a progress
+            // file.
             let begins = options.isFresh || options.progressPath.map(Files.isEmptyOrMissing) ?? true
             let fresh = begins ? try Sources.open(options.source, options: rows, limits: Self.limits(options)) : nil
             let ledger = try Self.ledger(options)
             if let ledger, let progress = try ComparisonProgress(in: ledger) {
                 guard progress.options == rows else {
                     throw RunError.notPossible(
-                        "--receipt-column, --id-column and --table must be as before. --fresh begins anew")
+                        "--receipt-column, --id-column and --table have changed since the last run; use --fresh to start over"
+                    )
                 }
                 let source = try Sources.open(
                     options.source, options: rows, limits: Self.limits(options), at: progress.position)
@@ -109,21 +114,22 @@ package struct ComparisonRun {
         guard let destination = options.destination, let path = options.progressPath else { return nil }
         let isTaken = !Files.isEmptyOrMissing(destination)
         let foreign = RunError.notPossible(
-            "\(destination) exists, and is not this comparison's: there is no \(path), or it is empty")
-        // Without one there is to be none after this either.
+            "\(destination) exists, but does not belong to this comparison: \(path) is missing or empty")
+        // If there is no progress file, do not create one for a destination that belongs to something else.
         guard !isTaken || !Files.isEmptyOrMissing(path) else { throw foreign }
         let ledger = try MigrationStore(path: path)
-        // A start that failed leaves a ledger with nothing kept in it.
+        // A run that failed while starting leaves a progress file without a checkpoint.
         guard try !isTaken || ComparisonProgress.isKept(in: ledger) else { throw foreign }
         if options.isFresh {
-            // In this order: without what is kept, nobody would know whose the destination is.
+            // Remove the destination first. Without a checkpoint, an existing destination would look like an
+            // unrelated file.
             try Files.remove(destination)
             try ledger.removeAll()
         }
         return ledger
     }
 
-    /// Runs to the end, or as far as it may, and writes the reports.
+    /// Runs until the end of the source or a limit, then writes the reports.
     package consuming func run() async throws(RunError) -> RunResult {
         let comparison = try running { try source.comparison(with: progress.identity) }
         switch comparison {
@@ -131,7 +137,7 @@ package struct ComparisonRun {
         case .grown:
             guard !progress.hasCountedTail else {
                 throw .notPossible(
-                    "\(options.source) has grown behind a line that was counted without its line break. --fresh begins anew"
+                    "\(options.source) has grown after its last line was counted without a line break; use --fresh to start over"
                 )
             }
             progress.identity = source.identity
@@ -147,7 +153,7 @@ package struct ComparisonRun {
         return ending
     }
 
-    /// Why no new work is to begin; nil where nothing speaks against it.
+    /// Returns the reason to stop; `nil` if the run can continue.
     func stopReason() -> Stop? {
         if let reason = comparer.refusal { return .refused(reason) }
         if watch.isStopped { return .asked }
@@ -168,17 +174,20 @@ package struct ComparisonRun {
         let tally = findings.tally
         var report = tally.report(.run, title: Self.name(options.source), madeAt: .now)
         report.pairs = findings.samples.pairs
-        if let stop { report.notes.append("The run is not finished (\(stop.sentence)); the same command goes on.") }
+        if let stop {
+            report.notes.append(
+                "The run is not finished (stopped: \(stop.sentence)); run the same command again to resume.")
+        }
         if !findings.retries.isEmpty {
             report.notes.append(
-                "\(findings.retries.count) receipts failed for a while; the same command with --to tries them again.")
+                "\(findings.retries.count) receipts had a temporary failure; the same command with --to retries them.")
         }
         return RunResult(
             report: report, stop: stop, rows: findings.rows, compared: tally.compared,
             unexpected: tally.compared - tally.equal, failed: tally.failed, calls: comparer.calls)
     }
 
-    /// Without the folders.
+    /// Returns the file name without directories.
     private static func name(_ path: String) -> String {
         path == "-" ? "standard input" : String(path.split(separator: "/").last ?? "")
     }

@@ -1,32 +1,35 @@
 package import StoredRows
 
-/// What a comparison is told to do.
+/// Options of a comparison run.
 package struct ComparisonRunOptions: Sendable {
-    /// A path, or `-`.
+    /// Path of the source, or `-` for standard input.
     package var source: String
-    /// Where differences go, a line each; nil for ``ComparisonRun``'s `write`, and then a run begins at the beginning.
+    /// Path of the file for differences, one JSON line each. If `nil`, ``ComparisonRun``'s `write` receives them, and
+    /// the run cannot be resumed.
     package var destination: String?
+    /// Format options of the source.
     package var sourceOptions = SourceOptions()
-    /// Begins anew, even where a run could go on.
+    /// Start over, even if there is a checkpoint to resume from.
     package var isFresh = false
-    /// Rows to take from the source in this run; nil for all.
+    /// Maximum number of rows to read in this run; `nil` for no limit.
     package var rowLimit: Int64?
-    /// How long to begin new work; nil without an end.
+    /// Time after which no new work starts; `nil` for no limit.
     package var timeLimit: Duration?
-    /// Rows that are compared at the same time.
+    /// Number of rows that are compared concurrently.
     package var workers: Int
-    /// How much work a crash may cost.
+    /// Time between checkpoints: the work that a crash can lose.
     package var checkpointInterval = Duration.seconds(1)
-    /// Files to write a report to at the end.
+    /// Paths of the reports to write at the end.
     package var reports: [String] = []
-    /// Receipts whose two documents the report shows side by side.
+    /// Maximum number of receipts whose documents the report shows side by side.
     package var shownPairs = 40
 
+    /// Creates options with default values.
     package init(source: String, workers: Int) {
         self.source = source
         self.workers = workers
     }
 
-    /// Beside the destination.
+    /// Path of the progress file, next to the destination; `nil` if there is no destination.
     package var progressPath: String? { destination.map { $0 + ".progress" } }
 }

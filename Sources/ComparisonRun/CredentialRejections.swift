@@ -2,36 +2,41 @@ import AppStore
 import StoreTypes
 import Synchronization
 
-/// Shared secrets and keys that Apple refuses, and hosts that cannot be reached: then nothing more can be compared.
+/// Records shared secrets and keys that Apple rejects, and hosts that cannot be reached. After any of them, no
+/// further receipt can be compared.
 final class CredentialRejections: Sendable {
     private struct State {
         var reason: String?
-        /// Refusals of a key in a row, since the last call that it was good for.
+        /// Number of consecutive rejections by app. Reset by each successful call.
         var inARow: [BundleIdentifier: Int] = [:]
-        /// Keys that were good for a call.
+        /// Apps whose key has been accepted at least once.
         var accepted: Set<BundleIdentifier> = []
     }
 
-    /// A key that was good before is refused now and then for no reason; this often in a row it is the key.
+    /// Number of consecutive rejections that are tolerated for a key that has worked before, because Apple
+    /// occasionally rejects a valid key.
     private static let toleratedInARow = 11
 
     private let state = Mutex(State())
 
-    /// What is to be mended; nil if nothing was refused.
+    /// Description of the problem to fix; `nil` if there is none.
     var reason: String? { state.withLock { $0.reason } }
 
+    /// Records that Apple rejected the shared secret (status 21004).
     func noteSecret(of app: BundleIdentifier) {
         state.withLock { state in
             state.reason =
                 state.reason
-                ?? "verifyReceipt answers 21004 for \(app.rawValue): its sharedSecret is missing, or not the one of App Store Connect"
+                ?? "Apple rejected the sharedSecret of \(app.rawValue) (21004): it is missing, or not the one in App Store Connect"
         }
     }
 
+    /// Records that a host cannot be reached.
     func noteUnreachable(_ service: String, _ reason: String) {
         state.withLock { $0.reason = $0.reason ?? "\(service) cannot be reached (\(reason))" }
     }
 
+    /// Records that a key was accepted.
     func noteSuccess(of app: BundleIdentifier) {
         state.withLock { state in
             state.inARow[app] = nil
@@ -39,6 +44,7 @@ final class CredentialRejections: Sendable {
         }
     }
 
+    /// Records that a key was rejected.
     func noteKey(of app: BundleIdentifier, _ error: ServerAPIError) {
         state.withLock { state in
             let count = (state.inARow[app] ?? 0) + 1
@@ -46,7 +52,7 @@ final class CredentialRejections: Sendable {
             guard count > (state.accepted.contains(app) ? Self.toleratedInARow : 0) else { return }
             state.reason =
                 state.reason
-                ?? "the App Store refuses the key of \(app.rawValue) (\(error.reason)): check issuerId, keyId and privateKey of its serverAPI"
+                ?? "the App Store rejected the key of \(app.rawValue) (\(error.reason)): check issuerId, keyId and privateKey of its serverAPI"
         }
     }
 }

@@ -2,13 +2,14 @@ import AppStore
 package import Pipeline
 package import StoreTypes
 
-/// Both of Apple's interfaces, asked about one receipt.
+/// Requests the data of a receipt from both of Apple's endpoints.
 package struct LiveComparison: Sendable {
     private let verifyReceipt: BatchVerifyReceiptClient
     private let serverAPI: BatchServerAPIClient
     private let refusals = CredentialRejections()
     private let now: @Sendable () -> Timestamp
 
+    /// Creates a comparison with clients for both endpoints.
     package init(
         verifyReceipt: BatchVerifyReceiptClient, serverAPI: BatchServerAPIClient,
         now: @escaping @Sendable () -> Timestamp = { .now }
@@ -18,29 +19,33 @@ package struct LiveComparison: Sendable {
         self.now = now
     }
 
-    /// What both say of a receipt, moments apart.
+    /// Responses of both endpoints for one receipt.
     struct Answers: Sendable {
         let verifyReceipt: UpstreamResponse
-        /// Nil where it knows nobody.
+        /// Records of the customer; `nil` if the App Store Server API does not know the customer.
         let serverAPI: CustomerRecords?
-        /// When verifyReceipt had answered.
+        /// Time after the verifyReceipt response.
         let time: Timestamp
-        /// Milliseconds from the one answer to the other.
+        /// Milliseconds between the two responses.
         let timeDifference: Int64
     }
 
-    /// Why no more receipts can be compared: Apple refuses a shared secret or a key, or cannot be reached; nil if none of it.
+    /// Reason why no further receipt can be compared: Apple rejects a shared secret or a key, or a host cannot be
+    /// reached. `nil` if there is none.
     var refusal: String? { refusals.reason }
 
+    /// Returns whether there is a key for the app.
     func handles(_ bundleId: BundleIdentifier) -> Bool { serverAPI.handles(bundleId) }
 
-    /// Calls to the App Store Server API that were made.
+    /// Number of App Store Server API calls so far.
     package var calls: Int64 { serverAPI.calls }
 
-    /// How long until the first call that waits for a rate limit goes on; nil if none waits.
+    /// Time until the rate limit allows the next waiting call; `nil` if no call is waiting.
     package var rateLimitWait: Duration? { serverAPI.rateLimitWait }
 
-    /// - Throws: why one of them has no answer now.
+    /// Requests the data of a receipt from both endpoints.
+    ///
+    /// - Throws: ``RowFailure`` if one of them cannot respond now.
     func answers(to receipt: DecodedReceipt, bundleId: BundleIdentifier) async throws(RowFailure) -> Answers {
         let answer: UpstreamResponse
         do throws(BatchVerifyReceiptClient.Unavailable) {
@@ -54,7 +59,8 @@ package struct LiveComparison: Sendable {
             throw RowFailure("verifyReceipt.\(answer.status)", isTemporary: true)
         }
         let time = now()
-        // Without a single id nobody can be asked about: what verifyReceipt knows beyond the receipt is a difference.
+        // Without an id there is nothing to look up. Whatever verifyReceipt has beyond the receipt is then a
+        // difference.
         guard !receipt.lookupKeys.isEmpty else {
             return Answers(verifyReceipt: answer, serverAPI: nil, time: time, timeDifference: 0)
         }
@@ -71,7 +77,7 @@ package struct LiveComparison: Sendable {
                 throw RowFailure(code, isTemporary: true)
             }
             refusals.noteSuccess(of: bundleId)
-            // That the App Store Server API knows nobody is its answer, and differs from verifyReceipt's.
+            // An unknown customer is a valid result, which differs from that of verifyReceipt.
         }
         return Answers(
             verifyReceipt: answer, serverAPI: records, time: time,
@@ -79,10 +85,10 @@ package struct LiveComparison: Sendable {
     }
 }
 
-/// Why a row could not be compared: a short code, the same for equal reasons.
+/// Reason why a row could not be compared: a short code that failures are grouped by.
 struct RowFailure: Error, Sendable, Hashable {
     let code: String
-    /// Another run may have better luck.
+    /// `true` if a retry may succeed.
     let isTemporary: Bool
 
     init(_ code: String, isTemporary: Bool = false) {

@@ -1,29 +1,29 @@
 import JSONReading
 
-/// Both sides of one receipt as somebody recorded them: an object with `verifyReceipt`, and `history` or `statuses`.
+/// Recorded responses of both endpoints for one receipt: an object with `verifyReceipt`, and `history` or `statuses`.
 ///
 ///     {"id": "c-1", "verifyReceipt": {"status": 0, …},
 ///      "history": {"signedTransactions": ["eyJ…"], …}, "statuses": {"data": […], …},
 ///      "historyVersion": 2, "excludeOldTransactions": false, "receipt": "MII…"}
 ///
-/// A side is an object, or its text in a string. `history` may be an array of pages.
+/// Each response is an object, or its JSON text in a string. `history` may be an array of pages.
 struct RecordedPair {
-    /// Nil where the recording has none.
+    /// The verifyReceipt response; `nil` if it was not recorded.
     let verifyReceipt: [UInt8]?
-    /// Pages; nil where the recording has none.
+    /// Pages of the history; `nil` if it was not recorded.
     let history: [[UInt8]]?
     let statuses: [UInt8]?
-    /// The receipt that verifyReceipt answered, as a stored one; nil where the recording has none.
+    /// The receipt in the verifyReceipt request, in any stored format; `nil` if it was not recorded.
     let receipt: [UInt8]?
-    /// Of Get Transaction History: 1 or 2.
+    /// Version of Get Transaction History: 1 or 2.
     let historyVersion: Int
-    /// Whether verifyReceipt was asked with `exclude-old-transactions`.
+    /// `true` if the verifyReceipt request had `exclude-old-transactions`.
     let excludesOldTransactions: Bool
 
-    /// Lines with one of these are recorded pairs.
+    /// Keys that identify a recorded pair. One of them is enough.
     static let keys = ["verifyReceipt", "history", "statuses"]
 
-    /// Nil for what is no recorded pair.
+    /// Reads a recorded pair; `nil` if the bytes are something else.
     init?(_ bytes: [UInt8]) {
         guard bytes.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"), let object = try? JSONObject(bytes),
             object.has("verifyReceipt") || object.has("history") || object.has("statuses")

@@ -6,9 +6,9 @@ import ReceiptDecoding
 import StoredRows
 package import StoreTypes
 
-/// Compares what one row of a source holds: a recorded pair, or a stored receipt that Apple is asked about.
+/// Compares one row of a source: a recorded pair, or a stored receipt whose data is requested from Apple.
 package struct RowComparer: Sendable {
-    /// One row's outcome.
+    /// Outcome of one row.
     struct Outcome: Sendable {
         var scope: ComparisonReport.Scope
         var result: Result<RowFinding, RowFailure>
@@ -22,14 +22,19 @@ package struct RowComparer: Sendable {
     private let now: @Sendable () -> Timestamp
     private let sleep: @Sendable (Duration) async -> Void
 
-    /// How long volatile differences are given to go away.
+    /// Pause before both sides are requested again because of volatile differences.
     private static let timeout = Duration.seconds(2)
 
+    /// Creates a comparer.
+    ///
     /// - Parameters:
-    ///   - verifier: of recorded rows.
-    ///   - answers: make the answer of the source `api`, which is compared as well.
-    ///   - live: nil compares recorded pairs only.
-    ///   - overrides: by bundle id, then by rule.
+    ///   - reader: Decodes receipts.
+    ///   - verifier: Verifies recorded JWS rows.
+    ///   - answers: Renders the response that the source `api` would return, which is compared too.
+    ///   - live: Requests data from Apple. If `nil`, only recorded pairs are compared.
+    ///   - overrides: Overrides by bundle id, then by rule name.
+    ///   - now: Clock.
+    ///   - sleep: Pauses before a repeated request.
     package init(
         reader: ReceiptReader, verifier: SignedPayloadVerifier, answers: BatchResponseRenderer, live: LiveComparison?,
         overrides: [String: [String: ComparisonContext.Override]] = [:],
@@ -45,13 +50,15 @@ package struct RowComparer: Sendable {
         self.sleep = sleep
     }
 
-    /// Calls to the App Store Server API that were made.
+    /// Number of App Store Server API calls so far.
     var calls: Int64 { live?.calls ?? 0 }
 
-    /// Why no more receipts can be compared; nil if nothing speaks against it.
+    /// Reason why no further receipt can be compared; `nil` if there is none.
     var refusal: String? { live?.refusal }
 
-    /// - Parameter id: names the receipt in differences.
+    /// Compares one row.
+    ///
+    /// - Parameter id: Identifies the receipt in differences.
     func compare(_ value: StoredValue, id: String) async -> Outcome {
         switch value {
         case .missing: return Outcome(scope: .unknown, result: .failure(RowFailure("missing")))
@@ -93,7 +100,7 @@ package struct RowComparer: Sendable {
                 receipt: receipt?.digest ?? SHA.hex(pair.verifyReceipt ?? [], with: .sha256))
             return Outcome(scope: scope, result: .success(finding))
         } catch {
-            // `verifyReceipt.html`, `history.notAuthentic`: the side and what is wrong with it.
+            // The name of the side and the error code. For example, `verifyReceipt.html` or `history.notAuthentic`.
             let side = error.place.prefix { $0 != "." }
             return Outcome(scope: scope, result: .failure(RowFailure("\(side).\(error.code.rawValue)")))
         }
@@ -141,7 +148,7 @@ package struct RowComparer: Sendable {
             let right =
                 try sides.serverAPI.map(Self.side)
                 ?? .unknownCustomer(comparedWith: left, environment: receipt.environment)
-            // Dated as Apple's answer is: two requests differ in nothing else by that.
+            // Render with the date of Apple's response, so that the two responses do not differ because of it.
             let rendered = answers.answer(
                 to: receipt, records: sides.serverAPI, at: left.requestDate ?? sides.time)
             let answer = try rendered.map(Self.answer)
@@ -170,17 +177,17 @@ package struct RowComparer: Sendable {
         return context
     }
 
-    /// An answer that is no verdict on the receipt has nothing to compare: `verifyReceipt.21004`.
+    /// Returns the failure for a status that is not a result for the receipt. For example, `verifyReceipt.21004`.
     private static func failure(_ status: VerifyReceiptStatus) -> RowFailure {
         RowFailure("verifyReceipt.\(status)", isTemporary: status.isTemporary)
     }
 }
 
 extension ComparisonReport.Scope {
-    /// Of what cannot be read.
+    /// Scope of rows that cannot be read.
     static let unknown = ComparisonReport.Scope(bundleId: "", environment: "")
 
-    /// What the sides say they are about; verifyReceipt's word first.
+    /// Creates the scope that the sides state. verifyReceipt has precedence.
     init(_ left: ComparedAnswer, _ right: ComparedAnswer?) {
         self.init(
             bundleId: left.bundleId ?? right?.bundleId ?? "",
@@ -189,7 +196,7 @@ extension ComparisonReport.Scope {
 }
 
 extension ComparedAnswer {
-    /// The App Store Server API's answer about a customer that it does not know: no transactions.
+    /// The App Store Server API's side for a customer that it does not know: no transactions.
     fileprivate static func unknownCustomer(
         comparedWith other: ComparedAnswer, environment: AppStoreEnvironment?
     ) -> ComparedAnswer {

@@ -1,15 +1,15 @@
 import Comparison
 
-/// What a comparison of one receipt found: verifyReceipt's answer against the records of the App Store Server API, and
-/// against the answer that is made of them, which is what a client would see.
+/// Result of comparing one receipt. verifyReceipt's response is compared with the App Store Server API's records, and
+/// with the response rendered from them, which is what a client would receive.
 struct RowFinding: Sendable {
     let verifyReceipt: ComparedAnswer
     let serverAPI: ComparedAnswer
-    /// Nil if there is no answer made of the records.
+    /// Response rendered from the records; `nil` if none could be rendered.
     let rendered: ComparedAnswer?
-    /// See ``ComparedCustomer``.
+    /// Digest of the customer, see ``ComparedCustomer``.
     let customer: Int64
-    /// See ``Comparison/isWhole``.
+    /// `true` if everything in the verifyReceipt response could be compared, see ``Comparison/isWhole``.
     let isWhole: Bool
     private let ofRecords: [Difference]
     private let ofAnswer: [Difference]
@@ -30,7 +30,8 @@ struct RowFinding: Sendable {
             rendered.map { Comparison(verifyReceipt: verifyReceipt, serverAPI: $0, context: context).differences } ?? []
     }
 
-    /// Each place once: what the answer shows, and what the records show besides.
+    /// Differences of the rendered response, and those of the records at other paths. A path that differs in both is
+    /// reported once, unless the records have an unexpected difference by another rule.
     var differences: [Difference] {
         var seen: [Place: Set<String>] = [:]
         for difference in ofAnswer { seen[Place(difference), default: []].insert(difference.rule) }
@@ -41,7 +42,8 @@ struct RowFinding: Sendable {
             }
     }
 
-    /// The second side for people, with what differs in it: the answer, unless only the records worry.
+    /// The second side to display, with its differences: the rendered response, unless only the records have
+    /// unexpected differences.
     var shown: (serverAPI: ComparedAnswer, differences: [Difference]) {
         func worries(_ differences: [Difference]) -> Bool { differences.contains { $0.verdict == .unexpected } }
         guard let rendered, worries(ofAnswer) || !worries(ofRecords) else { return (serverAPI, ofRecords) }
@@ -60,8 +62,8 @@ struct RowFinding: Sendable {
 }
 
 extension ComparedAnswer {
-    /// The same with the other side's `latest_receipt`, if both have one: only Apple can sign a newer receipt, so that it differs
-    /// in every answer says nothing about this one.
+    /// Returns a copy with the `latest_receipt` of the other side, if both have one. Only Apple can sign a newer
+    /// receipt, so this field differs in every response and its difference has no meaning.
     fileprivate func echoing(_ other: ComparedAnswer) -> ComparedAnswer {
         func place(_ answer: ComparedAnswer) -> Int? { answer.properties.firstIndex { $0.name == "latestReceipt" } }
         guard let own = place(self), let theirs = place(other) else { return self }

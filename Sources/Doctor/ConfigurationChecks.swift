@@ -6,7 +6,9 @@ import StoreTypes
 struct ConfigurationChecks {
     let settings: ProxyConfiguration
 
-    var all: [CheckResult] { [configuration] + settings.unused.map(unused) + settings.secretFiles.compactMap(secret) }
+    var all: [CheckResult] {
+        [configuration] + settings.unknownVariables.map(unused) + settings.secretFiles.compactMap(secret)
+    }
 
     private var configuration: CheckResult {
         let apps = settings.apps.compactMap { $0.bundleId?.rawValue }

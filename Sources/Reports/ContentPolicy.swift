@@ -1,9 +1,10 @@
 import Cryptography
 import Foundation
 
-/// What a page may load and run: nothing but its own style, and one script that is known by its digest.
+/// Content Security Policy of a page: it may use only its own style and one script, which is identified by its
+/// digest.
 package enum ContentPolicy {
-    /// The value of `Content-Security-Policy` in a page's `meta` element.
+    /// Returns the value of `Content-Security-Policy` for a page's `meta` element.
     ///
     /// https://www.w3.org/TR/CSP3/
     package static func text(script: StaticString? = nil) -> String {
@@ -16,7 +17,7 @@ package enum ContentPolicy {
         return (rules + ["base-uri 'none'", "form-action 'none'"]).joined(separator: "; ")
     }
 
-    /// The policy of a page that is served: as in the page, and in no frame of another page. A page's own `meta` element
-    /// cannot say that.
+    /// Returns the value for the HTTP header: the page's policy, and no embedding in frames. A `meta` element cannot
+    /// contain `frame-ancestors`.
     package static func header(_ policy: String) -> String { "\(policy); frame-ancestors 'none'" }
 }

@@ -1,25 +1,32 @@
-/// Tables that need no sideways scrolling on a narrow screen: the style sheet lays them out in another way there. Roles
-/// are spelled out, because elements that are laid out as blocks are no table to some screen readers.
+/// Tables that need no horizontal scrolling on a narrow screen, because the style sheet changes their layout there.
+/// ARIA roles are explicit, because some screen readers do not recognize tables whose elements are displayed as
+/// blocks.
 extension HTMLWriter {
-    /// What becomes of a table on a narrow screen, as a class of ``ReportStyle``.
+    /// Layout of a table on a narrow screen, as a class of ``ReportStyle``.
     package enum TableStyle: String {
-        /// Each row becomes a card: its header, then each cell after the name of its column.
+        /// Each row becomes a card: its header, then each cell with the name of its column.
         case cards
-        /// The same with columns of fixed width where there is room.
+        /// Cards on a narrow screen, columns of fixed width on a wide one.
         case fixed = "cards fixed"
-        /// The same for the ids and reasons of single rows.
+        /// Cards for the ids and reasons of single rows.
         case rows = "cards rows"
-        /// The same with columns that are as wide as what they hold.
+        /// Cards on a narrow screen, columns as wide as their content on a wide one.
         case narrowCards = "cards narrow"
-        /// The columns of numbers stay, the meaning of a row goes below it.
+        /// Columns of numbers remain, and the meaning of a row moves below it.
         case tally
-        /// The same with columns that are as wide as what they hold.
+        /// A tally with columns as wide as their content.
         case narrowTally = "tally narrow"
     }
 
+    /// Writes a table.
+    ///
     /// - Parameters:
-    ///   - numbers: the columns of numbers.
-    ///   - id: of the body.
+    ///   - caption: Caption of the table.
+    ///   - columns: Column headers.
+    ///   - numbers: Headers of the columns that contain numbers.
+    ///   - style: Layout on a narrow screen.
+    ///   - id: Id of the `tbody` element.
+    ///   - body: Writes the rows.
     package mutating func table(
         named caption: String, columns: [String], numbers: Set<String> = [], style: TableStyle = .cards,
         id: String? = nil, _ body: (inout HTMLWriter) -> Void
@@ -42,9 +49,12 @@ extension HTMLWriter {
         }
     }
 
+    /// Writes a table row.
     package mutating func row(_ body: (inout HTMLWriter) -> Void) { element("tr", ["role": "row"], body) }
 
-    /// - Parameter column: what stands above it, and before it in a card.
+    /// Writes a table cell.
+    ///
+    /// - Parameter column: Header of the column. In a card, it is shown before the cell.
     package mutating func cell(
         isHeader: Bool = false, _ column: String, isNumber: Bool = false, _ body: (inout HTMLWriter) -> Void
     ) {
@@ -55,12 +65,13 @@ extension HTMLWriter {
         }
     }
 
-    /// A cell of our own words.
+    /// Writes a cell with trusted text.
     package mutating func cell(_ column: String, text: String) { cell(column) { $0.text(text) } }
 
+    /// Writes a cell with a number.
     package mutating func cell(_ column: String, number: String) { cell(column, isNumber: true) { $0.text(number) } }
 
-    /// Names and their values, without a head. A value may be text of others.
+    /// Writes a table of names and values without a header row. Values may be untrusted text.
     package mutating func facts(_ caption: String, _ facts: [(String, String)]) {
         element("table", ["class": "facts", "role": "table"]) { html in
             html.element("caption", text: caption)

@@ -1,21 +1,24 @@
-/// Writes HTML that is well-formed XML too. Names of elements and attributes are ours, every text is escaped here: what
-/// a row says cannot become markup.
+/// A writer of HTML that is also well-formed XML. Names of elements and attributes are constants, and all text is
+/// escaped, so untrusted text cannot become markup.
 package struct HTMLWriter {
     package private(set) var bytes: [UInt8] = []
 
+    /// Attributes of an element.
     package typealias Attributes = KeyValuePairs<StaticString, String>
 
-    /// Elements that stand within a line.
+    /// Elements that are not followed by a line break.
     private static let inline: Set<String> = [
         "span", "code", "bdi", "strong", "a", "th", "td", "dt", "dd", "time", "li", "text", "title", "svg", "rect",
         "path",
         "p", "wbr", "summary", "label", "option", "input", "button",
     ]
 
-    /// `<!DOCTYPE html>`
+    /// Creates a document that starts with `<!DOCTYPE html>`.
     package init() { raw("<!DOCTYPE html>\n") }
 
-    /// - Parameter flag: an attribute that is there or not, as `open`.
+    /// Writes an element with content.
+    ///
+    /// - Parameter flag: Name of a Boolean attribute. For example, `open`.
     package mutating func element(
         _ name: StaticString, _ attributes: Attributes = [:], flag: StaticString? = nil,
         _ body: (inout HTMLWriter) -> Void
@@ -28,23 +31,27 @@ package struct HTMLWriter {
         if !Self.inline.contains("\(name)") { raw("\n") }
     }
 
+    /// Writes an element with text.
     package mutating func element(_ name: StaticString, _ attributes: Attributes = [:], text: String) {
         element(name, attributes) { $0.text(text) }
     }
 
-    /// `<meta charset="utf-8" />`
+    /// Writes an element without content. For example, `<meta charset="utf-8" />`.
     package mutating func empty(_ name: StaticString, _ attributes: Attributes) {
         begin(name, attributes)
         raw(" />")
         if !Self.inline.contains("\(name)") { raw("\n") }
     }
 
-    /// Text, of whomever.
+    /// Writes text, which may be untrusted.
     package mutating func text(_ text: String) { escaped(PrintableText.text(of: text)) }
 
-    /// Text of others in a box of its own, which its direction does not leave.
+    /// Writes untrusted text in a `bdi` element, so that its direction does not affect the surrounding text.
     ///
-    /// - Parameter isPath: a line may end after each dot.
+    /// - Parameters:
+    ///   - text: Untrusted text.
+    ///   - limit: Maximum number of characters to show.
+    ///   - isPath: Allows a line break after each dot.
     package mutating func foreign(_ text: String, limit: Int = 120, isPath: Bool = false) {
         element("bdi") { html in
             for piece in PrintableText.pieces(of: text, limit: limit) {
@@ -67,12 +74,12 @@ package struct HTMLWriter {
         }
     }
 
-    /// A style sheet, which holds neither `<` nor `&`.
+    /// Writes a style sheet, which must contain neither `<` nor `&`.
     package mutating func style(_ sheet: StaticString) {
         raw("<style>\n\(sheet)</style>\n")
     }
 
-    /// A script, which holds neither `<` nor `&`; ``ContentPolicy`` names it by its digest.
+    /// Writes a script, which must contain neither `<` nor `&`. ``ContentPolicy`` identifies it by its digest.
     package mutating func script(_ script: StaticString) {
         raw("<script>\(script)</script>\n")
     }

@@ -1,5 +1,5 @@
 extension Int64 {
-    /// `1,234,567`
+    /// The number with thousands separators. For example, `1,234,567`.
     package var grouped: String {
         let digits = Array(String(magnitude))
         var text = self < 0 ? "-" : ""
@@ -10,7 +10,8 @@ extension Int64 {
         return text
     }
 
-    /// `12.34 %`; what is there is never nothing, and what is missing never everything.
+    /// Returns the share as a percentage. For example, `12.34 %`. A share above 0 is never shown as 0 %, and a share
+    /// below 1 is never shown as 100 %.
     package func share(of whole: Int64) -> String {
         guard whole > 0 else { return "–" }
         guard self > 0 else { return "0 %" }
@@ -23,7 +24,7 @@ extension Int64 {
 }
 
 extension Duration {
-    /// `0.4 s`, `2 min 5 s`, `3 h 12 min`
+    /// The duration with two units at most. For example, `0.4 s`, `2 min 5 s` or `3 h 12 min`.
     package var words: String {
         let seconds = components.seconds
         if seconds < 10 { return "\(seconds).\(components.attoseconds / 100_000_000_000_000_000) s" }

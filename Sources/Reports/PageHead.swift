@@ -1,9 +1,11 @@
 extension HTMLWriter {
-    /// What stands before a page is shown: its policy, which also counts where it is opened as a file, and its style.
+    /// Writes the `head` element with metadata, policy and style. The policy is also in the page because there is no
+    /// HTTP header if the page is opened as a file.
     ///
     /// - Parameters:
-    ///   - policy: of ``ContentPolicy``.
-    ///   - style: what the page adds to the style of all reports.
+    ///   - title: Title of the page.
+    ///   - policy: Policy from ``ContentPolicy``.
+    ///   - style: Style sheet in addition to that of all reports.
     package mutating func head(title: String, policy: String = ContentPolicy.text(), style: StaticString? = nil) {
         element("head") { html in
             html.empty("meta", ["charset": "utf-8"])

@@ -1,7 +1,10 @@
 extension Plot {
-    /// One bar for a cell of a table: its entries one behind the other.
+    /// Writes one bar for a table cell, with a segment for each entry.
     ///
-    /// - Parameter whole: as much as fills the cell.
+    /// - Parameters:
+    ///   - entries: Segments, from left to right.
+    ///   - whole: Count that fills the full width.
+    ///   - title: Description for screen readers.
     package static func segments(
         _ entries: [ReportEntry], of whole: Int64, titled title: String, into html: inout HTMLWriter
     ) {

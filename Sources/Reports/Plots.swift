@@ -1,15 +1,15 @@
-/// Plots of counts, drawn as SVG. The table beside each has the same numbers, so that a plot is one picture to a reader
-/// of screens.
+/// Plots of counts as SVG. The table next to each plot has the same numbers, so a screen reader treats the plot as
+/// one image.
 package enum Plot {
-    /// In units of the drawing, which are pixels where there is room.
+    /// Sizes in SVG units: CSS pixels if the page is wide enough.
     private static let width = 440
     private static let barHeight = 18
     private static let barStep = 30
     private static let columnsHeight = 170
-    /// More bars than this are no picture any more.
+    /// Maximum number of bars that are readable.
     package static let maximumBars = 12
 
-    /// A bar for each entry, name before it and number behind it.
+    /// Writes a horizontal bar for each entry, with the name before and the number after it.
     package static func bars(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
         let shown = entries.prefix(maximumBars)
         let names = min(shown.map { $0.name.count }.max() ?? 0, 26) * 7 + 14
@@ -27,11 +27,11 @@ package enum Plot {
         }
     }
 
-    /// A column for each entry, number above it and name below it.
+    /// Writes a column for each entry, with the number above and the name below it.
     package static func columns(_ entries: [ReportEntry], titled title: String, into html: inout HTMLWriter) {
         let step = min(width / max(entries.count, 1), 76)
         let thickness = max(step * 7 / 10, 4)
-        // Numbers and names that would touch their neighbours are left to the table.
+        // Numbers and names that would overlap their neighbors are omitted, because the table has them.
         let hasNumbers = (entries.map { $0.count.grouped.count }.max() ?? 0) * 7 <= step
         let nth = entries.allSatisfy { $0.name.count * 7 + 10 <= step } ? 1 : 2
         svg(height: columnsHeight + 46, titled: title, into: &html) { html in
@@ -67,7 +67,7 @@ package enum Plot {
             body)
     }
 
-    /// What is there can be seen, however little it is.
+    /// Returns the length of a bar. A count above 0 has at least 2 units, so that it is visible.
     private static func scaled(_ count: Int64, of largest: Int64, to room: Int) -> Int {
         guard count > 0, largest > 0 else { return 0 }
         return max(Int((Double(count) / Double(largest) * Double(room)).rounded()), 2)

@@ -1,12 +1,17 @@
-/// Text of others, made fit to be shown: whatever cannot be seen, or changes how its surroundings are read, by its number.
+/// Makes untrusted text safe to display: characters that are invisible or change the display of the surrounding text
+/// are replaced by their code points.
 package enum PrintableText {
+    /// A part of a text.
     package enum Piece: Sendable, Hashable {
         case plain(String)
-        /// `U+202E`
+        /// Code point of a character that is not shown. For example, `U+202E`.
         case number(String)
     }
 
-    /// - Parameter limit: of characters that are looked at; the rest is counted, and said.
+    /// Splits a text into visible parts and code points.
+    ///
+    /// - Parameter limit: Maximum number of characters to include. The number of omitted characters is added as the
+    ///   last piece.
     package static func pieces(of text: String, limit: Int = .max) -> [Piece] {
         var pieces: [Piece] = []
         var plain = String.UnicodeScalarView()
@@ -31,7 +36,7 @@ package enum PrintableText {
         return pieces
     }
 
-    /// In one string, the numbers in brackets.
+    /// Returns the text with code points in brackets. For example, `a[U+202E]b`.
     package static func text(of text: String) -> String {
         pieces(of: text).map { piece in
             switch piece {

@@ -1,4 +1,4 @@
-/// One line of progress, made of parts of different importance, so that it fits a terminal of any width.
+/// A progress line of parts with different importance, which can be shortened to the width of a terminal.
 package struct ProgressText: Sendable, Hashable {
     /// A part of the line, with the separator before it.
     package struct Part: Sendable, Hashable {
@@ -7,10 +7,15 @@ package struct ProgressText: Sendable, Hashable {
         let importance: Int
         let separator: String
 
+        /// Creates a part.
+        ///
         /// - Parameters:
-        ///   - short: the same in fewer characters; nil if there is no shorter form.
-        ///   - importance: parts with the smallest number are left out first.
-        ///   - separator: written before it, unless it is the first part; a comma if the part before has the same one.
+        ///   - text: Text of the part.
+        ///   - short: Shorter form of the text; `nil` if there is none.
+        ///   - importance: Parts with the smallest importance are omitted first.
+        ///   - separator: Separator before the part, unless it is the first. A comma is used if the previous part has
+        ///     the same
+        ///     separator.
         package init(_ text: String, short: String? = nil, importance: Int, after separator: String = ", ") {
             self.text = text
             self.short = short
@@ -21,6 +26,7 @@ package struct ProgressText: Sendable, Hashable {
 
     private var parts: [Part]
 
+    /// Creates a line.
     package init(_ parts: [Part]) { self.parts = parts }
 
     /// All parts, in their order.
@@ -32,8 +38,8 @@ package struct ProgressText: Sendable, Hashable {
         }.joined()
     }
 
-    /// At most so many characters: less important parts are shortened, then left out; a single part that is still too
-    /// long ends in an ellipsis.
+    /// Returns a line of at most `columns` characters. Less important parts are shortened, then omitted. If a single
+    /// part is still too long, it is cut and ends in an ellipsis.
     package func text(columns: Int) -> String {
         var line = self
         while line.text.count > columns {
@@ -51,16 +57,18 @@ package struct ProgressText: Sendable, Hashable {
         return text.count <= columns ? text : String(text.prefix(max(columns - 1, 0))) + (columns > 0 ? "…" : "")
     }
 
-    /// The last one of several that are equally important.
+    /// Index of the least important part; the last one if several have the same importance.
     private var leastImportant: Int? {
         parts.indices.min { (parts[$0].importance, -$0) < (parts[$1].importance, -$1) }
     }
 }
 
 extension ProgressText.Part {
-    /// Calls wait until a rate limit allows them; nil if that takes less than a second.
+    /// The time until the rate limit allows the next call; `nil` if it is less than a second.
     ///
-    /// - Parameter importance: more than that of any other part.
+    /// - Parameters:
+    ///   - pause: Time until the next call; `nil` if no call is waiting.
+    ///   - importance: Importance, which should be higher than that of any other part.
     package static func waiting(_ pause: Duration?, importance: Int) -> Self? {
         guard let pause, pause >= .seconds(1) else { return nil }
         let seconds = Int64((pause / .seconds(1)).rounded(.up)).grouped

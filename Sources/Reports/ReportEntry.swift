@@ -1,12 +1,13 @@
-/// One line of a table, and one bar or column of its plot.
+/// One row of a table, which is also one bar or column of the plot.
 package struct ReportEntry: Sendable, Hashable {
     package let name: String
-    /// Nil where the name says it all.
+    /// Explanation of the name; `nil` if it needs none.
     package let meaning: String?
     package let count: Int64
-    /// The classes of its bar, which give its colour: see ``ReportStyle``.
+    /// CSS classes of the bar, which determine its color, see ``ReportStyle``.
     package var style = "plain"
 
+    /// Creates an entry.
     package init(_ name: String, _ meaning: String? = nil, count: Int64, style: String = "plain") {
         self.name = name
         self.meaning = meaning
@@ -16,15 +17,15 @@ package struct ReportEntry: Sendable, Hashable {
 }
 
 extension [ReportEntry] {
-    /// The largest first.
+    /// Creates entries in descending order of count.
     package init(_ counts: [String: Int64], style: String = "plain", meaning: (String) -> String? = { _ in nil }) {
         self = counts.filter { $0.value > 0 }
             .sorted { ($1.value, $0.key) < ($0.value, $1.key) }
             .map { ReportEntry($0.key, meaning($0.key), count: $0.value, style: style) }
     }
 
-    /// Years from the first to the last, those without receipts too; where they are too many, what lies furthest back is
-    /// one entry.
+    /// Creates entries for consecutive years, including those without receipts. If there are too many, years without
+    /// receipts are omitted, then the earliest years are combined into one entry.
     package init(years counts: [String: Int64], atMost limit: Int = 20) {
         let years = counts.compactMap { name, count in Int(name).map { (year: $0, count: count) } }
             .filter { $0.count > 0 }.sorted { $0.year < $1.year }

@@ -1,13 +1,14 @@
 import Foundation
 package import StoredRows
 
-/// A report on its way to disk: written beside its place, readable by its owner alone, and there as a whole or not at
-/// all.
+/// Writes a report atomically: to a temporary file next to the destination, which replaces the destination when it is
+/// complete. Only the owner can read it.
 package struct ReportFile {
     private let path: String
     private let draft: String
     private var file: OutputFile
 
+    /// Creates the temporary file.
     package init(path: String) throws(SinkError) {
         self.path = path
         draft = Files.draft(of: path)
@@ -15,45 +16,50 @@ package struct ReportFile {
         file = try OutputFile(path: draft, cutAt: nil)
     }
 
+    /// Appends bytes to the temporary file.
     package mutating func append(_ bytes: [UInt8]) throws(SinkError) {
         try file.append(bytes)
     }
 
+    /// Writes the data durably and replaces the destination.
     package mutating func finish() throws(SinkError) {
         try file.makeDurable()
         try Files.replace(path, with: draft)
     }
 
+    /// Removes the temporary file.
     package func discard() { try? Files.remove(draft) }
 
-    /// Whether a report can be written there, asked before the work and not behind it.
+    /// Checks that a report can be written to a path, so that the error is found before the work and not after it.
     ///
-    /// - Parameter kinds: what this report is written as.
+    /// - Parameters:
+    ///   - path: Path of the report.
+    ///   - kinds: Formats that this report supports.
     package static func check(_ path: String, kinds: [Kind]) throws(SinkError) {
         guard let kind = Kind(path: path), kinds.contains(kind) else {
             let endings = kinds.map { ".\($0.rawValue)" }.joined(separator: ", ")
-            throw SinkError(.unknownKind, at: path, "the name of a report ends in one of \(endings)")
+            throw SinkError(.unknownKind, at: path, "the file name extension of a report must be one of \(endings)")
         }
         let folder = Files.folder(of: path)
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder, isDirectory: &isDirectory),
             isDirectory.boolValue
-        else { throw SinkError(.notWritable, at: path, "there is no such folder") }
+        else { throw SinkError(.notWritable, at: path, "there is no such directory") }
         guard FileManager.default.isWritableFile(atPath: folder) else {
-            throw SinkError(.notWritable, at: path, "its folder may not be written")
+            throw SinkError(.notWritable, at: path, "no permission to write to its directory")
         }
         guard !FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) || !isDirectory.boolValue else {
-            throw SinkError(.notWritable, at: path, "this is a folder")
+            throw SinkError(.notWritable, at: path, "this is a directory")
         }
     }
 }
 
 extension ReportFile {
-    /// What a report is written as: the ending of its name.
+    /// File format of a report, determined by the file name extension.
     package enum Kind: String, Sendable, CaseIterable {
         case html, json, md
 
-        /// Nil for a name that ends in none of them.
+        /// Determines the format; `nil` if the extension is none of the supported ones.
         package init?(path: String) {
             let name = path.lowercased()
             guard let kind = Self.allCases.first(where: { name.hasSuffix(".\($0.rawValue)") }) else { return nil }

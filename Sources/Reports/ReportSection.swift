@@ -1,33 +1,36 @@
-/// A heading, a plot, and the table with its numbers.
+/// A section of a report: a heading, a plot, and a table with its numbers.
 package struct ReportSection {
     package let id: String
     package let title: String
     let caption: String
-    /// Above the names.
+    /// Header of the column with names.
     let column: String
-    /// Above the meanings.
+    /// Header of the column with explanations.
     let meaning: String
     let entries: [ReportEntry]
-    /// What shares are of.
+    /// Count that shares refer to.
     let whole: Int64
     let number: String
-    /// Columns from left to right, not bars.
+    /// `true` for a plot over time: columns from left to right instead of bars.
     let isInTime: Bool
-    /// The colours of the bars mean something.
+    /// `true` if the table shows the color of each bar.
     let hasSwatches: Bool
-    /// A sentence below the table.
+    /// Note below the table; `nil` if there is none.
     let note: String?
-    /// What stands here where nothing was counted.
+    /// Text that replaces the plot and the table if all counts are 0.
     let none: String
 
+    /// Creates a section.
+    ///
     /// - Parameters:
-    ///   - column: above the names.
-    ///   - meaning: above what they mean.
-    ///   - number: above the counts.
-    ///   - whole: what shares are of.
-    ///   - isInTime: columns from left to right, not bars.
-    ///   - hasSwatches: the colours of the bars mean something.
-    ///   - none: what stands here where nothing was counted.
+    ///   - column: Header of the column with names.
+    ///   - meaning: Header of the column with explanations.
+    ///   - number: Header of the column with counts.
+    ///   - whole: Count that shares refer to.
+    ///   - isInTime: Shows a plot over time: columns from left to right instead of bars.
+    ///   - hasSwatches: Shows the color of each bar in the table.
+    ///   - note: Note below the table.
+    ///   - none: Text that replaces the plot and the table if all counts are 0.
     package init(
         id: String, title: String, caption: String, column: String, meaning: String = "Meaning",
         entries: [ReportEntry], whole: Int64, number: String = "Rows", isInTime: Bool = false,
@@ -47,13 +50,14 @@ package struct ReportSection {
         self.none = none
     }
 
+    /// Writes the section.
     package func write(into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": id]) { html in
             html.element("h2", ["id": id], text: title)
             guard entries.largest > 0 else { return html.element("p", text: none) }
             html.element("div", ["class": "pair"]) { html in
                 html.element("div", ["class": "plot"]) { html in
-                    let title = "\(caption): the table has the numbers"
+                    let title = "\(caption): see the table for the numbers"
                     if isInTime {
                         Plot.columns(entries, titled: title, into: &html)
                     } else {

@@ -1,10 +1,11 @@
-/// How the page of a report looks: on a screen, light or dark, and on paper.
+/// The style sheet of report pages: on screen, light or dark, and in print.
 ///
-/// A column of numbers is as wide as they are; below 60rem a table with many columns becomes cards, below 40rem what is
-/// left is laid out for a phone. Words stay whole; ids and texts of others break where they are longer than a line.
+/// Columns of numbers are as wide as their content. Below 60rem, tables with many columns become cards; below 40rem,
+/// all other content uses a layout for phones. Words are not broken; ids and untrusted texts break if they are longer
+/// than a line.
 ///
-/// Text has a contrast of 4.5 at least, bars of 3. An outcome has the same colour wherever it is drawn; what is not well
-/// is hatched too, so that it can be told without colours.
+/// The contrast ratio of text is at least 4.5, of bars at least 3. An outcome has the same color in all plots. Bars
+/// of failures are also hatched, so that they can be identified without color.
 package enum ReportStyle {
     package static let sheet: StaticString = """
         :root {
@@ -167,7 +168,7 @@ package enum ReportStyle {
 }
 
 extension HTMLWriter {
-    /// The hatches that the style sheet fills bars with.
+    /// Writes the hatch patterns that the style sheet fills bars with.
     package mutating func hatches() {
         element("svg", ["class": "hatches", "width": "0", "height": "0", "aria-hidden": "true"]) { html in
             html.element("defs") { html in

@@ -52,7 +52,7 @@ struct ServeCommand: AsyncParsableCommand {
             try SelfTest.run()
             let settings = try read()
             let descriptors = try FileDescriptorBudget(of: settings, logger: logger)
-            for key in settings.unused {
+            for key in settings.unknownVariables {
                 logger.notice("configuration key is not used by this version", metadata: ["key": "\(key)"])
             }
             transport = try CurlTransport(settings: settings, connections: descriptors.upstream)
@@ -102,7 +102,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw ExitCode.usage
         }
         await transport.shutDown()
-        await server.live.now.pipelines.finishKeeping()
+        await server.live.now.pipelines.finishWriting()
         await close(store, logger)
     }
 

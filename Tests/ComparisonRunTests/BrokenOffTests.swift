@@ -35,7 +35,7 @@ struct BrokenOffTests {
                 return HTTPResponse(status: isOld ? 200 : 400, body: Array(body.utf8))
             }
             while !Task.isCancelled { try? await Task.sleep(for: .seconds(60)) }
-            throw TransportError(.cancelled, at: request.url.host, "the waiting task was cancelled")
+            throw TransportError(.cancelled, at: request.url.host, "the waiting task was canceled")
         }
 
         func shutDown(grace: Duration) async {}
@@ -152,7 +152,7 @@ struct BrokenOffTests {
         for isFresh in [false, true] {
             options.isFresh = isFresh
             let refusal = await #expect(throws: RunError.self) { try await run(options) }
-            #expect(refusal?.description.contains("is not this comparison's") == true)
+            #expect(refusal?.description.contains("does not belong to this comparison") == true)
         }
         #expect(try folder.text("out.jsonl") == "mine")
         try FileManager.default.removeItem(atPath: folder.path("out.jsonl"))

@@ -158,7 +158,7 @@ struct LiveComparisonTests {
         let outcome = try await compare(pair, rows: 100, asking: apple)
         #expect(
             outcome.ending.stop?.sentence
-                == "verifyReceipt answers 21004 for com.example.app: its sharedSecret is missing, or not the one of App Store Connect"
+                == "Apple rejected the sharedSecret of com.example.app (21004): it is missing, or not the one in App Store Connect"
         )
         #expect(outcome.ending.rows == 0 && outcome.ending.failed == 0 && outcome.differences.isEmpty)
         #expect(apple.questions.count <= 4, "\(apple.questions)")
@@ -170,7 +170,7 @@ struct LiveComparisonTests {
         let apple = try Apple(pair, status: 401)
         let outcome = try await compare(pair, rows: 100, asking: apple)
         let sentence = try #require(outcome.ending.stop?.sentence)
-        #expect(sentence.hasPrefix("the App Store refuses the key of com.example.app ("), "\(sentence)")
+        #expect(sentence.hasPrefix("the App Store rejected the key of com.example.app ("), "\(sentence)")
         #expect(sentence.hasSuffix("check issuerId, keyId and privateKey of its serverAPI"), "\(sentence)")
         #expect(outcome.ending.rows == 0 && outcome.ending.failed == 0 && outcome.differences.isEmpty)
         #expect(apple.questions.count <= 40, "\(apple.questions.count)")

@@ -39,8 +39,8 @@ struct ComparisonPageTests {
         for readiness in [Readiness](try ReportSample.report()) { #expect(text.contains(readiness.statement)) }
         #expect(
             page.all("p").filter { $0.attributes["class"] == "word" }.map(\.text) == ["Not safe", "Too early", "Safe"])
-        #expect(text.contains("Get Transaction History V2 answered 120 comparisons, V1 3."))
-        #expect(text.contains("4 comparisons have a side that nobody’s signature vouches for."))
+        #expect(text.contains("Get Transaction History V2 was used for 120 comparisons, V1 3."))
+        #expect(text.contains("4 comparisons have a side that is not signed."))
         #expect(text.contains("Two comparisons were dropped while the queue was full."))
         let rows = page.all("tr").filter { $0.attributes["data-app"] != nil }
         #expect(rows.count == 8 && rows.first?.attributes["data-rule"] == "cancellation")

@@ -19,13 +19,13 @@ struct ReadinessTests {
                 """,
                 """
                 com.example.app, Sandbox: all 120 receipts of 120 customers would get the same answer; with 95 % \
-                confidence fewer than 1 customer in 40 would get another. 31 expected differences, which rules explain, \
+                confidence fewer than 1 customer in 40 would get a different one. 31 expected differences, which rules explain, \
                 count as the same: sandboxPurge 31. 40 receipts (25.00 %) could not be compared: notFound 40. Too early \
                 to tell: receipts of fewer than 300 customers were compared, and more than 1 % could not be compared.
                 """,
                 """
                 com.example.reader, Production: all 12,345 receipts of at least 10,000 customers would get the same \
-                answer; with 95 % confidence fewer than 1 customer in 3,333 would get another. 9,083 expected \
+                answer; with 95 % confidence fewer than 1 customer in 3,333 would get a different one. 9,083 expected \
                 differences, which rules explain, count as the same: wholeSeconds 9,001, tokenCase 77, \
                 finishedConsumables 5. Safe to switch.
                 """,
@@ -90,14 +90,15 @@ struct ReadinessTests {
         records.recordsOnly = 1
         #expect(
             Readiness(records, entries: []).statement.contains(
-                "1 was compared by the records alone, without the answer that is made of them."))
+                "1 was compared by the records alone, because no answer could be made from them."))
         #expect(
             statement(2, 1, ["order": 3]) == """
                 1 of 2 receipts of 2 customers (50.00 %) would get the same answer; 1 differs unexpectedly, in 3 places: order 3. \
                 Not safe to switch yet.
                 """)
         #expect(
-            statement(300, 300, in: ReportSample.early).hasSuffix("in the sandbox, which says nothing of production."))
+            statement(300, 300, in: ReportSample.early)
+                .hasSuffix("in the sandbox, which says nothing about production."))
         let many = Dictionary(uniqueKeysWithValues: (1...8).map { ("rule\($0)", Int64($0)) })
         #expect(statement(100, 64, many).contains("rule8 8, rule7 7, rule6 6, rule5 5, rule4 4, and 3 more rules."))
     }

@@ -59,7 +59,7 @@ struct ReportFormatTests {
             text.contains(
                 "| unexpected | cancellation | latestTransactions\\[\\].revocationDate | com.example.app | Production | 3 |"
             ))
-        #expect(text.contains("- Get Transaction History V2 answered 120 comparisons, V1 3."))
+        #expect(text.contains("- Get Transaction History V2 was used for 120 comparisons, V1 3."))
     }
 
     // T27

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("forget")
 struct ForgetTests {
-    /// One receipt, posted to a server.
+    /// A client that posts one receipt to a server.
     private struct Client {
         let port: Int
 
@@ -30,7 +30,7 @@ struct ForgetTests {
         }
     }
 
-    @Test("erases one customer under a running server, which then asks anew and answers everybody else as before")
+    @Test("forget erases one customer while a server runs; the server looks that customer up again and no other")
     func running() async throws {
         let stage = try await CommandFixture(customers: 24)
         try stage.configure("stored.yaml", store: "sqlite:bridge.sqlite", answer: "[stored, api, receipt]")
@@ -65,7 +65,7 @@ struct ForgetTests {
         let before = try await stage.calls
         #expect(try await client.source(of: receipt(1)) == "stored")
         #expect(try await stage.calls == before)
-        // Not out of memory: the App Store is asked.
+        // Not from a cache: the App Store is called.
         #expect(try await client.source(of: receipt(0)) == "api")
         #expect(try await stage.calls > before)
         #expect(!server.errors.contains(id) && !outcome.errors.contains(id))
@@ -74,7 +74,7 @@ struct ForgetTests {
         await stage.stop()
     }
 
-    @Test("says 1 where nothing is known of a customer, and 2 where nobody is named")
+    @Test("forget exits with 1 if a customer is unknown, and with 2 if no customer is named")
     func mistakes() async throws {
         let stage = try await CommandFixture(customers: 2)
         let nobody = try await stage.run("forget", "--original-transaction-id", "730000000000001")

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("renewals extend")
 struct RenewalTests {
-    @Test("extends a subscription twice; the third is refused here, and the same request again is none")
+    @Test("renewals extend extends twice; a third extension is refused here, and a repeated request is not counted")
     func one() async throws {
         let stage = try await CommandFixture()
         let subscription = try #require(stage.extendable().first).renewal.originalTransactionId
@@ -33,7 +33,7 @@ struct RenewalTests {
         }
         try await stage.expectRefusal(words("third"), "extended twice in 365 days; the next time is possible at 2")
         try await stage.expectRefusal(words("third") + ["--dry-run"], "extended twice")
-        // Sent, since it is not one more here; this Apple counts it all the same.
+        // Sent, because it is not an additional extension; this simulator counts it nevertheless.
         let again = try await stage.run(words("second"))
         #expect(again.exit == 1 && again.errors.contains("4030005"), "\(again.errors)")
         for (arguments, reason) in [
@@ -45,7 +45,7 @@ struct RenewalTests {
         await stage.stop()
     }
 
-    @Test("Apple's own refusals, and 200 without success, are 1")
+    @Test("The exit code is 1 if Apple refuses, and if a 200 response does not report success")
     func refused() async throws {
         let stage = try await CommandFixture(store: nil)
         let (customer, renewal) = try #require(stage.extendable().first)
@@ -70,7 +70,7 @@ struct RenewalTests {
         await stage.stop()
     }
 
-    @Test("extends all of a product and says how far that is")
+    @Test("renewals extend extends all subscriptions of a product and reports the progress")
     func mass() async throws {
         let stage = try await CommandFixture(store: nil)
         let product = try #require(stage.extendable().first).renewal.productId

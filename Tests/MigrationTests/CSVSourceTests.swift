@@ -102,8 +102,8 @@ struct CSVSourceTests {
         let folder = try TemporaryFolder()
         let path = try folder.write("a.csv", text)
         let reason =
-            "no column data; the first line does not look like a header: CSV needs one, a line before the rows with the "
-            + "names of the columns, data among them"
+            "no column data; the first line does not look like a header; "
+            + "a CSV file must start with a line of column names that includes data"
         #expect(throws: SourceError(.missingColumn, at: path, reason)) {
             _ = try Sources.open(path, options: SourceOptions(receiptColumn: "data"))
         }
@@ -214,7 +214,7 @@ struct CSVSourceTests {
             open.map(\.value) == [
                 .unreadable(
                     code: "malformedQuotes",
-                    reason: "the file ends within quotes, 2 lines after the one in which the record begins")
+                    reason: "the file ends within quotes, 2 lines after the start of the record")
             ])
         #expect(try rows(of: "id,receipt\na,\"MIIT\nb,MIIU", as: "a.csv").map(\.value.code) == ["unclosedQuote", nil])
         #expect(try rows(of: "receipt\n\"MIIT\nMIIU\n", as: "a.csv").map(\.value.code) == ["malformedQuotes"])

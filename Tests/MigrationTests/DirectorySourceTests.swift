@@ -80,7 +80,8 @@ struct DirectorySourceTests {
         #expect(try third.rest().map(\.id) == ["b/0", "c", "d"])
         try folder.write("in2/a", "")
         #expect(
-            try Sources.open(folder.path("in2")).comparison(with: source.identity) == .changed("it is another folder"))
+            try Sources.open(folder.path("in2")).comparison(with: source.identity)
+                == .changed("it is a different directory"))
     }
 
     @Test("spells a name that is no UTF-8 so that the file can be found, and goes on behind it")

@@ -285,14 +285,14 @@ struct MigrationCustomerTests {
         #expect(try await run(.dryRun).untiedCustomers == 0)
         #expect(book.tokens.isEmpty)
         let count = Set(first.originalTransactionIds).count
-        #expect(world.said.contains { $0.contains("\(count) purchases of 1 customers would be tied") }, "\(world.said)")
+        #expect(world.said.contains { $0.contains("\(count) purchases of 1 customers would be set") }, "\(world.said)")
         #expect(world.said.contains { $0.contains("1 customers have rows with different account tokens") })
         book.fail(Set(first.originalTransactionIds))
         #expect(try await run(.set).untiedCustomers == 2)
         #expect(book.tokens.isEmpty)
         #expect(
             world.said.contains(
-                "account tokens: 1 customers could not be tied: not an original transaction id (4000187)"),
+                "account tokens: not set for 1 customers: not an original transaction id (4000187)"),
             "\(world.said)")
         book.fail([])
         for _ in 0..<2 { #expect(try await run(.set).untiedCustomers == 1) }

@@ -58,7 +58,7 @@ struct MigrationRefreshTests {
         #expect(ending.stop == nil && ending.customers?.failed == 1 && ending.hasFailures)
         #expect(ending.counts.outcomes == first.counts.outcomes)
         #expect(try world.result == result)
-        #expect(world.said.contains { $0.hasPrefix("1 customers could not be asked about again") }, "\(world.said)")
+        #expect(world.said.contains { $0.hasPrefix("1 customers could not be refreshed") }, "\(world.said)")
         var ofKnown = Migration.RunResult(counts: MigrationCounts())
         ofKnown.customers = ending.customers
         #expect(ofKnown.hasFailures && !ofKnown.counts.hasFailures)

@@ -55,7 +55,8 @@ struct MigrationRunTests {
         #expect(failure?.description.contains("were written") == true, "\(failure?.description ?? "none")")
         #expect(try Data(contentsOf: URL(filePath: path)) == bytes)
         try FileManager.default.removeItem(atPath: path)
-        #expect(await world.failure { $0.destination = path }?.description.contains("the file is gone") == true)
+        #expect(
+            await world.failure { $0.destination = path }?.description.contains("the file no longer exists") == true)
         #expect(!FileManager.default.fileExists(atPath: path))
         _ = try await world.run {
             ($0.destination, $0.isFresh) = (path, true)
@@ -86,10 +87,10 @@ struct MigrationRunTests {
         let world = try MigrationWorld()
         _ = try await world.run { $0.rowLimit = 5 }
         let otherColumn = await world.failure { $0.lasting.source.receiptColumn = "receipt-data" }
-        #expect(otherColumn?.description.contains("--receipt-column was the usual one and is receipt-data now") == true)
+        #expect(otherColumn?.description.contains("--receipt-column was the default and is now receipt-data") == true)
         try world.write(Array(world.rows.reversed()))
         let otherSource = await world.failure()
-        #expect(otherSource?.description.contains("is not the source that this run began with") == true)
+        #expect(otherSource?.description.contains("is not the source that this run started with") == true)
         let ending = try await world.run { $0.isFresh = true }
         #expect(ending.counts.rows == Int64(world.rows.count))
     }
@@ -141,13 +142,13 @@ struct MigrationRunTests {
     func destinations() async throws {
         let world = try MigrationWorld()
         try Data("mine".utf8).write(to: world.destination)
-        #expect(await world.failure()?.description.contains("is not this migration's") == true)
+        #expect(await world.failure()?.description.contains("does not belong to this migration") == true)
         #expect(try world.result == Array("mine".utf8))
         try FileManager.default.removeItem(at: world.destination)
         let other = try MigrationStore(path: world.destination.path + ".progress")
         let locked = await world.failure()
         #expect(
-            locked?.description.contains("another process works on this destination") == true,
+            locked?.description.contains("another process is using this destination") == true,
             "\(String(describing: locked))")
         withExtendedLifetime(other) {}
     }
@@ -163,7 +164,7 @@ struct MigrationRunTests {
         try Data("mine".utf8).write(to: world.destination)
         for isFresh in [false, true] {
             let refusal = await world.failure { $0.isFresh = isFresh }
-            #expect(refusal?.description.contains("is not this migration's") == true)
+            #expect(refusal?.description.contains("does not belong to this migration") == true)
         }
         #expect(try world.result == Array("mine".utf8))
         try FileManager.default.removeItem(at: world.destination)

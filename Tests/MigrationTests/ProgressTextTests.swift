@@ -45,7 +45,7 @@ struct ProgressTextTests {
         let wait = Duration.milliseconds(41_200)
         let progress = asking().progress(rate: 0, elapsed: 200, wait: wait)
         #expect(
-            progress.text == "asking about customers: 1,234 of 60,000, 2,468 calls, 120 left of this hour, "
+            progress.text == "looking up customers: 1,234 of 60,000, 2,468 calls, 120 left of this hour, "
                 + "waiting 42 s: App Store Server API rate limit")
         #expect(
             progress.text(columns: 79)
@@ -53,7 +53,7 @@ struct ProgressTextTests {
         #expect(progress.text(columns: 39) == "waiting 42 s: rate limit")
         #expect(
             asking().progress(rate: 0, elapsed: 200, wait: .milliseconds(900)).text
-                == "asking about customers: 1,234 of 60,000, 2,468 calls, 120 left of this hour")
+                == "looking up customers: 1,234 of 60,000, 2,468 calls, 120 left of this hour")
     }
 
     @Test("counts customers while account tokens are set")

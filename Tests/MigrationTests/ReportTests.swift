@@ -58,7 +58,7 @@ struct ReportTests {
     func numbers() throws {
         let world = try ReportWorld()
         let page = try Page(try world.page(world.report(ReportWorld.counts)))
-        let outcomes = page.tables["What became of the rows"]
+        let outcomes = page.tables["Rows by outcome"]
         #expect(outcomes?["decoded"]?.dropFirst() == ["4", "44.44 %"])
         #expect(outcomes?["noTransactions"]?.dropFirst() == ["2", "22.22 %"])
         #expect(outcomes?["refused"]?.dropFirst() == ["3", "33.33 %"])
@@ -68,10 +68,10 @@ struct ReportTests {
         #expect(reasons?["notBase64"]?.suffix(2) == ["1", "33.33 %"])
         let years = page.tables["When the receipts were made, by the year (UTC)"]
         #expect(years == ["2019": ["4", "44.44 %"], "2020": ["0", "0 %"], "2021": ["2", "22.22 %"]])
-        let environments = page.tables["Where the receipts say that they are from"]
+        let environments = page.tables["Environments that the receipts state"]
         #expect(
             environments?.mapValues { $0.dropFirst().first } == ["Production": "4", "Sandbox": "2", "unknown": "3"])
-        let repairs = page.tables["What had to be undone to read the receipts"]
+        let repairs = page.tables["Repairs that were needed to read the receipts"]
         #expect(repairs?.mapValues { $0.dropFirst().first } == ["whitespace": "4", "hexadecimal": "2"])
         #expect(page.text.contains("3 rows have no date that could be read."))
     }
@@ -157,7 +157,7 @@ struct ReportTests {
         #expect(page.tables["Refused rows in the order of the source"]?.count == 1_000)
         #expect(page.text.contains("These are the first 1,000 of 1,500; 500 more are not shown here."))
         #expect(page.text.contains("--report FILE.json"))
-        #expect(page.text.contains("Stopped before its end: --limit is reached. The same command goes on."))
+        #expect(page.text.contains("Stopped early: --limit is reached. Run the same command again to resume."))
     }
 
     @Test("tells of customers and calls where the Server API was asked")
@@ -172,7 +172,7 @@ struct ReportTests {
         ending.history.calls = 2_468
         let report = MigrationReport(options: options, ending: ending)
         let page = try Page(try world.page(report))
-        let customers = page.tables["What asking about each customer once came to"]
+        let customers = page.tables["Customers by the result of their lookup"]
         #expect(
             customers?.mapValues { $0.dropFirst().first }
                 == ["known": "1,200", "notFound": "30", "failed": "4", "waiting": "0"])
@@ -213,7 +213,7 @@ struct ReportTests {
                 + "found; 3 failed for now.")
         #expect(
             sentence([(.decoded, 3)], isLenient: true)
-                == "2 of 3 rows are authentic receipts; 1 went on although it is not, because of --allow-unverified; "
+                == "2 of 3 rows are authentic receipts; 1 was accepted although it is not, because of --allow-unverified; "
                 + "nothing was refused; nothing failed.")
         #expect(
             sentence([(.decoded, 3)], withAPI: true, stop: .planned)
@@ -231,7 +231,7 @@ struct ReportTests {
                 year: nil)
         }
         let page = try Page(try world.page(world.report(counts)))
-        #expect(page.tables["What became of the rows"]?[outcome?.rawValue ?? ""]?.last == outcome.map { _ in "100 %" })
+        #expect(page.tables["Rows by outcome"]?[outcome?.rawValue ?? ""]?.last == outcome.map { _ in "100 %" })
         #expect(page.anchors.isSubset(of: page.ids))
         #expect(try world.json(world.report(counts))["refusals"] == .array([]))
     }

@@ -49,11 +49,12 @@ struct SourcesTests {
         #expect(try Sources.open(path).comparison(with: identity) == .grown)
         try folder.write("a.jsonl", String(text.dropLast(16)))
         #expect(
-            try Sources.open(path).comparison(with: identity) == .changed("it ends at byte 159984, and ended at 160000")
+            try Sources.open(path).comparison(with: identity)
+                == .changed("it ends at byte 159984, previously at 160000")
         )
         try folder.write("a.jsonl", "{}" + text)
-        #expect(try Sources.open(path).comparison(with: identity) == .changed("it begins differently"))
+        #expect(try Sources.open(path).comparison(with: identity) == .changed("its beginning has changed"))
         let other = try Sources.open(try folder.write("a.csv", "receipt\n"))
-        #expect(try other.comparison(with: identity) == .changed("it was a source of another kind, jsonLines"))
+        #expect(try other.comparison(with: identity) == .changed("it was a different kind, jsonLines"))
     }
 }

@@ -38,11 +38,11 @@ struct TableSourceTests {
                 SourceRow(number: 3, id: "00af", value: .missing), SourceRow(number: 4, id: nil, value: .missing),
                 SourceRow(
                     number: 5, id: "1.5",
-                    value: .unreadable(code: "notText", reason: "a number stands in place of the receipt")),
+                    value: .unreadable(code: "notText", reason: "a number instead of a receipt")),
                 SourceRow(number: 6, id: "e", value: .missing),
                 SourceRow(
                     number: 7, id: "f",
-                    value: .unreadable(code: "notText", reason: "a number stands in place of the receipt")),
+                    value: .unreadable(code: "notText", reason: "a number instead of a receipt")),
                 .text(8, "nine", "MIIT"),
             ])
     }
@@ -109,7 +109,7 @@ struct TableSourceTests {
         ("CREATE TABLE x (k TEXT PRIMARY KEY, receipt) WITHOUT ROWID", SourceOptions(), .unusableTable, "rowid"),
         (
             "CREATE TABLE x (k INTEGER PRIMARY KEY, receipt) WITHOUT ROWID; INSERT INTO x VALUES ('k', 'MIIT')",
-            SourceOptions(), .unusableTable, "no integer"
+            SourceOptions(), .unusableTable, "not an integer"
         ),
     ]
 
@@ -171,7 +171,7 @@ struct TableSourceTests {
         let kept = try JSONDecoder().decode(SourceIdentity.self, from: JSONEncoder().encode(identity))
         #expect(try sources[0].comparison(with: kept) == .same)
         for other in sources.dropFirst() {
-            #expect(try other.comparison(with: identity) == .changed("it begins differently"))
+            #expect(try other.comparison(with: identity) == .changed("its beginning has changed"))
         }
     }
 }

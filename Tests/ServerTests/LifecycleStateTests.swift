@@ -70,7 +70,7 @@ struct LifecycleStateTests {
                         "/verifyReceipt", Question.body(receipt.base64, password: Proxy.secret), ["Host: a"]))
                 #expect(answer?.text.contains("21005") == true)
             }
-            let lines = proxy.log.all.filter { $0.hasPrefix("warning a receipt cannot be judged here") }
+            let lines = proxy.log.all.filter { $0.hasPrefix("warning receipt could not be verified locally") }
             #expect(lines.count == 1 && lines.first?.contains("issuerUnknown") == true)
         }
     }

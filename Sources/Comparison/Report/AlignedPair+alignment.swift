@@ -1,17 +1,19 @@
 import Rendering
 
 extension AlignedPair {
-    /// Rows of a section that are kept.
+    /// Limit on the rows of a section.
     package static let maximumRows = 40
-    /// Fields of a row that are kept: documents can name any number of properties.
+    /// Limit on the fields of a row, because documents can contain any number of properties.
     static let maximumFields = 60
 
-    /// Puts the rows of both sides beside each other by the comparison's own matching, and marks what it found.
+    /// Aligns the rows of both sides with the matching that the comparison uses, and marks the differences.
     ///
     /// - Parameters:
-    ///   - differences: what ``Comparison`` found between these two.
-    ///   - receipt: names the receipt: a digest, or an id.
-    ///   - maximumRows: of a section; rows that differ are kept before those that do not.
+    ///   - verifyReceipt: Apple's verifyReceipt response.
+    ///   - serverAPI: Records of the App Store Server API, or a response rendered from them.
+    ///   - differences: Differences that ``Comparison`` found between these two sides.
+    ///   - receipt: Digest or id of the receipt.
+    ///   - maximumRows: Limit on the rows of a section. Rows with differences have precedence.
     package init(
         verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, differences: [Difference], receipt: String,
         maximumRows: Int = AlignedPair.maximumRows
@@ -27,9 +29,9 @@ extension AlignedPair {
 }
 
 extension AlignedRows {
-    /// The rows that are shown, in their order.
+    /// Returns the rows to show, in their order.
     fileprivate func section(_ marks: DifferenceMarks, maximumRows: Int) -> AlignedPair.Section {
-        // What is told of the section itself, such as its order, stands before its rows.
+        // Differences of the section itself, such as its order, come before its rows.
         let whole = part == .answer ? [] : marks.ofWhole(part)
         var shown = whole.map { difference in
             AlignedPair.Row(
@@ -39,7 +41,7 @@ extension AlignedRows {
         let urgencies = rows.map { marks.urgency(of: $0.identifier, in: part) }
         var kept = Array(rows.indices)
         if rows.count > maximumRows {
-            // The sort is stable: of equally urgent rows the first are kept.
+            // The sort is stable: of rows with equal urgency, the first ones are included.
             kept = Array(kept.sorted { urgencies[$0] > urgencies[$1] }.prefix(maximumRows)).sorted()
         }
         shown += kept.map { rows[$0].row(marks, in: part) }
@@ -57,14 +59,15 @@ extension AlignedRows.Pair {
             if let difference = found.removeValue(forKey: name)?.first {
                 field.rule = difference.rule
                 field.verdict = difference.verdict.rawValue
-                // What a side says in other words than in the field itself, such as a status for its having records.
+                // The difference can have a value that the field does not. For example, status 0, which is implied by
+                // the existence of records.
                 if left == nil { field.verifyReceipt = difference.verifyReceipt?.words }
                 if right == nil { field.serverAPI = difference.serverAPI?.words }
             }
             return field
         }
         let ofRow = isApp ? nil : found.removeValue(forKey: "")?.first
-        // What the comparison takes from elsewhere than the two rows.
+        // Differences in values that are not in these two rows.
         for (name, differences) in found.sorted(by: { $0.key < $1.key }) {
             fields += differences.prefix(1).map { AlignedPair.Field($0, named: name) }
         }
@@ -90,7 +93,7 @@ extension AlignedPair.Field {
 }
 
 extension ComparedValue {
-    /// For people: cut to a readable length, instants as dates in GMT.
+    /// Display text: cut to a readable length, dates in UTC.
     package var words: String {
         switch truncated {
         case .text(let text): text

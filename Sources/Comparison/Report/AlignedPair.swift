@@ -1,41 +1,41 @@
-/// Both sides of one receipt, row beside row, with what differs marked: for people to look at.
+/// Both sides of one receipt, aligned row by row with the differences marked, for display.
 ///
-/// Texts are as ``ComparedValue`` shows them, long ones cut.
+/// Texts are truncated as in ``ComparedValue/truncated``.
 package struct AlignedPair: Sendable, Hashable, Codable {
     /// One property.
     package struct Field: Sendable, Hashable, Codable {
         package var name: String
-        /// verifyReceipt's value; nil where it says nothing.
+        /// Value of verifyReceipt; `nil` if it has none.
         package var verifyReceipt: String?
-        /// The App Store Server API's.
+        /// Value of the App Store Server API; `nil` if it has none.
         package var serverAPI: String?
-        /// The rule that names the difference; nil where there is none to be told.
+        /// Rule that names the difference; `nil` if there is none.
         package var rule: String?
-        /// `expected` or `unexpected`, with a rule.
+        /// `expected` or `unexpected` if there is a rule, otherwise `nil`.
         package var verdict: String?
     }
 
-    /// One transaction, renewal, or the app.
+    /// One transaction or renewal, or the app.
     package struct Row: Sendable, Hashable, Codable {
-        /// The transaction's or subscription's id; empty for the app.
+        /// Id of the transaction or subscription; empty for the app.
         package var identifier: String
         package var fields: [Field]
-        /// Fields that are not shown.
+        /// Number of fields that are not included.
         package var omitted = 0
-        /// Where the row stands on one side only, or twice: the rule that says so.
+        /// Rule of the row itself: it is on one side only, or on one side twice. Otherwise `nil`.
         package var rule: String?
         package var verdict: String?
     }
 
-    /// `transactions`, `latestTransactions`, `renewals`, `subscriptions`, or the answer itself.
+    /// One section: `answer`, `transactions`, `latestTransactions`, `renewals` or `subscriptions`.
     package struct Section: Sendable, Hashable, Codable {
         package var name: String
         package var rows: [Row]
-        /// Rows that are not shown.
+        /// Number of rows that are not included.
         package var omitted: Int
     }
 
-    /// A digest or an id, as in ``Difference/receipt``.
+    /// Digest or id of the receipt, as in ``Difference/receipt``.
     package var receipt: String
     package var bundleId: String
     package var environment: String

@@ -1,24 +1,24 @@
 import StoreTypes
 
-/// One part of both documents, row beside row.
+/// The aligned rows of one section of both documents.
 struct AlignedRows {
     /// A row of either side and its counterpart.
     struct Pair {
-        /// As in ``Difference/identifier``.
+        /// Id of the row, as in ``Difference/identifier``.
         let identifier: String?
-        /// What either side says, in the order of the tables.
+        /// Values of both sides, in the order of the field tables.
         let values: [(name: String, left: ComparedValue?, right: ComparedValue?)]
     }
 
     let part: Finding.Part
     let rows: [Pair]
 
-    /// Every part, in the order of the documents: the answer itself first.
+    /// Returns all sections in the order of the documents, the top level first.
     static func all(_ left: ComparedAnswer, _ right: ComparedAnswer) -> [AlignedRows] {
         let isAnswer = right.form != .records
         let theirs = UniqueRows(right.latest ?? []).rows
         let others = isAnswer ? UniqueRows(right.snapshot).rows : theirs
-        // A history is told by latest_receipt_info, where there is one.
+        // If there is a `latest_receipt_info`, the history is aligned with it.
         let latest = left.latest.map { UniqueRows($0).rows } ?? (isAnswer ? [] : nil)
         let snapshot = RowMatching(UniqueRows(left.snapshot).rows, others, by: Comparison.identifiers)
         return [
@@ -78,7 +78,7 @@ extension AlignedRows.Pair {
             .adding(left?.extras ?? [], right?.extras ?? [])
     }
 
-    /// With what stands under names that the tables do not know.
+    /// Returns the pair with the properties that are not in the field tables added.
     fileprivate func adding(_ left: [ComparedRow.Extra], _ right: [ComparedRow.Extra]) -> Self {
         guard !left.isEmpty || !right.isEmpty else { return self }
         let others = Dictionary(right.map { ($0.name, $0.measured) }, uniquingKeysWith: { _, last in last })
@@ -91,7 +91,7 @@ extension AlignedRows.Pair {
 }
 
 extension ComparedAnswer {
-    /// What stands once, by the names of paths.
+    /// Values that are not in lists, with their paths.
     fileprivate var appValues: [(String, ComparedValue?)] {
         [
             ("status", status.map(ComparedValue.number)), ("environment", environment.map(ComparedValue.text)),
@@ -102,7 +102,7 @@ extension ComparedAnswer {
 }
 
 extension ComparedRow.Extra {
-    /// A receipt is never shown, only how long it is.
+    /// The value to show. A receipt is replaced by its length, because it is never shown.
     fileprivate var measured: ComparedValue {
         guard name == "latestReceipt", let text = value.text else { return value }
         return .text("(\(text.utf8.count) bytes)")

@@ -1,6 +1,6 @@
 import Reports
 
-/// The controls that narrow down the page. Without the script they are not there.
+/// The filter controls of the page. They are hidden if scripts do not run.
 struct ComparisonFilters {
     private let apps, environments, classes, rules, fields: [String]
 

@@ -1,7 +1,7 @@
 import Reports
 import StoreTypes
 
-/// Every difference, and what narrows them down.
+/// The section with all differences and the filters.
 extension ComparisonPage {
     private var shown: ArraySlice<ComparisonReport.Entry> { report.entries.prefix(Self.maximumEntries) }
 
@@ -11,12 +11,12 @@ extension ComparisonPage {
             guard !shown.isEmpty else { return html.element("p", text: "Nothing differs.") }
             html.element("p", ["class": "note"]) { html in
                 html.mark(ComparisonRule.Class.unexpected.rawValue, rule: "")
-                html.text(" is a reason to worry; ")
+                html.text(" needs attention; ")
                 html.mark(ComparisonRule.Class.expected.rawValue, rule: "")
                 html.text(
                     """
-                     follows from how the two sides tell of purchases. A receipt may differ in several places: the \
-                    share of receipts is at most what is said.
+                     is a known difference between the two endpoints. A receipt may differ in several fields, so the \
+                    share of receipts is an upper bound.
                     """
                 )
             }
@@ -31,11 +31,11 @@ extension ComparisonPage {
 
     private func table(into html: inout HTMLWriter) {
         let isDated = shown.contains { $0.firstSeen != nil || $0.lastSeen != nil }
-        let columns = ["Class and rule", "Where", "App", "Count", "Share of receipts"] + (isDated ? ["Seen"] : [])
+        let columns = ["Class and rule", "Path", "App", "Count", "Share of receipts"] + (isDated ? ["Seen"] : [])
         let compared = Dictionary(
             report.apps.map { ($0.scope, $0.compared) }, uniquingKeysWith: { first, _ in first })
         html.table(
-            named: "Differences that are counted together", columns: columns,
+            named: "Differences, grouped by rule and path", columns: columns,
             numbers: ["Count", "Share of receipts"], style: .fixed, id: "entries"
         ) { html in
             for entry in shown { row(entry, of: compared[entry.scope] ?? 0, isDated, into: &html) }
@@ -52,7 +52,7 @@ extension ComparisonPage {
         ]
         html.element("tr", attributes) { html in
             html.cell(isHeader: true, "Class and rule") { rule(of: entry, into: &$0) }
-            html.cell("Where") { html in
+            html.cell("Path") { html in
                 html.element("code", ["class": "path"]) { $0.foreign(entry.path, limit: 200, isPath: true) }
                 examples(entry.examples, into: &html)
             }
@@ -82,7 +82,7 @@ extension ComparisonPage {
         }
     }
 
-    /// To the minute; the report as JSON has the milliseconds.
+    /// Writes the first and last time to the minute. The JSON report has milliseconds.
     private func seen(_ entry: ComparisonReport.Entry, into html: inout HTMLWriter) {
         let (first, last) = (entry.firstSeen?.minute, entry.lastSeen?.minute)
         html.element("span", ["class": "minute"], text: first ?? "–")
@@ -117,10 +117,10 @@ extension ComparisonPage {
 }
 
 extension ComparisonReport.Entry {
-    /// What it is filtered by.
+    /// Name of the field, which entries are filtered by.
     var field: String { Self.field(of: path) }
 
-    /// The last name of a path; `row` and `order` where it leads to no field.
+    /// Returns the last name of a path; `row` or `order` if the path does not end in a field.
     static func field(of path: String) -> String {
         if path.hasSuffix("[]") { return "row" }
         let name = path.split(separator: ".").last.map(String.init) ?? path

@@ -1,6 +1,6 @@
 import Reports
 
-/// Both documents of a few receipts, of those that differ unexpectedly first.
+/// The section with both documents of a few receipts. Receipts with unexpected differences come first.
 extension ComparisonPage {
     func sideBySide(into html: inout HTMLWriter) {
         html.element("section", ["id": "documents", "aria-labelledby": "side-by-side"]) { html in
@@ -12,7 +12,7 @@ extension ComparisonPage {
             html.element(
                 "p",
                 text:
-                    "Both documents of \(pairs.count == 1 ? "one receipt" : "\(pairs.count) receipts"), row beside row."
+                    "Both documents of \(pairs.count == 1 ? "one receipt" : "\(pairs.count) receipts"), aligned row by row."
                     + (rest > 0 ? " \(rest) more are not shown." : ""))
             html.element("p", ["class": "toggle", "id": "toggle", "hidden": "hidden"]) { html in
                 html.element("label") { html in
@@ -24,10 +24,10 @@ extension ComparisonPage {
         }
     }
 
-    /// What the numbers rest on, and what is missing from them.
+    /// Writes what the numbers are based on and what they do not include.
     func basis(into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": "basis"]) { html in
-            html.element("h2", ["id": "basis"], text: "What it rests on")
+            html.element("h2", ["id": "basis"], text: "Basis of the numbers")
             guard !report.facts.isEmpty || !report.notes.isEmpty else {
                 return html.element("p", text: "No comparison was made.")
             }
@@ -40,7 +40,7 @@ extension ComparisonPage {
 }
 
 extension AlignedPair {
-    /// Of all that differs in it.
+    /// Classes of all differences in the pair.
     private var verdicts: [String] { sections.flatMap(\.rows).flatMap(\.verdicts) }
 
     fileprivate var isUnexpected: Bool { verdicts.contains(ComparisonRule.Class.unexpected.rawValue) }
@@ -69,7 +69,7 @@ extension AlignedPair {
 
 extension AlignedPair.Section {
     private static let titles = [
-        "answer": "The answer", "transactions": "in_app", "latestTransactions": "latest_receipt_info and history",
+        "answer": "Response", "transactions": "in_app", "latestTransactions": "latest_receipt_info and history",
         "renewals": "Renewals", "subscriptions": "Statuses of subscriptions",
     ]
 
@@ -84,7 +84,7 @@ extension AlignedPair.Section {
 }
 
 extension AlignedPair.Row {
-    /// Of all that differs in it.
+    /// Classes of all differences in the row.
     fileprivate var verdicts: [String] { ([verdict] + fields.map(\.verdict)).compactMap(\.self) }
 
     fileprivate func write(into html: inout HTMLWriter, isApp: Bool) {
@@ -130,7 +130,7 @@ extension AlignedPair.Row {
         html.element("span", ["class": "of"]) { $0.foreign(product) }
     }
 
-    /// The only one that has anything.
+    /// The only side that has values; `nil` if both sides do.
     private var side: String? {
         if fields.allSatisfy({ $0.serverAPI == nil }) { return "verifyReceipt" }
         return fields.allSatisfy { $0.verifyReceipt == nil } ? "the Server API" : nil

@@ -1,6 +1,6 @@
 import Reports
 
-/// Counts, with pictures of them.
+/// The counts, as tables with bars.
 extension ComparisonPage {
     var plots: [ReportSection] {
         var plots = [rules]
@@ -13,7 +13,7 @@ extension ComparisonPage {
             plots.append(
                 ReportSection(
                     id: "failures", title: "Not compared",
-                    caption: "Why receipts could not be compared, and the share of all", column: "Reason",
+                    caption: "Reasons why receipts could not be compared, with their share", column: "Reason",
                     entries: [ReportEntry](failures, style: "notFound"), whole: whole, number: "Receipts",
                     none: "Every receipt was compared."))
         }
@@ -42,7 +42,7 @@ extension ComparisonPage {
             ]
             html.table(
                 named:
-                    "What was compared of each app. With 95 % confidence no larger share than the upper bound would differ",
+                    "Compared receipts of each app. With 95 % confidence, the share that would differ is at most the upper bound",
                 columns: columns,
                 numbers: ["Compared", "Customers", "Same answer", "Upper bound", "Not compared"]
             ) { html in
@@ -82,8 +82,8 @@ extension ComparisonPage {
 }
 
 extension ComparisonRule.Class {
-    /// The class of its bars.
+    /// CSS class of the bars.
     var style: String { self == .unexpected ? "refused" : "decoded" }
-    /// Beside the word, so that it is found without reading.
+    /// Symbol next to the word, so that the class does not depend on color.
     var symbol: String { self == .unexpected ? "≠" : "≈" }
 }

@@ -1,10 +1,10 @@
 import Reports
 import StoreTypes
 
-/// What a team decides on.
+/// The section with the result for each app, for the decision to switch.
 extension ComparisonPage {
     func header(_ html: inout HTMLWriter) {
-        let kind = report.kind == .run ? "comparison" : "comparison in the shadow"
+        let kind = report.kind == .run ? "comparison" : "shadow comparison"
         html.element("p", ["class": "product"], text: "Receipt Bridge · \(kind) · \(report.madeAt.words)")
         html.element("h1") { $0.foreign(report.title) }
         if readiness.isEmpty {
@@ -74,7 +74,7 @@ extension Readiness {
 }
 
 extension Readiness.Verdict {
-    /// Told by its outline alone: a circle, a triangle, an octagon.
+    /// SVG outline that identifies the result without color: a circle, a triangle, an octagon.
     fileprivate var shape: String {
         switch self {
         case .safe: "M12 1a11 11 0 1 0 0 22a11 11 0 1 0 0-22z"
@@ -83,7 +83,7 @@ extension Readiness.Verdict {
         }
     }
 
-    /// A tick, an exclamation mark, a cross.
+    /// SVG path of the symbol: a check mark, an exclamation mark, a cross.
     fileprivate var mark: String {
         switch self {
         case .safe: "M6.5 12.5l3.8 3.8l7.2-8.2"

@@ -1,23 +1,24 @@
 import Reports
 
-/// The page of a report: one file that asks nobody for anything, for screen and paper. Its script only filters; without
-/// it everything can be read.
+/// The HTML page of a report: one file without external resources, for screen and print. Its script only filters;
+/// everything is readable without it.
 package struct ComparisonPage {
-    /// What a page shows at most of each; the report as JSON has all but the pairs. A report holds as many pairs as it
-    /// was asked for, `--pairs`; here is the most that may be asked for.
+    /// Limits on what a page shows. The JSON report has everything except the pairs. A report contains at most as
+    /// many pairs as `--pairs` requests; this is the highest value that `--pairs` accepts.
     package static let (maximumApps, maximumEntries, maximumPairs) = (100, 2_000, 1_000)
-    /// `Content-Security-Policy`, for whoever serves it.
+    /// `Content-Security-Policy` header for servers that serve the page.
     package static let policy = ContentPolicy.text(script: ComparisonScript.text)
 
     let report: ComparisonReport
     let readiness: [Readiness]
 
+    /// Creates the page of a report.
     package init(_ report: ComparisonReport) {
         self.report = report
         readiness = [Readiness](report)
     }
 
-    /// HTML that is well-formed XML too.
+    /// The page as HTML that is also well-formed XML.
     package var bytes: [UInt8] {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in
@@ -40,8 +41,8 @@ package struct ComparisonPage {
                     html.element(
                         "p",
                         text: """
-                            Written by Receipt Bridge. There is no receipt in this page, but there are ids of \
-                            transactions and values of their fields: treat it as you treat those.
+                            Written by Receipt Bridge. This page contains no receipts, but transaction ids and \
+                            values of their fields: protect it accordingly.
                             """)
                 }
                 html.script(ComparisonScript.text)
@@ -53,7 +54,7 @@ package struct ComparisonPage {
     private func contents(_ html: inout HTMLWriter) {
         var links = [("apps", "Apps")]
         links += plots.map { ($0.id, $0.title) }
-        links += [("differences", "Differences"), ("side-by-side", "Side by side"), ("basis", "What it rests on")]
+        links += [("differences", "Differences"), ("side-by-side", "Side by side"), ("basis", "Basis of the numbers")]
         html.element("ul") { html in
             for (id, title) in links {
                 html.element("li") { $0.element("a", ["href": "#\(id)"], text: title) }

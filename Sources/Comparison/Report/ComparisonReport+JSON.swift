@@ -2,8 +2,8 @@ import Rendering
 import StoreTypes
 
 extension ComparisonReport {
-    /// One object, for programs: its keys stay, others may be added. Instants are milliseconds; shares are of 1, and
-    /// null where nothing was compared.
+    /// The report as a JSON object for programs. Its keys are stable; keys may be added. Dates are milliseconds.
+    /// Shares are fractions from 0 to 1, or `null` if nothing was compared.
     package var json: [UInt8] {
         var writer = JSONWriter(reserving: 4_096)
         writer.beginObject()
@@ -72,7 +72,7 @@ extension JSONWriter {
         if let number { value(number) } else { null() }
     }
 
-    /// To six decimals.
+    /// Writes a fraction rounded to six decimal places.
     fileprivate mutating func member(_ key: String, fraction: Double?) {
         self.key(key)
         guard let fraction else { return null() }

@@ -2,13 +2,13 @@ import Reports
 import StoreTypes
 
 extension ComparisonReport {
-    /// For people, where a page cannot be shown: the sentences first, then the tables.
+    /// The report as Markdown, for places that cannot show HTML: first the sentences, then the tables.
     package var markdown: String {
         var parts = ["# Comparison: \(title.markdown)", "\(madeAt.words)."]
         parts += [apps.isEmpty ? "No receipt was compared." : sentences]
         if !apps.isEmpty { parts += ["## Apps", appTable] }
         parts += ["## Differences", entries.isEmpty ? "There were none." : entryTable]
-        if !facts.isEmpty || !notes.isEmpty { parts += ["## What it rests on", list(facts + notes)] }
+        if !facts.isEmpty || !notes.isEmpty { parts += ["## Basis of the numbers", list(facts + notes)] }
         return parts.joined(separator: "\n\n") + "\n"
     }
 
@@ -52,7 +52,7 @@ extension ComparisonReport {
 }
 
 extension Difference {
-    /// `DIGEST: one against other`
+    /// The difference as `DIGEST: value against value`.
     fileprivate var markdown: String {
         "\(receipt.markdown): \((verifyReceipt?.words ?? "nothing").markdown) against "
             + (serverAPI?.words ?? "nothing").markdown
@@ -60,8 +60,7 @@ extension Difference {
 }
 
 extension String {
-    /// Text of others as plain text of Markdown, in one line: nothing in it is markup, and it is cut to a readable
-    /// length.
+    /// The text escaped for Markdown, on one line, so that untrusted text contains no markup; cut to 200 characters.
     fileprivate var markdown: String { markdown(limit: 200) }
 
     fileprivate func markdown(limit: Int) -> String {
@@ -74,7 +73,7 @@ extension String {
         return escaped.replacing("://", with: "&#58;//")
     }
 
-    /// What may begin markup, a cell, a mention or a formula.
+    /// Characters that can start markup, a table cell, a mention or a formula.
     private static let escapes: [Unicode.Scalar: String] = {
         var escapes: [Unicode.Scalar: String] = ["&": "&amp;", "<": "&lt;", ">": "&gt;", "@": "&#64;", "$": "&#36;"]
         for scalar in "\\`*_[]#|~!{}".unicodeScalars { escapes[scalar] = "\\\(scalar)" }

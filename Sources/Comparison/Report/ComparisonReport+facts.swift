@@ -1,14 +1,14 @@
 import Reports
 
 extension ComparisonReport {
-    /// What the numbers rest on, a sentence each.
+    /// Facts that the numbers are based on, one sentence each.
     var facts: [String] {
         let versions = historyVersions.filter { $0.value > 0 }.sorted { $0.key > $1.key }
         var facts: [String] = []
         if !versions.isEmpty {
             let words = versions.enumerated().map { index, version in
                 index == 0
-                    ? "Get Transaction History V\(version.key) answered \(version.value.grouped) "
+                    ? "Get Transaction History V\(version.key) was used for \(version.value.grouped) "
                         + (version.value == 1 ? "comparison" : "comparisons")
                     : "V\(version.key) \(version.value.grouped)"
             }
@@ -16,7 +16,7 @@ extension ComparisonReport {
         }
         if unverified > 0 {
             let verb = unverified == 1 ? "comparison has" : "comparisons have"
-            facts.append("\(unverified.grouped) \(verb) a side that nobody’s signature vouches for.")
+            facts.append("\(unverified.grouped) \(verb) a side that is not signed.")
         } else if !versions.isEmpty {
             facts.append("Every record of the App Store Server API was verified.")
         }

@@ -2,12 +2,13 @@ package import Reports
 package import StoredRows
 
 extension ComparisonReport {
-    /// What a report is written as.
+    /// Supported file formats.
     package static let kinds = ReportFile.Kind.allCases
 
-    /// Writes it in the format that the name of the file says, in the place of an older one; readable by its owner alone.
+    /// Writes the report in the format that the file name extension selects. Replaces an existing file. Only the
+    /// owner can read the file.
     ///
-    /// - Parameter path: ends in `.html`, `.json` or `.md`.
+    /// - Parameter path: File path that ends in `.html`, `.json` or `.md`.
     package func write(to path: String) throws(SinkError) {
         try ReportFile.check(path, kinds: Self.kinds)
         guard let kind = ReportFile.Kind(path: path) else { return }
@@ -21,7 +22,7 @@ extension ComparisonReport {
         }
     }
 
-    /// The whole of it.
+    /// Returns the complete file contents.
     package func bytes(as kind: ReportFile.Kind) -> [UInt8] {
         switch kind {
         case .html: ComparisonPage(self).bytes

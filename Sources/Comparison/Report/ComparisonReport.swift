@@ -1,53 +1,59 @@
 package import StoreTypes
 
-/// What comparisons came to: the same for a run over stored receipts and for what the server compared in the shadow.
+/// The results of many comparisons. The format is the same for a run over stored receipts and for the server's shadow
+/// comparisons.
 package struct ComparisonReport: Sendable {
-    /// Where the comparisons come from.
+    /// Source of the comparisons.
     package enum Kind: String, Sendable {
-        /// `compare`
+        /// A run of the `compare` command.
         case run
-        /// `GET /comparisons`
+        /// The server's shadow comparisons, `GET /comparisons`.
         case shadow
     }
 
     /// One app in one environment.
     package struct Scope: Sendable, Hashable, Comparable, Codable {
-        /// Empty where neither side names one.
+        /// Bundle id; empty if neither side has one.
         package let bundleId: String
-        /// `Production`, `Sandbox`; empty where neither side names one.
+        /// `Production` or `Sandbox`; empty if neither side has one.
         package let environment: String
 
+        /// Creates a scope.
         package init(bundleId: String, environment: String) {
             self.bundleId = bundleId
             self.environment = environment
         }
 
-        /// Neither side names an app.
+        /// `true` if neither side has a bundle id.
         var isUnnamed: Bool { bundleId.isEmpty }
 
-        /// What names no app comes last.
+        /// Orders by bundle id and environment. A scope without bundle id comes last.
         package static func < (one: Scope, other: Scope) -> Bool {
             (one.isUnnamed ? 1 : 0, one.bundleId, one.environment)
                 < (other.isUnnamed ? 1 : 0, other.bundleId, other.environment)
         }
     }
 
-    /// What was compared of one app in one environment.
+    /// Counts of one app in one environment.
     package struct App: Sendable, Codable {
         package var scope: Scope
-        /// Receipts with an answer on both sides.
+        /// Number of receipts with data on both sides.
         package var compared: Int64 = 0
-        /// Those of them without an unexpected difference.
+        /// Number of compared receipts without an unexpected difference.
         package var equal: Int64 = 0
-        /// Of the compared ones, those with a recording that has no history, or no statuses, to compare all with.
+        /// Number of compared receipts whose recording has no history or no statuses, so that only a part was
+        /// compared.
         package var partial: Int64 = 0
-        /// Receipts that could not be compared, by the code of the reason.
+        /// Number of receipts that could not be compared, by error code.
         package var failures: [String: Int64] = [:]
-        /// Of the compared ones, those without an answer made of the records; nil for none.
+        /// Number of compared receipts for which no response could be rendered from the records; `nil` if there are
+        /// none.
         package var recordsOnly: Int64?
-        /// Different customers that the compared receipts are of, at most ``CustomerSet/maximum``; counted for a report.
+        /// Number of distinct customers of the compared receipts, at most ``CustomerSet/maximum``. Set only in a
+        /// report.
         package var customers: Int64 = 0
 
+        /// Creates counts of zero.
         package init(scope: Scope) {
             self.scope = scope
         }
@@ -59,16 +65,17 @@ package struct ComparisonReport: Sendable {
     package struct Entry: Sendable, Codable {
         package var scope: Scope
         package var verdict: ComparisonRule.Class
-        /// A rule's name, see ``ComparisonRules``.
+        /// Name of the rule, see ``ComparisonRules``.
         package var rule: String
-        /// Without ids.
+        /// Path without row ids.
         package var path: String
         package var count: Int64
         package var firstSeen: Timestamp?
         package var lastSeen: Timestamp?
-        /// A few that show it.
+        /// A few examples.
         package var examples: [Difference] = []
 
+        /// Creates an entry.
         package init(
             scope: Scope, verdict: ComparisonRule.Class, rule: String, path: String, count: Int64,
             firstSeen: Timestamp? = nil, lastSeen: Timestamp? = nil, examples: [Difference] = []
@@ -85,22 +92,24 @@ package struct ComparisonReport: Sendable {
     }
 
     package var kind: Kind
-    /// The source that was compared, or the server's own name.
+    /// Name of the source that was compared, or name of the server.
     package var title: String
     package var madeAt: Timestamp
-    /// Ascending.
+    /// Counts by app, in ascending order.
     package var apps: [App] = []
-    /// Unexpected ones first, the most frequent first.
+    /// Entries, unexpected ones first, then by descending count.
     package var entries: [Entry] = []
-    /// Both documents of a few receipts, with what differs marked; from memory only, never from the store.
+    /// Both documents of a few receipts, with the differences marked. They are in memory only, never in the store.
     package var pairs: [AlignedPair] = []
-    /// Comparisons against Get Transaction History of each version, 1 or 2.
+    /// Number of comparisons by version of Get Transaction History, 1 or 2.
     package var historyVersions: [Int: Int64] = [:]
-    /// Comparisons with a side that nobody's signature vouches for.
+    /// Number of comparisons with a side that is not signed.
     package var unverified: Int64 = 0
-    /// What is not in the report, a sentence each: dropped comparisons, entries beyond the limit, an unfinished run.
+    /// Notes on data that the report does not include, one sentence each. For example, dropped comparisons, entries
+    /// beyond the limit, or an unfinished run.
     package var notes: [String] = []
 
+    /// Creates an empty report.
     package init(kind: Kind, title: String, madeAt: Timestamp) {
         self.kind = kind
         self.title = title

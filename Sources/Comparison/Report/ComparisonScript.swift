@@ -1,4 +1,5 @@
-/// What the page does where scripts run: it filters. It holds neither `<` nor `&`, loads nothing, and writes texts only.
+/// The page's script, which filters. It contains neither `<` nor `&`, because the page must also be valid XML; it
+/// loads nothing and writes text only, never markup.
 enum ComparisonScript {
     static let text: StaticString = #"""
         'use strict';

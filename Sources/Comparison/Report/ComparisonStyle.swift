@@ -1,4 +1,4 @@
-/// What the page of a comparison adds to the style of all reports.
+/// Style rules of the comparison page, in addition to those of all reports.
 enum ComparisonStyle {
     static let sheet: StaticString = """
         :root { --safe: var(--migrated); --notYet: var(--notFound); --notSafe: var(--refused); }

@@ -1,19 +1,19 @@
-/// The differences of one comparison by where they stand: part, row, field.
+/// The differences of one comparison, indexed by section, row and field.
 struct DifferenceMarks {
     private struct Place: Hashable {
         let part: Finding.Part
         let identifier: String?
     }
 
-    /// By the field's name; under "" what is said of the row.
+    /// Differences of each row by field name. The key "" holds differences of the row itself.
     private var ofRows: [Place: [String: [Difference]]] = [:]
     private var ofParts: [Finding.Part: [Difference]] = [:]
 
-    /// Parts whose rows have ids.
+    /// Sections whose rows have ids.
     private static let lists: [Finding.Part] = [.snapshot, .latest, .renewals, .subscriptions]
 
     init(_ differences: [Difference]) {
-        // Those that worry first: a field has one mark.
+        // A field shows only one mark, so unexpected differences come first.
         let unexpected = differences.filter { $0.verdict == .unexpected }
         let expected = differences.filter { $0.verdict == .expected }
         for difference in unexpected + expected {
@@ -33,7 +33,8 @@ struct DifferenceMarks {
         }
     }
 
-    /// Behind `latestTransactions[].`; empty for a whole row, nil for the part itself, nothing at all elsewhere.
+    /// Returns the path after `latestTransactions[].`: empty for a whole row, `.some(nil)` for the section itself,
+    /// and `nil` if the path is in another section.
     private static func rest(of path: String, in part: Finding.Part) -> String?? {
         let rest = path.dropFirst(part.rawValue.count)
         if rest.isEmpty { return .some(nil) }
@@ -47,7 +48,7 @@ struct DifferenceMarks {
         ofRows[Place(part: part, identifier: identifier)] ?? [:]
     }
 
-    /// 2 where something worries, 1 where something differs, else 0.
+    /// Returns 2 if there is an unexpected difference, 1 if there is only an expected one, otherwise 0.
     func urgency(of identifier: String?, in part: Finding.Part) -> Int {
         guard let found = ofRows[Place(part: part, identifier: identifier)] else { return 0 }
         return found.values.contains { $0.contains { $0.verdict == .unexpected } } ? 2 : 1

@@ -1,7 +1,7 @@
 import Reports
 
 extension HTMLWriter {
-    /// A class of differences in a symbol and a word.
+    /// Writes a class of differences as a symbol and a word.
     mutating func mark(_ verdict: String, rule: String) {
         let style = ComparisonRule.Class(rawValue: verdict) ?? .unexpected
         element("span", ["class": "badge \(style.rawValue)"]) { html in
@@ -11,14 +11,14 @@ extension HTMLWriter {
         }
     }
 
-    /// An app, and its environment below it.
+    /// Writes an app, with its environment below.
     mutating func scope(_ scope: ComparisonReport.Scope) {
         foreign(scope.app, isPath: true)
         text(" ")
         element("span", ["class": "place"]) { $0.foreign(scope.place) }
     }
 
-    /// A value of a side; nothing is said in words.
+    /// Writes the value of a side, or the word "nothing" if there is none.
     mutating func side(_ value: String?) {
         guard let value else { return element("span", ["class": "absent"], text: "nothing") }
         element("code") { $0.foreign(value, limit: 200, isPath: true) }

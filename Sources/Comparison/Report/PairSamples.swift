@@ -1,6 +1,7 @@
-/// The few receipts whose two documents a report shows side by side: each shows something that those before do not.
+/// The few receipts whose documents a report shows side by side. Each sample has a difference that no earlier sample
+/// has.
 package struct PairSamples: Sendable, Codable {
-    /// What a sample shows.
+    /// Key of a kind of difference.
     private struct FieldSample: Sendable, Hashable, Codable {
         let verdict: ComparisonRule.Class
         let rule: String
@@ -10,13 +11,18 @@ package struct PairSamples: Sendable, Codable {
     package private(set) var pairs: [AlignedPair] = []
     private var seen: Set<FieldSample> = []
 
-    /// None.
+    /// Creates an empty collection.
     package init() {}
 
-    /// Keeps the documents of a receipt where there is room and something new to be seen in them. Half of the room is for
-    /// what is unexpected.
+    /// Stores the documents of a receipt if there is room and they show a new kind of difference. Half of the room is
+    /// reserved for unexpected differences.
     ///
-    /// - Parameter receipt: a digest or an id.
+    /// - Parameters:
+    ///   - verifyReceipt: Apple's verifyReceipt response.
+    ///   - serverAPI: Records of the App Store Server API, or a response rendered from them.
+    ///   - differences: Differences between these two sides.
+    ///   - receipt: Digest or id of the receipt.
+    ///   - limit: Maximum number of samples.
     package mutating func offer(
         verifyReceipt: ComparedAnswer, serverAPI: ComparedAnswer, differences: [Difference], receipt: String, limit: Int
     ) {

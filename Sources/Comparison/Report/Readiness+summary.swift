@@ -2,12 +2,13 @@ import Reports
 import StoreTypes
 
 extension Readiness {
-    /// Rules, and reasons of failures, that the sentence names; the tables have them all.
+    /// Limit on the rules and failure reasons that the sentence lists. The tables contain all of them.
     private static let namedReasons = 5
 
-    /// `com.example.app, Production: all 12,345 receipts of 9,876 customers would get the same answer; … Safe to switch.`
+    /// The result as text. For example, `com.example.app, Production: all 12,345 receipts of 9,876 customers would
+    /// get the same answer; … Safe to switch.`
     ///
-    /// The app's id may be text of anybody: escape it.
+    /// The bundle id is untrusted text, so escape it for the output format.
     package var sentence: String { "\(app.scope.words): \(statement)" }
 
     /// The sentence without the app.
@@ -23,7 +24,7 @@ extension Readiness {
             guard app.partial == 0 else { return "\(all) would get the same answer, as far as it was recorded." }
             guard app.customers > 3 else { return "\(all) would get the same answer." }
             return "\(all) would get the same answer; with 95 % confidence fewer than 1 customer in "
-                + "\((min(app.customers, compared) / 3).grouped) would get another."
+                + "\((min(app.customers, compared) / 3).grouped) would get a different one."
         }
         let same = compared - different
         let receipts = compared == 1 ? "receipt" : "receipts\(ofCustomers)"
@@ -31,18 +32,19 @@ extension Readiness {
             + "answer; \(different.grouped) \(different == 1 ? "differs" : "differ") unexpectedly\(reasons)."
     }
 
-    /// ` of 1 customer`, ` of at least 10,000 customers`; nothing if a version wrote the counts that did not know of them.
+    /// For example, ` of 1 customer` or ` of at least 10,000 customers`. Empty if the counts were written by a
+    /// version that did not count customers.
     private var ofCustomers: String {
         guard app.customers > 0 else { return "" }
         return " of \(customerCount) \(app.customers == 1 ? "customer" : "customers")"
     }
 
-    /// `12`, or `at least 10,000` if the set of customers is full.
+    /// For example, `12`, or `at least 10,000` if the set of customers is full.
     var customerCount: String {
         (app.customers < CustomerSet.maximum ? "" : "at least ") + app.customers.grouped
     }
 
-    /// Why there may be differences where all get the same answer.
+    /// Explains expected differences, which do not prevent that a receipt counts as the same.
     private var explained: String? {
         guard !expectedRules.isEmpty else { return nil }
         let count = expectedRules.reduce(0) { $0 + $1.count }
@@ -55,10 +57,11 @@ extension Readiness {
     private var recordsOnly: String? {
         guard let count = app.recordsOnly, count > 0 else { return nil }
         let verb = count == 1 ? "was" : "were"
-        return "\(count.grouped) \(verb) compared by the records alone, without the answer that is made of them."
+        return "\(count.grouped) \(verb) compared by the records alone, because no answer could be made from them."
     }
 
-    /// A receipt may differ in several places.
+    /// Lists the rules. The number of differences is included if it is not the number of receipts, because one
+    /// receipt can differ in several fields.
     private var reasons: String {
         guard !rules.isEmpty else { return "" }
         let places = rules.reduce(0) { $0 + $1.count }
@@ -84,7 +87,7 @@ extension Readiness {
         switch verdict {
         case .safe:
             let isSandbox = app.scope.environment == AppStoreEnvironment.sandbox.rawValue
-            return isSandbox ? "Safe to switch in the sandbox, which says nothing of production." : "Safe to switch."
+            return isSandbox ? "Safe to switch in the sandbox, which says nothing about production." : "Safe to switch."
         case .notSafe: return "Not safe to switch yet."
         case .notYet:
             let isFew = app.customers < Self.minimumCustomers
@@ -95,7 +98,7 @@ extension Readiness {
         }
     }
 
-    /// `0.03 %`, rounded up; `–` where nothing was compared.
+    /// Upper bound as a percentage, rounded up. For example, `0.03 %`; `–` if nothing was compared.
     var boundWords: String {
         upperBound.map { Int64(($0 * 10_000).rounded(.up)).share(of: 10_000) } ?? "–"
     }
@@ -111,7 +114,7 @@ extension Readiness {
 }
 
 extension Readiness.Verdict {
-    /// In a word or two.
+    /// Short title of the result.
     package var words: String {
         switch self {
         case .safe: "Safe"
@@ -122,7 +125,7 @@ extension Readiness.Verdict {
 }
 
 extension ComparisonReport.Scope {
-    /// `com.example.app, Production`; long ids are cut.
+    /// For example, `com.example.app, Production`. Long ids are cut.
     package var words: String {
         let app = isUnnamed ? "rows that name no app" : app
         return environment.isEmpty ? app : "\(app), \(place)"

@@ -1,23 +1,25 @@
 import Foundation
 import Reports
 
-/// Whether one app can be switched to the App Store Server API: the sentence that a team decides on, and what it rests
+/// The recommendation for one app: can it switch to the App Store Server API? Includes the numbers that it is based
 /// on.
 package struct Readiness: Sendable {
-    /// What to do.
+    /// Recommendation.
     package enum Verdict: String, Sendable, Hashable, CaseIterable {
-        /// Enough was compared, and nothing worries.
+        /// Enough was compared, and there are no unexpected differences.
         case safe
-        /// Nothing worries, but too little was compared.
+        /// There are no unexpected differences, but too little was compared.
         case notYet
-        /// Some receipts would get another answer.
+        /// Some receipts would get a different response.
         case notSafe
     }
 
-    /// Different customers without which nothing is said: fewer than one in a hundred would get another answer then.
-    /// A choice. Receipts of one customer are no evidence of others.
+    /// Minimum number of distinct customers for a recommendation. With 300 customers and no difference, fewer than 1
+    /// % of customers would get a different response (95 % confidence). A design choice. Customers are counted
+    /// because several receipts of one customer are not independent.
     package static let minimumCustomers: Int64 = 300
-    /// The share of receipts that may remain without a comparison, and of those that were compared in part only. A choice.
+    /// Limit on the share of receipts that could not be compared, and of those that were compared only in part. A
+    /// design choice.
     package static let toleratedFailures = 0.01
 
     package let app: ComparisonReport.App
@@ -26,7 +28,11 @@ package struct Readiness: Sendable {
     /// Expected differences by rule, the most frequent first.
     package let expectedRules: [(name: String, count: Int64)]
 
-    /// - Parameter entries: the report's; those of other apps do not count.
+    /// Evaluates one app.
+    ///
+    /// - Parameters:
+    ///   - app: Counts of the app.
+    ///   - entries: Entries of the report. Entries of other apps are ignored.
     package init(_ app: ComparisonReport.App, entries: [ComparisonReport.Entry]) {
         self.app = app
         func counts(of verdict: ComparisonRule.Class) -> [(name: String, count: Int64)] {
@@ -43,16 +49,17 @@ package struct Readiness: Sendable {
     package var different: Int64 { max(app.compared - app.equal, 0) }
     package var failed: Int64 { app.failures.values.reduce(0, +) }
 
-    /// Of the compared receipts, those that would get the same answer; nil where none was compared.
+    /// Share of the compared receipts that would get the same response; `nil` if nothing was compared.
     package var share: Double? {
         app.compared > 0 ? Double(app.compared - different) / Double(app.compared) : nil
     }
 
-    /// With 95 % confidence no larger share of all customers would get another answer: 3/n where none of n did, else the
-    /// upper end of Wilson's interval; nil where none was compared. n is the number of customers: more receipts of the same
-    /// customer make nothing surer.
+    /// Upper bound of the share of all customers that would get a different response, with 95 % confidence; `nil` if
+    /// nothing was compared.
     ///
-    /// What was compared in part is no evidence of that.
+    /// If none of n customers has a difference, the bound is 3/n. Otherwise it is the upper end of Wilson's interval.
+    /// n is the number of customers, because more receipts of the same customer do not increase the confidence.
+    /// Partial comparisons are excluded.
     ///
     /// https://en.wikipedia.org/wiki/Rule_of_three_(statistics)
     /// https://en.wikipedia.org/wiki/Binomial_proportion_confidence_interval#Wilson_score_interval
@@ -67,12 +74,12 @@ package struct Readiness: Sendable {
         return min((middle + half) / (1 + z * z / n), 1)
     }
 
-    /// Receipts that could not be compared are too many of all.
+    /// `true` if more than ``toleratedFailures`` of all receipts could not be compared.
     package var hasTooManyFailures: Bool {
         failed > 0 && Double(failed) > Self.toleratedFailures * Double(failed + app.compared)
     }
 
-    /// Receipts of which not all was compared are too many of those that were.
+    /// `true` if more than ``toleratedFailures`` of the compared receipts were compared only in part.
     package var isTooPartial: Bool { Double(app.partial) > Self.toleratedFailures * Double(app.compared) }
 
     package var verdict: Verdict {
@@ -82,7 +89,7 @@ package struct Readiness: Sendable {
 }
 
 extension [Readiness] {
-    /// In the order of the report's apps.
+    /// Evaluates all apps of a report, in the report's order.
     package init(_ report: ComparisonReport) {
         let entries = Dictionary(grouping: report.entries, by: \.scope)
         self = report.apps.map { Readiness($0, entries: entries[$0.scope] ?? []) }

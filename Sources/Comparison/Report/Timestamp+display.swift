@@ -2,9 +2,9 @@ import Foundation
 package import StoreTypes
 
 extension Timestamp {
-    /// `2026-11-21 13:25:00 UTC`, with milliseconds where there are any.
+    /// For example, `2026-11-21 13:25:00 UTC`. Includes milliseconds if they are not 0.
     package var words: String {
-        // What lies further out is no date that anybody meant.
+        // Timestamps outside the years 1 to 9999 cannot be formatted as dates.
         guard (-62_135_596_800_000..<253_402_300_800_000).contains(milliseconds) else { return "\(milliseconds) ms" }
         let text = Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601)
         let rest = milliseconds - seconds * 1_000

@@ -20,7 +20,7 @@ extension HTMLReport {
         }
     }
 
-    /// Nil where there are none.
+    /// Returns a sentence about how many refused rows are shown; `nil` if there are none.
     private func shownSentence(_ shown: Int) -> String? {
         guard shown > 0 else { return nil }
         let (shown, all) = (Int64(shown), max(report.refused, Int64(shown)))
@@ -43,7 +43,7 @@ extension HTMLReport {
 }
 
 extension HTMLReport {
-    /// Where, when and how.
+    /// Writes the section about the run: source, destination, times and options.
     func run(into html: inout HTMLWriter) {
         html.element("section", ["aria-labelledby": "run"]) { html in
             html.element("h2", ["id": "run"], text: "The run")
@@ -58,32 +58,32 @@ extension HTMLReport {
         if let ended = ending.history.ended { facts.append(("Ended", ended.words)) }
         facts.append(("Runs", ending.history.runs.grouped))
         if ending.wasFinished {
-            facts.append(("This run", "had nothing to do: everything was done before"))
+            facts.append(("This run", "had nothing to do: an earlier run had finished"))
         } else {
-            let rate = report.rowsPerSecond.map { ", \($0.grouped) a second with everything included" } ?? ""
-            facts.append(("This run", "took \(ending.taken.grouped) rows in \(ending.duration.words)\(rate)"))
+            let rate = report.rowsPerSecond.map { ", \($0.grouped) per second including lookups and writing" } ?? ""
+            facts.append(("This run", "read \(ending.taken.grouped) rows in \(ending.duration.words)\(rate)"))
         }
         if report.withAPI { facts.append(("API calls", "\(ending.history.calls.grouped) in all runs")) }
         if report.counts.renamedIds > 0 {
-            facts.append(("Ids made unique", "\(report.counts.renamedIds.grouped) rows had no id, or another row’s"))
+            facts.append(("Ids made unique", "\(report.counts.renamedIds.grouped) rows had no id or a repeated one"))
         }
         return facts + report.options.words.map { ("Option", $0) }
     }
 }
 
 extension Timestamp {
-    /// `2026-11-21 13:25:00 UTC`
+    /// For example, `2026-11-21 13:25:00 UTC`.
     fileprivate var words: String { iso8601.replacing("T", with: " ").replacing("Z", with: " UTC") }
 }
 
 extension MigrationOptions {
-    /// What it was told, a phrase each.
+    /// The options in words, one phrase each.
     var words: [String] {
-        var words = [lasting.withAPI ? "the App Store Server API is asked" : "offline: nobody is asked"]
-        if lasting.allowUnverified { words.append("receipts that are not authentic go on, marked") }
+        var words = [lasting.withAPI ? "with lookups in the App Store Server API" : "offline: no lookups"]
+        if lasting.allowUnverified { words.append("receipts that are not authentic are accepted and marked") }
         if isPlan { words.append("planned only") }
-        if isRefresh { words.append("known customers are asked about again") }
-        if isFresh { words.append("begun anew") }
+        if isRefresh { words.append("known customers are looked up again") }
+        if isFresh { words.append("started over") }
         if let column = lasting.source.receiptColumn { words.append("receipts in “\(column)”") }
         if let column = lasting.source.idColumn { words.append("ids in “\(column)”") }
         if let table = lasting.source.table { words.append("table “\(table)”") }
@@ -91,7 +91,7 @@ extension MigrationOptions {
             words.append("account tokens in “\(column)”, \(accountTokens == .set ? "set" : "not set: a dry run")")
         }
         if let rowLimit { words.append("at most \(rowLimit.grouped) rows a run") }
-        if let timeLimit { words.append("new work is begun for \(timeLimit.words)") }
+        if let timeLimit { words.append("no new work after \(timeLimit.words)") }
         words.append("\(workers) \(workers == 1 ? "batch" : "batches") at a time")
         return words
     }

@@ -2,7 +2,7 @@ import Ledger
 import Reports
 
 extension HTMLReport {
-    /// What is counted, a plot and a table each.
+    /// The sections with counts, each with a plot and a table.
     var sections: [ReportSection] {
         var sections = [outcomes]
         if let customers { sections.append(customers) }
@@ -22,7 +22,7 @@ extension HTMLReport {
                 count: report.counts.count(of: outcome), style: outcome.rawValue)
         }
         return ReportSection(
-            id: "outcomes", title: "Outcomes", caption: "What became of the rows", column: "Outcome", entries: entries,
+            id: "outcomes", title: "Outcomes", caption: "Rows by outcome", column: "Outcome", entries: entries,
             whole: rows, hasSwatches: true, none: "There were no rows.")
     }
 
@@ -31,39 +31,40 @@ extension HTMLReport {
             let entries = [
                 ReportEntry("known", "the App Store has records of them", count: tally.known, style: "migrated"),
                 ReportEntry("notFound", "in neither environment", count: tally.notFound, style: "notFound"),
-                ReportEntry("failed", "for now; the next run tries again", count: tally.failed, style: "failed"),
-                ReportEntry("waiting", "not asked about yet", count: tally.waiting, style: "noTransactions"),
+                ReportEntry("failed", "temporary failure; the next run retries", count: tally.failed, style: "failed"),
+                ReportEntry("waiting", "not looked up yet", count: tally.waiting, style: "noTransactions"),
             ]
             return ReportSection(
-                id: "customers", title: "Customers", caption: "What asking about each customer once came to",
+                id: "customers", title: "Customers", caption: "Customers by the result of their lookup",
                 column: "State", entries: entries, whole: tally.all, number: "Customers", hasSwatches: true,
-                none: "There was nobody to ask about.")
+                none: "There were no customers to look up.")
         }
     }
 
     private var refusalReasons: ReportSection {
         ReportSection(
-            id: "reasons", title: "Reasons of refusals",
+            id: "reasons", title: "Reasons for refusals",
             caption: "Why rows were refused, and the share of all refusals", column: "Code",
             entries: [ReportEntry](
                 report.counts.refusals, style: "refused", meaning: ReportGlossary.meaning(ofReason:)),
             whole: report.refused, none: "No row was refused.")
     }
 
-    /// Of rows that were not refused: not found, failed, or let through.
+    /// Reasons of rows that were not refused: rows that were not found, failed, or were accepted with
+    /// `--allow-unverified`. `nil` if there are none.
     private var otherReasons: ReportSection? {
         let counts = report.counts
         let others = counts.reasons.merging(counts.refusals) { $0 - $1 }.filter { $0.value > 0 }
         guard !others.isEmpty else { return nil }
         return ReportSection(
             id: "other-reasons", title: "Other reasons",
-            caption: "What was in the way of rows that were not refused", column: "Code",
+            caption: "Reasons of rows that were not refused", column: "Code",
             entries: [ReportEntry](others, meaning: ReportGlossary.meaning(ofReason:)), whole: rows, none: "")
     }
 
     private var environments: ReportSection {
         ReportSection(
-            id: "environments", title: "Environments", caption: "Where the receipts say that they are from",
+            id: "environments", title: "Environments", caption: "Environments that the receipts state",
             column: "Environment",
             entries: [ReportEntry](report.counts.environments, meaning: ReportGlossary.meaning(ofEnvironment:)),
             whole: rows, none: "There were no rows.")
@@ -83,16 +84,16 @@ extension HTMLReport {
 
     private var kinds: ReportSection {
         ReportSection(
-            id: "kinds", title: "Kinds", caption: "What the rows hold, authentic or not", column: "Kind",
+            id: "kinds", title: "Kinds", caption: "Content of the rows, authentic or not", column: "Kind",
             entries: [ReportEntry](report.counts.kinds, meaning: ReportGlossary.meaning(ofKind:)), whole: rows,
             none: "There were no rows.")
     }
 
     private var repairs: ReportSection {
         ReportSection(
-            id: "repairs", title: "Repairs", caption: "What had to be undone to read the receipts", column: "Repair",
+            id: "repairs", title: "Repairs", caption: "Repairs that were needed to read the receipts", column: "Repair",
             entries: [ReportEntry](report.counts.repairs, meaning: ReportGlossary.meaning(ofRepair:)), whole: rows,
-            note: "A row may need several repairs. The signature is checked behind them.",
+            note: "A row may need several repairs. The signature is checked after them.",
             none: "No receipt needed a repair.")
     }
 }

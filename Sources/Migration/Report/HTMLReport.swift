@@ -2,7 +2,7 @@ import Ledger
 import Reports
 import StoreTypes
 
-/// The page of a report: one file that asks nobody for anything, without a script, for screen and paper.
+/// The HTML page of a report: one file without external resources or scripts, for screen and print.
 struct HTMLReport {
     let report: MigrationReport
 
@@ -10,7 +10,9 @@ struct HTMLReport {
         self.report = report
     }
 
-    /// - Parameter refusals: the first ones.
+    /// Returns the page.
+    ///
+    /// - Parameter refusals: The first refused rows.
     func page(_ refusals: [Refusal]) -> [UInt8] {
         var html = HTMLWriter()
         html.element("html", ["lang": "en"]) { html in
@@ -28,7 +30,7 @@ struct HTMLReport {
                 html.element("footer") { html in
                     html.element("p") {
                         $0.text(
-                            "Written by receipt-bridge migrate. There is no receipt in this report, but there are ids of rows: treat it as you treat those."
+                            "Written by receipt-bridge migrate. This report contains no receipts, but row ids: protect it accordingly."
                         )
                     }
                 }
@@ -67,7 +69,7 @@ struct HTMLReport {
             tiles.append(("customers", customers.all.grouped))
             tiles.append(("API calls", report.ending.history.calls.grouped))
         }
-        if let rate = report.rowsPerSecond { tiles.append(("rows a second", rate.grouped)) }
+        if let rate = report.rowsPerSecond { tiles.append(("rows per second", rate.grouped)) }
         return tiles
     }
 

@@ -5,7 +5,8 @@ import StoreTypes
 import StoredRows
 
 extension MigrationReport {
-    /// One object. The refused rows come last, one a line, and are in memory a few hundred at a time.
+    /// Writes the report as a JSON object. The refused rows are last, one on each line, and at most 512 of them are
+    /// in memory.
     func writeJSON(into file: inout ReportFile, refusals ledger: MigrationStore) throws {
         try file.append(head())
         var last: Int64 = 0
@@ -25,7 +26,7 @@ extension MigrationReport {
         try file.append(Array("\n]}\n".utf8))
     }
 
-    /// Everything before the first refused row.
+    /// Returns everything before the first refused row.
     private func head() -> [UInt8] {
         var writer = JSONWriter(reserving: 4_096)
         writer.beginObject()
@@ -115,7 +116,7 @@ extension JSONWriter {
         value(flag)
     }
 
-    /// Names in their order as text.
+    /// Writes counts as an object, sorted by name.
     fileprivate mutating func member(_ key: String, _ counts: [String: Int64]) {
         self.key(key)
         beginObject()

@@ -1,13 +1,14 @@
 import Reports
 
 extension MigrationReport {
-    /// The result in words: `98,233 of 100,000 rows are authentic receipts; 1,767 were refused; nothing failed.`
+    /// The result as a sentence. For example, `98,233 of 100,000 rows are authentic receipts; 1,767 were refused;
+    /// nothing failed.`
     package var summary: String {
         guard counts.rows > 0 else { return "There were no rows." }
         var parts = [authenticity]
         if withAPI, ending.stop != .planned { parts.append(Self.clause(.migrated, counts)) }
         if unverified > 0 {
-            let verb = unverified == 1 ? "went on although it is not" : "went on although they are not"
+            let verb = unverified == 1 ? "was accepted although it is not" : "were accepted although they are not"
             parts.append("\(unverified.grouped) \(verb), because of --allow-unverified")
         }
         parts.append(Self.clause(.refused, counts))
@@ -16,18 +17,18 @@ extension MigrationReport {
         return parts.joined(separator: "; ") + "."
     }
 
-    /// Whether this is the end, in words.
+    /// The state of the migration as a sentence: finished, stopped, or finished with rows to retry.
     package var standing: String {
         switch ending.stop {
         case nil where counts.count(of: .failed) > 0 || ending.hasFailedCustomers:
-            "Done but for what failed: the same command tries those rows again."
+            "Done, except for rows that failed: run the same command again to retry them."
         case nil: "Finished."
-        case .planned: "Planned only: nobody was asked, and no result was written."
-        case let stop?: "Stopped before its end: \(stop.sentence). The same command goes on."
+        case .planned: "Planned only: no customer was looked up, and no result was written."
+        case let stop?: "Stopped early: \(stop.sentence). Run the same command again to resume."
         }
     }
 
-    /// Not authentic, and not refused.
+    /// Number of rows that are not authentic but were not refused.
     private var unverified: Int64 { max(counts.rows - counts.authentic - refused, 0) }
 
     private var authenticity: String {

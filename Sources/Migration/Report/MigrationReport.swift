@@ -4,23 +4,26 @@ import Reports
 import StoreTypes
 package import StoredRows
 
-/// What a migration came to, for people and for programs: counts, and every refused row. Never a receipt, and of this
-/// machine nothing but the names of the files.
+/// The report of a migration as HTML or JSON: counts and refused rows. It contains no receipts and no paths, only
+/// file names.
 package struct MigrationReport: Sendable {
-    /// Refused rows that the page shows; a file for programs has them all.
+    /// Maximum number of refused rows on the HTML page. The JSON report has all of them.
     package static let shownRefusals: Int64 = 1_000
 
     let options: MigrationOptions
     let ending: Migration.RunResult
 
+    /// Creates a report.
     package init(options: MigrationOptions, ending: Migration.RunResult) {
         self.options = options
         self.ending = ending
     }
 
-    /// Writes it in the format that the name of the file says, in the place of an older one.
+    /// Writes the report in the format that the file name extension selects. Replaces an existing file.
     ///
-    /// - Parameter ledger: gives the refused rows, some at a time.
+    /// - Parameters:
+    ///   - path: Path that ends in `.html` or `.json`.
+    ///   - ledger: Progress file, which contains the refused rows.
     package func write(to path: String, refusals ledger: MigrationStore) throws(RunError) {
         try Self.check(path)
         try reporting {
@@ -39,7 +42,7 @@ package struct MigrationReport: Sendable {
         }
     }
 
-    /// Whether a report can be written there, asked before the work and not behind it.
+    /// Checks that a report can be written to a path, so that the error is found before the work and not after it.
     static func check(_ path: String) throws(RunError) {
         try reporting { try ReportFile.check(path, kinds: [.html, .json]) }
     }
@@ -61,17 +64,17 @@ extension MigrationReport {
     var sourceName: String { options.source == "-" ? "standard input" : Self.name(options.source) }
     var destinationName: String { Self.name(options.destination) }
 
-    /// Of this run, everything included; nil where it took none.
+    /// Rows per second of this run, including lookups and writing; `nil` if the run read no rows.
     var rowsPerSecond: Int64? {
         guard ending.taken > 0, ending.duration > .zero else { return nil }
         return Int64((Double(ending.taken) / (ending.duration / .seconds(1))).rounded())
     }
 
-    /// Without the folders.
+    /// Returns the file name without directories.
     private static func name(_ path: String) -> String { (path as NSString).lastPathComponent }
 }
 
 extension Timestamp {
-    /// `2026-11-21T13:25:00Z`
+    /// For example, `2026-11-21T13:25:00Z`.
     var iso8601: String { Date(timeIntervalSince1970: Double(seconds)).formatted(.iso8601) }
 }

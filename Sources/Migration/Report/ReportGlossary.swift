@@ -1,23 +1,24 @@
 import ReceiptDecoding
 
-/// What the words of a report mean, for people who do not know them.
+/// Explanations of the names in a report.
 enum ReportGlossary {
     static func meaning(of outcome: Outcome) -> String {
+        /// Explanation of an outcome.
         switch outcome {
         case .migrated: "authentic, with the App Store's records"
-        case .decoded: "authentic; the App Store was not asked"
+        case .decoded: "authentic, without a lookup in the App Store"
         case .noTransactions: "authentic, with no purchase to look up"
         case .refused: "not a receipt, or not authentic"
         case .notFound: "the App Store does not know the customer"
-        case .failed: "for now; the next run tries again"
+        case .failed: "temporary failure; the next run retries"
         }
     }
 
-    /// Where receipts that are not authentic were let through.
+    /// Explanation of an outcome with `--allow-unverified`.
     static func unverifiedMeaning(of outcome: Outcome) -> String {
         switch outcome {
         case .migrated: "with the App Store's records"
-        case .decoded: "readable; the App Store was not asked"
+        case .decoded: "readable, without a lookup in the App Store"
         case .noTransactions: "readable, with no purchase to look up"
         case .refused: "not a receipt, or not authentic and without an id"
         case .notFound, .failed: meaning(of: outcome)
@@ -30,7 +31,7 @@ enum ReportGlossary {
             case .appReceipt: "App Receipt, the signed file of an app"
             case .transactionReceipt: "receipt of one transaction, the older style"
             case .jws: "signed text of StoreKit 2 or the App Store"
-            case .unknown: "nothing that could be recognised"
+            case .unknown: "not recognized"
             }
         }
     }
@@ -48,27 +49,27 @@ enum ReportGlossary {
     static func meaning(ofRepair repair: String) -> String? {
         ReceiptRepair(rawValue: repair).map { repair in
             switch repair {
-            case .whitespace: "line breaks and blanks inside the base64"
-            case .spaceForPlus: "“+” had become a blank, as in form posts"
-            case .percentEncoding: "percent-encoded, as in addresses"
+            case .whitespace: "line breaks and spaces inside the base64"
+            case .spaceForPlus: "“+” had become a space, as in form posts"
+            case .percentEncoding: "percent-encoded, as in URLs"
             case .doublePercentEncoding: "percent-encoded twice"
             case .urlSafeAlphabet: "“-” and “_” for “+” and “/”"
             case .missingPadding: "“=” missing at the end"
             case .jsonEscapes: "“\\/” as JSON writes it"
             case .quotes: "quoted as a JSON string"
             case .doubleBase64: "base64 of base64"
-            case .hexadecimal: "hexadecimal digits, behind “0x” or “\\x” or alone"
+            case .hexadecimal: "hexadecimal digits, after “0x” or “\\x” or alone"
             case .dataDescription: "“<3082 0a…>”, as NSData prints itself"
             case .dataURL: "“data:…;base64,”"
             case .unityWrapper: "Unity’s object around the receipt"
             case .requestWrapper: "a whole verifyReceipt request"
-            case .answerWrapper: "a whole verifyReceipt answer: its latest_receipt"
+            case .answerWrapper: "a whole verifyReceipt response: its latest_receipt"
             case .notificationWrapper: "a whole notification: its signedPayload"
             case .pemArmour: "“-----BEGIN …-----” around the base64"
             case .rawBytes: "bytes without base64"
             case .byteOrderMark: "a byte order mark before the text"
-            case .utf16: "UTF-16 in place of UTF-8"
-            case .trailingBytes: "bytes behind the receipt"
+            case .utf16: "UTF-16 instead of UTF-8"
+            case .trailingBytes: "bytes after the receipt"
             }
         }
     }
@@ -80,49 +81,49 @@ enum ReportGlossary {
     private static func meaning(of code: ReceiptDecodingError.Code) -> String {
         switch code {
         case .unreadable: "cannot be opened"
-        case .empty: "nothing is there"
+        case .empty: "empty"
         case .tooLarge: "larger than any receipt"
-        case .notBase64: "no base64, nor anything known that can be mended"
+        case .notBase64: "not base64, and not repairable"
         case .notAReceipt: "base64 of something else"
-        case .signedTransaction: "a signed transaction in place of a receipt"
+        case .signedTransaction: "a signed transaction instead of a receipt"
         case .purchaseInfoOnly: "the inner list of a receipt without its signature"
         case .malformed: "the structure is broken"
         case .truncated: "cut short: the end is missing"
-        case .truncatedDescription: "a description of data: most of its bytes were never written"
-        case .trailingBytes: "bytes behind the end"
+        case .truncatedDescription: "a description of data that lacks most of the bytes"
+        case .trailingBytes: "bytes after the end"
         case .tooMany: "more parts than any receipt has"
         case .missingAttribute: "a part that every receipt has is missing"
-        case .unsupportedVersion: "a version that is not known"
+        case .unsupportedVersion: "an unknown version"
         case .unsigned: "no signature"
         case .severalSigners: "more than one signature"
         case .signerCertificateMissing: "the signer’s certificate is missing"
-        case .unsupportedAlgorithm: "signed in a way that the App Store does not use"
+        case .unsupportedAlgorithm: "signed with an algorithm that the App Store does not use"
         case .malformedCertificate: "a certificate that cannot be read"
-        case .keyRefused: "signed with a key too weak or too odd"
+        case .keyRefused: "signed with a weak or unusual key"
         case .notAReceiptSigner: "signed by a certificate that is not for receipts"
         case .untrustedChain: "not signed by Apple"
         case .outsideValidity: "made when the certificate was not valid"
         case .badSignature: "changed after it was signed"
         case .xcodeReceipt: "made on a developer’s machine by Xcode"
-        case .issuerUnknown: "the issuer of the certificate is not known here"
+        case .issuerUnknown: "the issuer of the certificate is unknown"
         case .unavailable: "this system cannot check the signature"
         }
     }
 
-    /// Of rows that could not be read, and of customers that were not found or failed.
+    /// Reasons of rows that could not be read, and of customers that were not found or failed.
     private static let rowReasons: [String: String] = [
         "malformedAccountToken": "an account token that is not UTF-8",
         "malformedId": "an id that is not UTF-8",
         "malformedQuotes": "CSV quotes that do not match",
-        "notAFile": "a folder or device where a file is expected",
-        "notJSON": "the line is no JSON object",
-        "notReadable": "the file may not be read",
-        "notText": "a number stands in place of the receipt",
-        "symbolicLink": "a link where a file is expected",
-        "tooDeep": "folders within folders beyond the limit",
-        "unclosedQuote": "a CSV quote that opens a field and does not close it in its row",
+        "notAFile": "a directory or device instead of a file",
+        "notJSON": "the line is not a JSON object",
+        "notReadable": "no permission to read the file",
+        "notText": "a number instead of a receipt",
+        "symbolicLink": "a symbolic link instead of a file",
+        "tooDeep": "directories nested too deep",
+        "unclosedQuote": "a CSV quote that is not closed in its row",
         "wrongFieldCount": "more or fewer CSV fields than the header has",
         "4040010": "the App Store does not know the transaction",
-        "notAskedYet": "the App Store was not asked about the customer yet",
+        "notAskedYet": "the customer has not been looked up yet",
     ]
 }

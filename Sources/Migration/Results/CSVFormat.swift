@@ -1,8 +1,9 @@
 import Rendering
 import StoredRows
 
-/// RFC 4180: a line of names, then a record a row, separated by commas and ended by CRLF; fields are quoted where they
-/// must be. Arrays are their JSON text, truth values `true` and `false`, and nothing is an empty field.
+/// The CSV format of RFC 4180: a header, then one record for each row, separated by commas and ended by CRLF. Fields
+/// are quoted if necessary. Arrays are JSON text, Boolean values are `true` and `false`, and a missing value is an
+/// empty field.
 struct CSVFormat: ResultFormat {
     private let columns: [ResultColumn]
 
@@ -36,7 +37,7 @@ struct CSVFormat: ResultFormat {
 }
 
 extension [UInt8] {
-    /// A field of CSV, in quotes where it holds what would end it.
+    /// Appends a field, with quotes if it contains a separator, a quote or a line break.
     fileprivate mutating func append(field text: String) {
         var text = text
         text.withUTF8 { append(field: $0) }

@@ -1,7 +1,7 @@
 import Rendering
 import StoredRows
 
-/// A JSON object a line, its members always the same and in the order of the columns; null where there is nothing.
+/// The JSON Lines format: one object on each line, with all columns in their order; `null` if there is no value.
 struct JSONLinesFormat: ResultFormat {
     private let columns: [(column: ResultColumn, key: JSONKey)]
 
@@ -35,14 +35,14 @@ struct JSONLinesFormat: ResultFormat {
 }
 
 extension JSONWriter {
-    /// `["a","b"]`
+    /// Writes an array of strings. For example, `["a","b"]`.
     mutating func values(_ texts: [String]) {
         beginArray()
         for text in texts { value(text) }
         endArray()
     }
 
-    /// The text of an array of strings.
+    /// Returns the JSON text of an array of strings.
     static func array(_ texts: [String]) -> [UInt8] {
         var writer = JSONWriter(reserving: 2 + 24 * texts.count)
         writer.values(texts)
@@ -51,6 +51,6 @@ extension JSONWriter {
 }
 
 extension APIColumns {
-    /// Bytes, about.
+    /// Approximate size in bytes.
     var size: Int { transactions.count + subscriptions.count + signedTransactions.count }
 }

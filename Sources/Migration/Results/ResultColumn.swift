@@ -1,24 +1,24 @@
-/// The columns of a destination, in their order: the same names in every format.
+/// The columns of a destination, in their order. The names are the same in all formats.
 enum ResultColumn: String, CaseIterable, Sendable {
     case id, digest, outcome, reason, kind, verified, repairs, environment, bundleId
     case originalTransactionIds, transactionIds, unverifiedIds
     case appAppleId, transactions, subscriptions, signedTransactions, revision
 
-    /// Those that only a run with the Server API has.
+    /// Columns that exist only with `--with-api`.
     static let api: Set<ResultColumn> = [
         .appAppleId, .transactions, .subscriptions, .signedTransactions, .revision,
     ]
 
     static func all(withAPI: Bool) -> [ResultColumn] { allCases.filter { withAPI || !api.contains($0) } }
 
-    /// What a row holds here, before any format.
+    /// The value of a column, independent of the format.
     enum Value {
         case null
         case text(String)
         case number(Int64)
         case flag(Bool)
         case texts([String])
-        /// An array that is JSON already.
+        /// An array as JSON text.
         case json([UInt8])
     }
 

@@ -1,13 +1,14 @@
-/// What became of one row of the source.
+/// The result for one row of the source.
 package struct ResultRow: Sendable, Hashable {
-    /// Not twice the same in one destination.
+    /// Id of the row, unique in the destination.
     package var id: String
-    /// SHA-256 in hexadecimal digits of the decoded bytes; nil where nothing was decoded.
+    /// SHA-256 in hexadecimal of the decoded bytes; `nil` if nothing was decoded.
     package var digest: String?
+    /// Outcome of the row.
     package var outcome: Outcome
-    /// The code of the failure.
+    /// Error code; `nil` if there was no failure.
     package var reason: String?
-    /// What the bytes are, authentic or not.
+    /// Kind of receipt, authentic or not.
     package var kind: String
     package var verified: Bool
     package var repairs: [String]
@@ -15,11 +16,12 @@ package struct ResultRow: Sendable, Hashable {
     package var bundleId: String?
     package var originalTransactionIds: [String]
     package var transactionIds: [String]
-    /// Ids that stand only in the JSON around a receipt.
+    /// Ids that are only in the unsigned JSON around a receipt.
     package var unverifiedIds: [String]
-    /// What the Server API says; nil where it was not asked or had nothing.
+    /// Data of the App Store Server API; `nil` if it was not requested or does not exist.
     package var api: APIColumns?
 
+    /// Creates a result.
     package init(
         id: String, digest: String? = nil, outcome: Outcome, reason: String? = nil, kind: String, verified: Bool,
         repairs: [String] = [], environment: String? = nil, bundleId: String? = nil,
@@ -42,16 +44,17 @@ package struct ResultRow: Sendable, Hashable {
     }
 }
 
-/// The columns that `--with-api` adds, objects and arrays as the JSON they are written as.
+/// Columns that `--with-api` adds. Objects and arrays are stored as JSON text.
 package struct APIColumns: Sendable, Hashable {
     package var appAppleId: Int64?
-    /// Each of the three a JSON array.
+    /// JSON arrays of transactions, subscriptions and JWS transactions.
     package var transactions: [UInt8]
     package var subscriptions: [UInt8]
     package var signedTransactions: [UInt8]
-    /// With which a later run asks for what is new.
+    /// Revision with which a later run requests only newer transactions.
     package var revision: String?
 
+    /// Creates the columns.
     package init(
         appAppleId: Int64?, transactions: [UInt8], subscriptions: [UInt8], signedTransactions: [UInt8],
         revision: String?
@@ -64,18 +67,18 @@ package struct APIColumns: Sendable, Hashable {
     }
 }
 
-/// The word for what became of a row.
+/// Outcome of a row.
 package enum Outcome: String, Sendable, Hashable, CaseIterable, Codable {
-    /// Data of the Server API is in the row.
+    /// The row has data of the App Store Server API.
     case migrated
-    /// Authentic, and no API was asked.
+    /// Authentic, and the App Store Server API was not requested.
     case decoded
-    /// Authentic, with nothing to look up.
+    /// Authentic, but there is no id to look up.
     case noTransactions
     /// Not a receipt, or not authentic.
     case refused
-    /// Not known in either environment.
+    /// The customer is unknown in both environments.
     case notFound
-    /// For now; a later run tries again.
+    /// Temporary failure, which a later run retries.
     case failed
 }

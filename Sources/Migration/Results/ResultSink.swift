@@ -1,39 +1,41 @@
 package import StoredRows
 
-/// Where results go, a row each, in the order of writing.
+/// A destination of results, which are written in order.
 ///
-/// Ids stay unique whatever the format. Of a run that dies nothing is left behind that was not there at its last
-/// checkpoint, once the sink is opened at that position again.
+/// Ids are unique in all formats. If a run crashes, opening the sink at the position of the last checkpoint discards
+/// all rows after it.
 package protocol ResultSink {
-    /// Takes a row; it is durable after the next checkpoint. After an error the sink takes nothing more: open it anew.
+    /// Writes a row, which is durable after the next checkpoint. After an error, the sink cannot be used any more and
+    /// has to be opened again.
     mutating func write(_ row: ResultRow) throws(SinkError) -> WriteResult
 
-    /// Makes everything written so far durable, and says where the sink stands.
+    /// Makes all rows durable and returns the position of the sink.
     mutating func checkpoint() throws(SinkError) -> SinkPosition
 
-    /// The last checkpoint; the destination is one plain file then. The sink takes nothing more.
+    /// Makes the last checkpoint and closes the sink. The destination is then a single file.
     mutating func close() throws(SinkError)
 }
 
-/// What became of a row that was written.
+/// Result of writing a row.
 package enum WriteResult: Sendable, Hashable {
     case written
-    /// Another row has this id; nothing was written.
+    /// Another row has the same id, so nothing was written.
     case repeatedId
 }
 
-/// Where a sink stood at a checkpoint.
+/// Position of a sink at a checkpoint.
 package struct SinkPosition: Sendable, Hashable, Codable {
-    /// How many results there are.
+    /// Number of rows.
     package let rows: Int64
-    /// How long the file is; 0 in a database.
+    /// Size of the file in bytes; 0 for a database.
     package let bytes: Int64
 
+    /// Creates a position.
     package init(rows: Int64, bytes: Int64) {
         self.rows = rows
         self.bytes = bytes
     }
 
-    /// Before the first checkpoint.
+    /// Position before the first checkpoint.
     package static let start = SinkPosition(rows: 0, bytes: 0)
 }

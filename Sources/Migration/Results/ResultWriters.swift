@@ -1,14 +1,16 @@
 import Ledger
 package import StoredRows
 
-/// Opens the sink that a path names.
+/// Opens sinks by path.
 package enum ResultWriters {
-    /// A destination ends in `.jsonl`, `.csv`, `.sqlite` or `.db`.
+    /// Opens a sink for a path with the extension `.jsonl`, `.csv`, `.sqlite` or `.db`.
     ///
     /// - Parameters:
-    ///   - withAPI: whether the rows have the columns of ``APIColumns``; the same for as long as the destination lives.
-    ///   - position: what lies beyond is thrown away. Nil for a new destination, where nothing may be but an empty
-    ///     file; ``SinkPosition/start`` for one that is known to be ours, there or not.
+    ///   - path: Path of the destination.
+    ///   - withAPI: Adds the columns of ``APIColumns``. Must not change while the destination exists.
+    ///   - position: Position to resume from; rows after it are discarded. `nil` for a new destination, at whose path
+    ///     only an
+    ///     empty file may exist. ``SinkPosition/start`` for a destination of this migration that may exist or not.
     package static func open(
         _ path: String, withAPI: Bool, at position: SinkPosition? = nil
     ) throws(SinkError) -> any ResultSink {
@@ -21,18 +23,18 @@ package enum ResultWriters {
 
     enum Kind { case jsonLines, csv, table }
 
-    /// By the ending of its name.
+    /// Determines the format by the file name extension.
     static func kind(of path: String) throws(SinkError) -> Kind {
         switch path.split(separator: ".").last?.lowercased() {
         case "jsonl": return .jsonLines
         case "csv": return .csv
         case "sqlite", "db": return .table
         default:
-            throw SinkError(.unknownKind, at: path, "the name of a destination ends in .jsonl, .csv, .sqlite or .db")
+            throw SinkError(.unknownKind, at: path, "a destination must be a .jsonl, .csv, .sqlite or .db file")
         }
     }
 
-    /// Looks whether a finished result has as much in it as was written; changes nothing.
+    /// Checks that a finished result still contains what was written. Changes nothing.
     static func check(_ path: String, holds position: SinkPosition) throws(SinkError) {
         guard position.bytes == 0 else { return try OutputFile.check(path, holds: position.bytes) }
         guard position.rows > 0 else { return }

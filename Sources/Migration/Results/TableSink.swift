@@ -2,22 +2,25 @@ import Ledger
 import Rendering
 import StoredRows
 
-/// A database with one table `results`: text, numbers, truth values as 0 and 1, arrays as their JSON text.
+/// A SQLite database with one table `results`: text, numbers, Boolean values as 0 and 1, arrays as JSON text.
 struct TableSink: ResultSink {
     private let columns: [ResultColumn]
     private let table: ResultsTable
     private var row = RowBuffer()
 
-    /// - Parameter position: nil for a new file.
+    /// Opens the database.
+    ///
+    /// - Parameter position: Position to resume from; `nil` for a new file.
     init(path: String, withAPI: Bool, at position: SinkPosition?) throws(SinkError) {
         columns = ResultColumn.all(withAPI: withAPI)
         let columns = columns.map { ResultsTable.Column($0.rawValue, $0.isNumber ? .integer : .text) }
         if position ?? .start == .start {
-            // SQLite would let everybody read the file. What an earlier start left in it is not cut off but deleted.
+            // Create the file first, because SQLite would make it readable for all users. Existing rows are deleted
+            // with SQL, not by truncating the file.
             try Files.makePrivate(at: path, mustBeEmpty: position == nil)
         } else if !Files.exists(path) {
-            // SQLite would make a new one.
-            throw SinkError(.changed, at: path, "the file is gone")
+            // SQLite would create a new file.
+            throw SinkError(.changed, at: path, "the file no longer exists")
         }
         table = try asSinkError { () throws(StorageError) in
             try ResultsTable(path: path, columns: columns, keeping: position?.rows ?? 0)

@@ -1,7 +1,7 @@
 import Ledger
 import StoredRows
 
-/// A file of lines: one result each, written by a format.
+/// A text file with one result on each line.
 struct TextSink<Format: ResultFormat>: ResultSink {
     private let format: Format
     private let path: String
@@ -10,13 +10,15 @@ struct TextSink<Format: ResultFormat>: ResultSink {
     private let ids = FingerprintSet()
     private var failure: SinkError?
 
-    /// - Parameter position: nil for a new file.
+    /// Opens the file.
+    ///
+    /// - Parameter position: Position to resume from; `nil` for a new file.
     init(path: String, _ format: Format, at position: SinkPosition?) throws(SinkError) {
         try self.init(
             path: path, file: try OutputFile(path: path, cutAt: position?.bytes), format, at: position ?? .start)
     }
 
-    /// In a file that is open already.
+    /// Uses a file that is already open.
     init(path: String, file: OutputFile, _ format: Format, at position: SinkPosition) throws(SinkError) {
         self.format = format
         self.path = path
@@ -51,7 +53,8 @@ struct TextSink<Format: ResultFormat>: ResultSink {
         _ = try checkpoint()
     }
 
-    /// What failed once has failed for good: nobody knows how much of it is in the file.
+    /// Calls `body` and stores its error. After an error, all later calls fail, because it is unknown how much of the
+    /// data is in the file.
     private mutating func onFile<Result>(
         _ body: (inout Self) throws(SinkError) -> Result
     ) throws(SinkError) -> Result {
@@ -64,7 +67,7 @@ struct TextSink<Format: ResultFormat>: ResultSink {
         }
     }
 
-    /// The ids of the rows that are there: read from the file, so that there is no second truth beside it.
+    /// Loads the ids of existing rows from the file, so that they need not be stored elsewhere.
     private func recallIds() throws(SinkError) {
         do throws(SourceError) {
             var source = try Sources.open(path, options: format.rows)
@@ -76,7 +79,7 @@ struct TextSink<Format: ResultFormat>: ResultSink {
                 count += Int64(batch.rows.count)
             }
             guard count == rows else {
-                throw SourceError(.changed, at: path, "the file has \(count) rows where \(rows) were written")
+                throw SourceError(.changed, at: path, "the file has \(count) rows, but \(rows) were written")
             }
         } catch {
             throw SinkError(error.code == .notReadable ? .failed : .changed, at: path, error.reason)
@@ -84,12 +87,12 @@ struct TextSink<Format: ResultFormat>: ResultSink {
     }
 }
 
-/// How a result is spelled in a file, and read again.
+/// A file format for results, which can be written and read.
 protocol ResultFormat {
-    /// Before the first row.
+    /// Bytes before the first row.
     var header: [UInt8] { get }
-    /// With its line break.
+    /// Returns a row, including the line break.
     func line(of row: ResultRow) -> [UInt8]
-    /// How its rows are read again, with their ids; what stands beside them does not matter.
+    /// Options for reading rows of the file with their ids. Only the ids are used.
     var rows: SourceOptions { get }
 }

@@ -6,23 +6,27 @@ package import Rendering
 import StoreTypes
 import Synchronization
 
-/// The customers of the App Store Server API.
+/// Looks up customers with the App Store Server API.
 package final class AppStoreCustomerLookup: CustomerLookupService {
     private let lookups: BatchServerAPIClient
     private let renderer: CustomerViewRenderer
     private let refusals = Atomic<Int>(0)
-    /// A key is refused now and then for no reason; so often in a row it is the key.
+    /// Number of consecutive rejections after which the key is considered invalid. Fewer are tolerated, because Apple
+    /// occasionally rejects a valid key.
     private static let refusalsInARow = 12
 
+    /// Creates a lookup service.
     package init(lookups: BatchServerAPIClient, renderer: CustomerViewRenderer) {
         self.lookups = lookups
         self.renderer = renderer
     }
 
+    /// Returns whether there is a key for the app.
     package func handles(_ bundleId: String) -> Bool {
         BundleIdentifier(rawValue: bundleId).map(lookups.handles) ?? false
     }
 
+    /// Requests all transactions of a customer, or those since the last run.
     package func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer {
         guard let bundleId = BundleIdentifier(rawValue: customer.bundleId) else {
             return .found(.failed(reason: "malformedBundleId"))
@@ -47,7 +51,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         if error.code == .unauthorized || error.code == .privateKey {
             let count = refusals.add(1, ordering: .relaxed).newValue
             guard count < Self.refusalsInARow else {
-                return .giveUp(reason: "the App Store refuses the key again and again: \(error.reason)")
+                return .giveUp(reason: "the App Store repeatedly rejected the key: \(error.reason)")
             }
             return .failing(.refusedByAppStore, reason: error.code.rawValue)
         } else if error.code != .refused || !error.isTemporary {
@@ -60,7 +64,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
         return .found(.failed(reason: error.errorNumber.map { "\($0)" } ?? error.code.rawValue))
     }
 
-    /// From a JSON array of texts; nil for anything else.
+    /// Parses a JSON array of strings; `nil` if it is something else.
     private static func texts(_ array: [UInt8]) -> [String]? {
         try? JSONDecoder().decode([String].self, from: Data(array))
     }
@@ -77,6 +81,7 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
             identifiers: identifiers.sorted())
     }
 
+    /// Sets the account token of a purchase. Returns `nil` if that succeeded, otherwise an error code.
     package func setAccountToken(
         _ token: String, of identifier: String, customer: MigrationCustomer
     ) async -> String? {
@@ -97,6 +102,6 @@ package final class AppStoreCustomerLookup: CustomerLookupService {
     package var usage: (calls: Int64, left: Int64?) { (lookups.calls, lookups.callsLeft) }
     package var callsPerHour: Double { lookups.callsPerHour }
 
-    /// How long calls wait for a rate limit; nil if none waits.
+    /// Time until the rate limit allows the next waiting call; `nil` if no call is waiting.
     package var rateLimitWait: Duration? { lookups.rateLimitWait }
 }

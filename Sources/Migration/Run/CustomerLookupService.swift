@@ -1,30 +1,31 @@
 package import Ledger
 
-/// Whoever can be asked about customers: the App Store Server API, or nobody.
+/// A service that looks up customers. The implementation uses the App Store Server API; tests use substitutes.
 package protocol CustomerLookupService: Sendable {
-    /// Whether there is a key for the app.
+    /// Returns whether there is a key for the app.
     func handles(_ bundleId: String) -> Bool
 
-    /// All that is known of a customer; takes as long as the budget makes it wait.
+    /// Requests all data of a customer. Waits as long as the rate limit requires.
     func lookUp(_ customer: MigrationCustomer) async -> CustomerAnswer
 
-    /// Ties an account of the app's to a purchase. Nil where that is done; else a word for why not.
+    /// Sets the account token of a purchase. Returns `nil` if that succeeded, otherwise an error code.
     func setAccountToken(_ token: String, of identifier: String, customer: MigrationCustomer) async -> String?
 
-    /// Calls that were made, and what is left of the budget of the hour for the app that has the least.
+    /// Number of calls so far, and the remaining calls of this hour for the app that has the fewest.
     var usage: (calls: Int64, left: Int64?) { get }
 
-    /// Histories that may be asked for in an hour; as many can be asked for at once.
+    /// Number of histories that can be requested in an hour. The same number can be requested in a burst.
     var callsPerHour: Double { get }
 }
 
-/// What asking came to.
+/// Result of a customer lookup.
 package enum CustomerAnswer: Sendable, Hashable {
+    /// The lookup has a result for this customer.
     case found(CustomerLookupResult)
-    /// The customer's rows have failed for a reason that likely concerns all customers; `stop` says which.
+    /// The lookup failed for a reason that probably affects all customers; the `Stop` is that reason.
     case failing(Migration.Stop, reason: String)
-    /// The run ended before there was an answer.
+    /// The run ended before there was a response.
     case cancelled
-    /// The run is to end: the key is refused, or somebody stopped it.
+    /// The run has to stop because the key is rejected.
     case giveUp(reason: String)
 }

@@ -6,11 +6,11 @@ import Rendering
 import StoreTypes
 import StoredRows
 
-/// A row of the source after the walk's first half: what it is, and whom to look up.
+/// A decoded row of the source, with the ids to look up.
 struct DecodedRow: Sendable, Codable {
     let number: Int64
     var id: String
-    /// Before anybody is asked.
+    /// Outcome before the App Store Server API is requested.
     let outcome: Outcome
     let kind: String
     let verified: Bool
@@ -31,7 +31,9 @@ struct DecodedRow: Sendable, Codable {
         let reason: String
     }
 
-    /// - Parameter allowUnverified: whether what is not authentic goes on all the same, where it can be read.
+    /// Decodes a row.
+    ///
+    /// - Parameter allowUnverified: Accepts receipts that are readable but not authentic.
     init(_ row: SourceRow, reader: ReceiptReader, allowUnverified: Bool) {
         switch row.value {
         case .bytes(let bytes): self.init(row, reader.read(bytes), allowUnverified: allowUnverified)
@@ -71,8 +73,8 @@ struct DecodedRow: Sendable, Codable {
         failure = Failure(code: code, place: "row", reason: reason)
     }
 
-    /// Whom to look up: the originals; transactions only where there is no original. Of what is not authentic also what
-    /// only the JSON around it says.
+    /// Ids to look up: original transaction ids, or transaction ids if there are none. If the receipt is not
+    /// authentic, also the ids that are only in the JSON around it.
     var identifiers: [String] {
         guard outcome == .decoded else { return [] }
         let signed = originalTransactionIds.isEmpty ? transactionIds : originalTransactionIds
@@ -84,7 +86,7 @@ struct DecodedRow: Sendable, Codable {
         return Refusal(row: number, id: id, code: failure.code, place: failure.place, reason: failure.reason)
     }
 
-    /// The row of the result where nobody is asked.
+    /// The result row without App Store Server API data.
     var result: ResultRow {
         ResultRow(
             id: id, digest: digest, outcome: outcome, reason: failure?.code, kind: kind, verified: verified,
@@ -93,7 +95,7 @@ struct DecodedRow: Sendable, Codable {
             unverifiedIds: unverifiedIds)
     }
 
-    /// The row of the result with what became of its customer.
+    /// Returns the result row with the data of its customer.
     func result(_ finding: CustomerLookupResult?, hasCustomer: Bool) -> ResultRow {
         var result = result
         guard hasCustomer else { return result }

@@ -4,7 +4,7 @@ import Reports
 import StoredRows
 
 extension Migration {
-    /// Ties the accounts of the source's token column to their customers' purchases, or says what would be tied.
+    /// Sets the account tokens of the source on the customers' purchases, or reports what would be set.
     mutating func linkAccounts(_ directory: any CustomerLookupService) async throws(RunError) -> Stop? {
         guard options.lasting.source.accountTokenColumn != nil else { return nil }
         let ledger = ledger
@@ -51,22 +51,22 @@ extension Migration {
         _ customers: Int64, purchases: Int, failures: [String: Int64], several: Int64
     ) {
         if several > 0 {
-            say("\(several) customers have rows with different account tokens: theirs are not set")
+            say("\(several) customers have rows with different account tokens: their tokens are not set")
         }
         guard options.accountTokens == .set else {
             return say(
-                "account tokens: \(purchases) purchases of \(customers) customers would be tied; "
-                    + "--set-account-tokens does it")
+                "account tokens: \(purchases) purchases of \(customers) customers would be set; "
+                    + "use --set-account-tokens to set them")
         }
         let failed = failures.values.reduce(0, +)
         untiedCustomers = failed + several
-        say("account tokens: \(customers - failed) of \(customers) customers are tied to their purchases")
+        say("account tokens: set for \(customers - failed) of \(customers) customers")
         for (reason, count) in failures.sorted(by: { $0.key < $1.key }) {
-            say("account tokens: \(count) customers could not be tied: \(Self.words(forTokenFailure: reason))")
+            say("account tokens: not set for \(count) customers: \(Self.words(forTokenFailure: reason))")
         }
     }
 
-    /// What the codes of failures mean, with the code; the code alone if it says enough.
+    /// Returns the explanation of an error code together with the code, or only the code if there is no explanation.
     private static func words(forTokenFailure reason: String) -> String {
         let words = Int64(reason).map(ServerAPIErrorNumber.init(rawValue:))?.meaning ?? tokenFailures[reason]
         return words.map { "\($0) (\(reason))" } ?? reason
@@ -75,7 +75,7 @@ extension Migration {
     private static let tokenFailures = [
         "notAUUID": "the token is not a UUID", "malformedIdentifier": "the receipt's id or app is malformed",
         "connectFailed": "the App Store Server API cannot be reached",
-        "nameNotResolved": "the App Store Server API cannot be reached", "timedOut": "no answer in time",
-        "unauthorized": "the App Store refuses the key", "4290000": "Apple's rate limit was exceeded",
+        "nameNotResolved": "the App Store Server API cannot be reached", "timedOut": "timed out",
+        "unauthorized": "the App Store rejected the key", "4290000": "Apple's rate limit was exceeded",
     ]
 }

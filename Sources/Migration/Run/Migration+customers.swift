@@ -2,7 +2,7 @@ import Ledger
 import StoredRows
 
 extension Migration {
-    /// Rows are staged, customers asked about, and then the result is written.
+    /// Stages all rows, looks up the customers, then writes the result.
     mutating func runWithAPI() async throws(RunError) -> RunResult {
         guard let directory else { throw .notPossible("--with-api needs a configuration with an app that has a key") }
         let ledger = ledger
@@ -46,8 +46,8 @@ extension Migration {
         let stale = try running { try ledger.staleCustomers() }
         if stale > 0 {
             say(
-                "\(stale) customers could not be asked about again: what was known of them stays, "
-                    + "and the next run tries again"
+                "\(stale) customers could not be refreshed: their existing data is kept, "
+                    + "and the next run retries them"
             )
         }
         try running {
@@ -60,8 +60,8 @@ extension Migration {
         return ending
     }
 
-    /// Those of one app and environment who are still to be asked about: its hourly limit may be spent while the others
-    /// have calls left.
+    /// A queue of the customers of one app and environment that have not been looked up. There is one for each,
+    /// because the hourly rate limit of one may be used up while others have calls left.
     private struct Line {
         let scope: Int64
         var last: Int64 = 0
@@ -69,7 +69,8 @@ extension Migration {
         var inFlight = 0
         var isAtEnd = false
 
-        /// Nil at the end; leaves out those whom somebody's history told to be another one in the meantime.
+        /// Returns the next customer; `nil` at the end. Skips customers that were merged into another one in the
+        /// meantime, because a history contained the ids of both.
         mutating func customer(from ledger: MigrationStore) throws(StorageError) -> MigrationCustomer? {
             while true {
                 if next.isEmpty {
@@ -84,7 +85,7 @@ extension Migration {
 
     private enum Event: Sendable {
         case answer(line: Int, customer: Int64, CustomerAnswer)
-        /// Time to look whether the run is to end: an answer can be an hour away.
+        /// Time to check for a stop condition, because a response can take an hour.
         case tick
 
         static func nextTick() async -> Event {
@@ -93,10 +94,11 @@ extension Migration {
         }
     }
 
-    /// One call may fail by chance; if so many fail one after the other, it is the host or the key.
+    /// Number of consecutive failures after which the host or the key is considered the cause. A single call may fail
+    /// by chance.
     private static let failuresInARow = 12
 
-    /// Each customer once, several at the same time; what became of them is durable every second.
+    /// Looks up each customer once, several concurrently. Results are durable at each checkpoint.
     private mutating func askAboutCustomers(_ directory: any CustomerLookupService) async throws(RunError) -> Stop? {
         watch.show { $0.phase = .asking }
         do {
@@ -111,7 +113,7 @@ extension Migration {
                 while true {
                     for place in lines.indices {
                         while stop == nil, !lines[place].isAtEnd, lines[place].inFlight < options.workers * 8 {
-                            // A limit of rows is no limit of customers.
+                            // `--limit` is a limit on rows, not on customers.
                             if let reason = self.stop, reason != .rowLimit {
                                 stop = reason
                             } else if let customer = try lines[place].customer(from: ledger) {
@@ -152,7 +154,7 @@ extension Migration {
                         try progress.save(in: ledger)
                         lastCommit = .now
                     }
-                    // Whoever waits for the budget of an hour is not waited for.
+                    // Do not wait for lookups that wait for the hourly rate limit.
                     if stop == nil { stop = self.stop == .rowLimit ? nil : self.stop }
                     if stop != nil { group.cancelAll() }
                 }

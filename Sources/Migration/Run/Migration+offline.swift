@@ -1,13 +1,14 @@
 import StoredRows
 
 extension Migration {
-    /// Rows go into the result as they are read.
+    /// Writes rows to the result as they are read.
     mutating func runOffline() async throws(RunError) -> RunResult {
         guard !options.isPlan else {
-            throw .notPossible("--plan is for --with-api: without it no calls are made")
+            throw .notPossible("--plan requires --with-api: without it, no calls are made")
         }
         var sink = try running {
-            // Before the destination is: by this it is known to be ours.
+            // Save before writing to the destination: the checkpoint proves that the destination belongs to this
+            // migration.
             try progress.save(in: ledger)
             return try ResultWriters.open(
                 options.destination, withAPI: false, at: isDestinationOurs ? progress.checkpoint.sink : nil)

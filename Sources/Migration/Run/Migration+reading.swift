@@ -3,12 +3,12 @@ import Pipeline
 import StoredRows
 
 extension Migration {
-    /// Reads what is left of the source and decodes it, several batches at a time, in the order of its rows.
+    /// Reads and decodes the remaining rows of the source, several batches concurrently, and writes them in order.
     ///
     /// - Parameters:
-    ///   - write: takes one row, unless its id is another row's: then it gets it again by another id.
-    ///   - checkpoint: makes what was written durable, and gives where the sink stands.
-    /// - Returns: why it ended before the source did.
+    ///   - write: Writes a row. If another row has its id, it is called again with a different id.
+    ///   - checkpoint: Makes the written rows durable and returns the position of the sink.
+    /// - Returns: The reason if the run stopped before the end of the source.
     mutating func readRows(
         write: (DecodedRow) throws -> WriteResult, checkpoint: () throws -> SinkPosition
     ) async throws(RunError) -> Stop? {
@@ -57,7 +57,7 @@ extension Migration {
             if isRenamed {
                 if counts.renamedIds == 0 {
                     say(
-                        "row \(row.number) has no id, or another row's: such rows are called ID#ROW, this one \(row.id)"
+                        "row \(row.number) has no id, or the id of another row; such rows are named ID#ROW, this one \(row.id)"
                     )
                 }
                 counts.renamedIds += 1
@@ -114,7 +114,7 @@ extension Migration {
         }
         try save(nil)
         if stop == nil {
-            // Nothing comes behind it, unless somebody writes its rest: then the next run begins before it.
+            // The last row has no line break. If more is written to it later, the next run starts before this row.
             for row in tail { try take(row) }
             _ = try checkpoint()
             try ledger.add(refusals)

@@ -2,7 +2,7 @@ import Ledger
 import StoredRows
 
 extension Migration {
-    /// The whole result anew, from the ledger, and in one step in the place of the old one.
+    /// Writes the complete result from the progress file, then replaces the previous result atomically.
     func writeResult() throws(RunError) -> (MigrationCounts, SinkPosition) {
         watch.show { $0.phase = .writing }
         return try running {
@@ -20,7 +20,7 @@ extension Migration {
                         throw ledger.damaged("row \(staged.row)")
                     }
                     var result = row.result(finding, hasCustomer: staged.customer != nil)
-                    // Staged ids are unique; a sink that knows them by fingerprints may still take one for another.
+                    // Staged ids are unique, but a sink that stores fingerprints of ids may report a collision.
                     while try sink.write(result) == .repeatedId { result.id += "#\(staged.row)" }
                     counts.add(result, year: row.year)
                 }

@@ -4,55 +4,59 @@ package import Pipeline
 import StoreTypes
 package import StoredRows
 
-/// One run of a migration: from where the last one stood to its end, or as far as it may go.
+/// One run of a migration. It resumes from the checkpoint of the previous run, if there is one, and ends at the end
+/// of the source or at a limit.
 ///
-/// Without the Server API a row is read, decoded and written, and that is all. With it there are three stages: all rows are
-/// read, decoded and staged in the ledger, where their identifiers say who is who; each customer is asked about once; the
-/// result is written from the ledger.
+/// Without the App Store Server API, rows are read, decoded and written. With it, there are three stages: all rows
+/// are read, decoded and staged in the progress file, which groups their ids by customer; each customer is looked up
+/// once; the result is written from the progress file.
 ///
-/// Each row of the source gives exactly one row of the result, however often and wherever the process dies: what lies
-/// beyond the last checkpoint is thrown away by the next run, and done again.
+/// Each row of the source has exactly one row in the result, even if the process crashes: output after the last
+/// checkpoint is discarded by the next run, and its rows are processed again.
 package struct Migration {
-    /// How a run ended.
+    /// Result of a run.
     package struct RunResult: Sendable {
         package var counts: MigrationCounts
-        /// Nil where the Server API was not to be asked.
+        /// Counts of customers; `nil` without the App Store Server API.
         package var customers: CustomerTally?
-        /// Nil where everything is done.
+        /// Reason for stopping early; `nil` if everything is done.
         package var stop: Stop?
-        /// Everything was done before: nothing happened.
+        /// `true` if an earlier run had finished, so that there was nothing to do.
         package var wasFinished = false
-        /// This run and those before it.
+        /// Totals of this run and all earlier ones.
         package var history = MigrationHistory()
-        /// Customers whose account tokens were to be set, and are not.
+        /// Number of customers whose account tokens could not be set.
         package var untiedCustomers: Int64 = 0
-        /// Rows that this run took from the source.
+        /// Number of rows that this run read from the source.
         package var taken: Int64 = 0
-        /// Of this run.
+        /// Duration of this run.
         package var duration: Duration = .zero
 
-        /// Whether a run that did everything ends with exit code 1.
+        /// `true` if a run that was not stopped ends with exit code 1.
         package var hasFailures: Bool { counts.hasFailures || hasFailedCustomers }
 
-        /// Rows of a customer who was known before do not tell.
+        /// `true` if a lookup failed. Counted by customer, because rows with data of an earlier run keep their
+        /// outcome.
         var hasFailedCustomers: Bool { (customers?.failed ?? 0) > 0 }
 
+        /// Creates a result.
         package init(counts: MigrationCounts, stop: Stop? = nil) {
             self.counts = counts
             self.stop = stop
         }
     }
 
+    /// Reason why a run stopped before the end.
     package enum Stop: String, Sendable, Hashable {
         case rowLimit, timeLimit, asked, refusedByAppStore, unreachable, planned
 
-        /// For people, to go on after "stopped:".
+        /// Text to print after "stopped:".
         package var sentence: String {
             switch self {
             case .rowLimit: "--limit is reached"
-            case .timeLimit: "--max-hours are over"
-            case .asked: "as asked"
-            case .refusedByAppStore: "the App Store refuses the key"
+            case .timeLimit: "--max-hours is reached"
+            case .asked: "interrupted by a signal"
+            case .refusedByAppStore: "the App Store rejected the key"
             case .unreachable: "the App Store Server API cannot be reached"
             case .planned: "planned only"
             }
@@ -65,24 +69,27 @@ package struct Migration {
     let watch: MigrationMonitor
     let say: @Sendable (String) -> Void
     let ledger: MigrationStore
-    /// The destination is from an earlier run of this migration, if it is there.
+    /// `true` if the destination, if it exists, is from an earlier run of this migration.
     let isDestinationOurs: Bool
     private let clock = ContinuousClock()
     private let begin: ContinuousClock.Instant
     var source: any RowSource
     var progress: MigrationProgress
-    /// Rows that this run took from the source.
+    /// Number of rows that this run has read from the source.
     var taken: Int64 = 0
-    /// Customers whose account tokens were to be set in this run, and are not.
+    /// Number of customers whose account tokens could not be set in this run.
     var untiedCustomers: Int64 = 0
-    /// Calls that earlier runs made.
+    /// Number of App Store Server API calls in earlier runs.
     private let earlierCalls: Int64
 
-    /// Opens all that is needed; nothing is read or written yet but the ledger.
+    /// Opens the source and the progress file. Nothing else is read or written yet.
     ///
     /// - Parameters:
-    ///   - directory: nil without the Server API.
-    ///   - say: tells a person something once, a sentence at a time.
+    ///   - options: Options of the run.
+    ///   - reader: Decodes receipts.
+    ///   - directory: Looks up customers; `nil` without the App Store Server API.
+    ///   - watch: Receives the progress and stops the run.
+    ///   - say: Prints a message of one sentence.
     package init(
         _ options: MigrationOptions, reader: ReceiptReader, directory: (any CustomerLookupService)?,
         watch: MigrationMonitor, say: @escaping @Sendable (String) -> Void
@@ -96,25 +103,25 @@ package struct Migration {
         for report in options.reports { try MigrationReport.check(report) }
         let isTaken = !Files.isEmptyOrMissing(options.destination)
         let foreign = RunError.notPossible(
-            "\(options.destination) exists, and is not this migration's: there is no \(options.progressPath), or it is empty"
+            "\(options.destination) exists, but does not belong to this migration: \(options.progressPath) is missing or empty"
         )
-        // Without one there is to be none after this either.
+        // If there is no progress file, do not create one for a destination that belongs to something else.
         guard !isTaken || !Files.isEmptyOrMissing(options.progressPath) else { throw foreign }
         guard Files.isRegularOrMissing(options.destination) else {
-            throw .notPossible("\(options.destination) is no file that could be written again")
+            throw .notPossible("\(options.destination) is not a regular file")
         }
         (ledger, isDestinationOurs, source, progress) = try running {
             _ = try ResultWriters.kind(of: options.destination)
             let isNew = Files.isEmptyOrMissing(options.progressPath)
             let ledger = try MigrationStore(path: options.progressPath)
             do {
-                // The ledger of a start that failed may hold nothing.
+                // A run that failed while starting leaves a progress file without a checkpoint.
                 let isOurs = try MigrationProgress.isKept(in: ledger)
                 guard isOurs || !isTaken else { throw foreign }
                 let (source, progress) = try Self.begin(options, ledger)
                 return (ledger, isOurs, source, progress)
             } catch {
-                // While its lock is held: another process may wait for it.
+                // Remove the file while its lock is held, because another process may be waiting for it.
                 if isNew, (try? MigrationProgress.isKept(in: ledger)) == false {
                     try Files.remove(options.progressPath)
                 }
@@ -124,7 +131,7 @@ package struct Migration {
         earlierCalls = progress.history.calls
     }
 
-    /// The source at the place where the last run ended, or at its beginning.
+    /// Opens the source at the position where the previous run ended, or at its beginning.
     private static func begin(
         _ options: MigrationOptions, _ ledger: MigrationStore
     ) throws -> (any RowSource, MigrationProgress) {
@@ -134,8 +141,9 @@ package struct Migration {
         }
         var fresh: (any RowSource)?
         if options.isFresh {
-            // Open the source first, so that nothing is deleted if it cannot be read. Then delete the destination before
-            // the progress: without the progress a later run could not tell that the destination is ours.
+            // Open the source first, so that nothing is deleted if it cannot be read. Then delete the destination
+            // before the progress file: without the checkpoint, a later run could not detect that the destination
+            // belongs to this migration.
             fresh = try open(at: nil)
             try Files.remove(options.destination)
             try ledger.removeAll()
@@ -143,7 +151,7 @@ package struct Migration {
         if let progress = try MigrationProgress(in: ledger) {
             let differences = options.lasting.differences(from: progress.options)
             guard differences.isEmpty else {
-                throw RunError.notPossible("\(differences.joined(separator: "; ")). --fresh begins anew")
+                throw RunError.notPossible("\(differences.joined(separator: "; ")). Use --fresh to start over")
             }
             return (try open(at: progress.checkpoint.source), progress)
         }
@@ -151,7 +159,7 @@ package struct Migration {
         return (source, MigrationProgress(options: options.lasting, identity: source.identity))
     }
 
-    /// Runs to the end, or as far as it may, and writes the reports.
+    /// Runs until the end or a limit, then writes the reports.
     package consuming func run() async throws(RunError) -> RunResult {
         var ending = try await work()
         if options.lasting.withAPI, ending.customers == nil { ending.customers = try running { try ledger.tally() } }
@@ -173,11 +181,11 @@ package struct Migration {
                 try running { try ResultWriters.check(options.destination, holds: progress.result ?? .start) }
                 return ending(stop: nil, wasFinished: true)
             }
-            // Of a source without an end to see nobody can tell whether it has grown.
+            // If the size of the source is unknown, growth cannot be detected, so read it again.
             if options.isRefresh, !source.identity.hasEnd { progress.whole = nil }
         case .grown:
             if progress.whole != nil {
-                say("the source has grown since: going on behind row \(progress.checkpoint.counts.rows)")
+                say("the source has grown; resuming after row \(progress.checkpoint.counts.rows)")
                 progress.whole = nil
                 progress.isFinished = false
             }
@@ -205,7 +213,7 @@ package struct Migration {
         return options.lasting.withAPI ? try await runWithAPI() : try await runOffline()
     }
 
-    /// Why no new work is to begin; nil where nothing speaks against it.
+    /// Reason to stop; `nil` if the run can continue.
     var stop: Stop? {
         if watch.isStopped { return .asked }
         if let limit = options.rowLimit, taken >= limit { return .rowLimit }

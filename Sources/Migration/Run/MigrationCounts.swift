@@ -1,30 +1,33 @@
-/// What became of the rows so far, in numbers: for the table, the report and the exit code.
+/// Counts of processed rows, for the summary table, the report and the exit code.
 package struct MigrationCounts: Sendable, Hashable, Codable {
     package private(set) var rows: Int64 = 0
-    /// By the names of ``Outcome``.
+    /// Number of rows by name of ``Outcome``.
     package private(set) var outcomes: [String: Int64] = [:]
     package private(set) var kinds: [String: Int64] = [:]
-    /// Of what could be read; `unknown` for the rest.
+    /// Number of rows by environment; `unknown` if it could not be read.
     package private(set) var environments: [String: Int64] = [:]
-    /// In which receipts were made; of what could be read.
+    /// Number of rows by year of the receipt. Does not include rows without a readable date.
     package private(set) var years: [String: Int64] = [:]
     package private(set) var repairs: [String: Int64] = [:]
-    /// Codes of failures.
+    /// Number of rows by error code.
     package private(set) var reasons: [String: Int64] = [:]
-    /// Those of refused rows alone.
+    /// Number of refused rows by error code.
     package private(set) var refusals: [String: Int64] = [:]
-    /// Rows whose receipt is authentic.
+    /// Number of rows with an authentic receipt.
     package private(set) var authentic: Int64 = 0
-    /// Rows whose id was missing or another row's.
+    /// Number of rows whose id was missing or not unique.
     package var renamedIds: Int64 = 0
 
+    /// Creates counts of zero.
     package init() {}
 
+    /// Returns the number of rows with an outcome.
     package func count(of outcome: Outcome) -> Int64 { outcomes[outcome.rawValue] ?? 0 }
 
-    /// Whether a row was refused, not found or failed.
+    /// `true` if any row was refused, not found or failed.
     package var hasFailures: Bool { [.refused, .notFound, .failed].contains { count(of: $0) > 0 } }
 
+    /// Counts a row.
     package mutating func add(_ row: ResultRow, year: Int?) {
         rows += 1
         outcomes[row.outcome.rawValue, default: 0] += 1

@@ -2,12 +2,13 @@ import Ledger
 package import Reports
 
 extension MigrationMonitor.Snapshot {
-    /// The line that people see: `reading 120,000 rows, 41,200/s, 63 %, 2 min left: decoded 118,000, refused 2,000`.
+    /// The progress line. For example, `reading 120,000 rows, 41,200/s, 63 %, 2 min left: decoded 118,000, refused
+    /// 2,000`.
     ///
     /// - Parameters:
-    ///   - rate: rows a second.
-    ///   - elapsed: seconds since this run began.
-    ///   - wait: how long calls wait for a rate limit; nil if none waits.
+    ///   - rate: Rows per second.
+    ///   - elapsed: Seconds since this run started.
+    ///   - wait: Time until the rate limit allows the next waiting call; `nil` if no call is waiting.
     package func progress(rate: Double, elapsed: Double, wait: Duration?) -> ProgressText {
         switch phase {
         case .reading: return ProgressText(reading(rate, elapsed) + outcomes)
@@ -33,7 +34,7 @@ extension MigrationMonitor.Snapshot {
         return parts
     }
 
-    /// What went well is left out before what did not.
+    /// Counts of outcomes. If the line is too long, successes are omitted before failures.
     private var outcomes: [ProgressText.Part] {
         Outcome.allCases.filter { counts.count(of: $0) > 0 }.map { outcome in
             .init(
@@ -45,7 +46,7 @@ extension MigrationMonitor.Snapshot {
     private var asking: [ProgressText.Part] {
         let customers = "\((customers.all - customers.waiting).grouped) of \(customers.all.grouped)"
         var parts: [ProgressText.Part] = [
-            .init("asking about customers: \(customers)", short: "customers \(customers)", importance: 5),
+            .init("looking up customers: \(customers)", short: "customers \(customers)", importance: 5),
             .init("\(calls.grouped) calls", importance: 0),
         ]
         if let budgetLeft { parts.append(.init("\(budgetLeft.grouped) left of this hour", importance: 1)) }

@@ -1,29 +1,33 @@
 package import Ledger
 import Synchronization
 
-/// What those outside see of a run while it goes on, and how they stop it.
+/// Shared state of a running migration: its progress, and a flag that stops it.
 package final class MigrationMonitor: Sendable {
-    /// Where a run is.
+    /// Progress of a run.
     package struct Snapshot: Sendable {
+        /// Stage of a run.
         package enum Phase: String, Sendable {
             case reading, asking, writing, linking, done
         }
 
         package var phase = Phase.reading
         package var counts = MigrationCounts()
-        /// Rows that earlier runs did.
+        /// Number of rows that earlier runs processed.
         package var earlierRows: Int64 = 0
-        /// Bytes, rows or files of the source, as far as its end can be seen: how many of how many.
+        /// Fraction of the source that has been read, 0 to 1; `nil` if the size of the source is unknown.
         package var fraction: Double?
-        /// Of that, what earlier runs did.
+        /// Fraction of the source that earlier runs read.
         package var earlierFraction: Double = 0
         package var customers = CustomerTally()
+        /// Number of App Store Server API calls in this run.
         package var calls: Int64 = 0
+        /// Remaining history calls of this hour, for the app and environment that has the fewest; `nil` before the first
+        /// call.
         package var budgetLeft: Int64?
         package var accounts = Accounts()
     }
 
-    /// Customers whose account tokens are set, or would be.
+    /// Number of customers whose account tokens are set, or would be in a dry run.
     package struct Accounts: Sendable {
         package var all: Int64 = 0
         package var done: Int64 = 0
@@ -37,11 +41,12 @@ package final class MigrationMonitor: Sendable {
 
     private let state = Mutex(State())
 
+    /// Creates a monitor of a run that has not started.
     package init() {}
 
     package var snapshot: Snapshot { state.withLock { $0.snapshot } }
 
-    /// The run ends at its next checkpoint.
+    /// Stops the run at its next checkpoint.
     package func stop() { state.withLock { $0.isStopped = true } }
 
     package var isStopped: Bool { state.withLock { $0.isStopped } }

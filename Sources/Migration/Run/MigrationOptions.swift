@@ -1,60 +1,64 @@
 package import StoredRows
 
-/// What a migration is told to do.
+/// Options of a migration run.
 package struct MigrationOptions: Sendable {
-    /// What must be the same whenever a run goes on.
+    /// Options that must be the same in all runs of a migration. They are stored in the progress file.
     package struct PersistedOptions: Sendable, Hashable, Codable {
         package var source = SourceOptions()
-        /// Whether customers are looked up.
+        /// `true` if customers are looked up with the App Store Server API.
         package var withAPI = false
-        /// Whether receipts that are not authentic are looked up too, and marked.
+        /// `true` if receipts that are not authentic are looked up too, and marked as not verified.
         package var allowUnverified = false
-        /// What tells trusted certificates from others; nil where nobody says.
+        /// Identifies the trusted certificates; `nil` if unknown.
         package var trust: String?
 
+        /// Creates default options.
         package init() {}
     }
 
-    /// What becomes of the account tokens in the source.
+    /// Handling of the account tokens in the source.
     package enum AccountTokens: Sendable, Hashable {
-        /// What would be set is said, nothing is.
+        /// Reports what would be set, but sets nothing.
         case dryRun
         case set
     }
 
-    /// A path, or `-`.
+    /// Path of the source, or `-` for standard input.
     package var source: String
-    /// A path.
+    /// Path of the destination.
     package var destination: String
+    /// Options that must not change between runs.
     package var lasting = PersistedOptions()
-    /// Begins anew, even where a run could go on.
+    /// Start over, even if there is a checkpoint to resume from.
     package var isFresh = false
-    /// Decoding and finding out who is who; nobody is asked and no result is written.
+    /// Decode and group rows by customer only. There are no lookups and no result is written.
     package var isPlan = false
-    /// Asks again about customers who are known, for what is new since.
+    /// Look up known customers again, to add newer transactions.
     package var isRefresh = false
-    /// Rows to take from the source in this run; nil for all.
+    /// Maximum number of rows to read in this run; `nil` for no limit.
     package var rowLimit: Int64?
-    /// How long to begin new work; nil without an end.
+    /// Degree of concurrency. At most `workers` + 2 batches are decoded at a time, and at most 8 × `workers`
+    /// customers of each app and environment are looked up at a time.
     package var timeLimit: Duration?
-    /// Batches that are decoded, and customers that are asked about, at the same time.
+    /// Number of batches that are decoded concurrently, and of customers that are looked up concurrently.
     package var workers: Int
     package var accountTokens = AccountTokens.dryRun
-    /// How much work a crash may cost.
+    /// Time between checkpoints: the work that a crash can lose.
     package var checkpointInterval = Duration.seconds(1)
-    /// Files to write a report to at the end, each `.html` or `.json`.
+    /// Paths of the reports to write at the end, each `.html` or `.json`.
     package var reports: [String] = []
 
+    /// Creates options with default values.
     package init(source: String, destination: String, workers: Int) {
         self.source = source
         self.destination = destination
         self.workers = workers
     }
 
-    /// Beside the destination.
+    /// Path of the progress file, next to the destination.
     package var progressPath: String { destination + ".progress" }
 
-    /// Without what the run itself writes, drafts that a run which died left behind among it.
+    /// Limits for the source, which exclude the files that runs write, including temporary files of a crashed run.
     var sourceLimits: SourceLimits {
         var limits = SourceLimits()
         let databases = [destination, Files.draft(of: destination), progressPath]
@@ -64,9 +68,9 @@ package struct MigrationOptions: Sendable {
 }
 
 extension MigrationOptions.PersistedOptions {
-    /// What differs, a sentence each.
+    /// Returns the changed options, one sentence each.
     func differences(from earlier: Self) -> [String] {
-        func displayText(_ text: String?) -> String { text ?? "the usual one" }
+        func displayText(_ text: String?) -> String { text ?? "the default" }
         let pairs: [(name: String, before: String, now: String)] = [
             ("--receipt-column", displayText(earlier.source.receiptColumn), displayText(source.receiptColumn)),
             ("--id-column", displayText(earlier.source.idColumn), displayText(source.idColumn)),
@@ -79,9 +83,9 @@ extension MigrationOptions.PersistedOptions {
             ("--allow-unverified", "\(earlier.allowUnverified)", "\(allowUnverified)"),
         ]
         let sentences = pairs.filter { $0.before != $0.now }.map {
-            "\($0.name) was \($0.before) and is \($0.now) now"
+            "\($0.name) was \($0.before) and is now \($0.now)"
         }
         guard let before = earlier.trust, let now = trust, before != now else { return sentences }
-        return sentences + ["the certificates of --roots, trust.roots or trust.intermediates are others now"]
+        return sentences + ["the certificates of --roots, trust.roots or trust.intermediates have changed"]
     }
 }

@@ -1,13 +1,13 @@
 import Ledger
 import StoredRows
 
-/// Where a migration stands, as its ledger keeps it.
+/// The checkpoint of a migration, which is stored in its progress file.
 struct MigrationProgress: Sendable, Codable {
-    /// Everything before it is in the result, or staged.
+    /// A position in the source. All rows before it are in the result, or staged.
     struct Checkpoint: Sendable, Codable {
-        /// Nil before the first row.
+        /// Position in the source; `nil` before the first row.
         var source: SourcePosition?
-        /// Of a result that is written while rows are read.
+        /// Position in the result, if it is written while rows are read.
         var sink: SinkPosition = .start
         var counts = MigrationCounts()
     }
@@ -15,14 +15,14 @@ struct MigrationProgress: Sendable, Codable {
     var options: MigrationOptions.PersistedOptions
     var identity: SourceIdentity
     var checkpoint = Checkpoint()
-    /// The counts with everything in them, once all rows were read; the last line of a file that lacks its line break is
-    /// in these and not in those of the checkpoint.
+    /// Counts after all rows have been read; `nil` before. They include a last line without a line break, which the
+    /// counts of the checkpoint do not.
     var whole: MigrationCounts?
-    /// Everything is done, and nothing failed for a while only.
+    /// `true` if everything is done and there are no temporary failures.
     var isFinished = false
-    /// How much was in the result then.
+    /// Position at the end of the finished result.
     var result: SinkPosition?
-    /// Everybody is being asked about again, and the end of that is not reached.
+    /// `true` while known customers are looked up again.
     var isRefreshing = false
     var history = MigrationHistory()
 
@@ -33,10 +33,10 @@ struct MigrationProgress: Sendable, Codable {
         self.identity = identity
     }
 
-    /// Whether a run ever began to write; false in the ledger of one that could not begin.
+    /// Returns whether a checkpoint was saved. There is none if the run failed while starting.
     static func isKept(in ledger: MigrationStore) throws(StorageError) -> Bool { try ledger.state(key) != nil }
 
-    /// Nil where the ledger is new.
+    /// Loads the checkpoint; `nil` if none was saved.
     init?(in ledger: MigrationStore) throws {
         guard let kept = try ledger.state(Self.key, as: Self.self) else { return nil }
         self = kept

@@ -133,7 +133,7 @@ struct MetricsExporter: Sendable {
             "Upstream requests not sent because the circuit breaker was open or the retry budget used up.")
         for host in hosts {
             text.sample(refused, [("host", host.host), ("reason", "circuitOpen")], host.refused)
-            text.sample(refused, [("host", host.host), ("reason", "tooManyRepetitions")], host.refusedRepetitions)
+            text.sample(refused, [("host", host.host), ("reason", "tooManyRepetitions")], host.rejectedRetries)
         }
     }
 

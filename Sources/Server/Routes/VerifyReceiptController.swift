@@ -77,7 +77,7 @@ struct VerifyReceiptController: Sendable {
         let reply = await disconnectMonitor.serving(context.channel) {
             await parts.pipelines.verifyReceipt.answer(body: body, route: route, requestOptions: asked)
         }
-        if parts.isShadowed { shadow?.saw(body, route: route, reply: reply) }
+        if parts.isShadowed { shadow?.observe(body, route: route, reply: reply) }
         return response(reply, context)
     }
 

@@ -51,7 +51,7 @@ extension StatusPage {
                     html.cell(isHeader: true, "Host") { $0.foreign(host.host) }
                     html.cell("State", text: host.state == .closed ? "available" : "failing, circuit breaker open")
                     html.cell("Circuit opened", number: host.opened.grouped)
-                    html.cell("Not sent", number: (host.refused + host.refusedRepetitions).grouped)
+                    html.cell("Not sent", number: (host.refused + host.rejectedRetries).grouped)
                     html.cell("In flight", number: Int64(host.inFlight).grouped)
                 }
             }

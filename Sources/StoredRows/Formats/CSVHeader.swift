@@ -1,24 +1,30 @@
-/// The first record of a CSV file: which columns there are, and what separates them.
+/// The header of a CSV file: its columns and its separator.
 struct CSVHeader: Sendable {
+    /// The byte between fields: a comma, a semicolon or a tab.
     let separator: UInt8
-    /// Places of the columns; nil where there is none and none was asked for.
+    /// Indices of the columns; `nil` if an optional column is missing.
     let receipt: Int
     let id: Int?
     let accountToken: Int?
-    /// How many columns every record must have.
+    /// Number of fields that every record must have.
     let count: Int
 
-    /// Bytes, and names, that a header may have.
+    /// Limits on the size of a header, in bytes, and on the number of columns.
     static let maximumBytes = 1 << 20
     static let maximumColumns = 4_096
 
-    /// - Parameter record: without a byte order mark, up to the end of the line.
+    /// Parses a header.
+    ///
+    /// - Parameters:
+    ///   - record: The first line, without a byte order mark.
+    ///   - options: Names of the columns to use.
+    ///   - place: Path of the file, for error messages.
     init(_ record: Span<UInt8>, _ options: SourceOptions, at place: String) throws(SourceError) {
         separator = Self.separator(in: record)
         var scanner = CSVScanner(separator: separator, wantedFields: Self.maximumColumns)
         if !scanner.scan(record) { scanner.finish(record) }
         guard !scanner.isBroken, scanner.fieldCount <= Self.maximumColumns else {
-            throw SourceError(.malformed, at: place, "the first line is no header of CSV")
+            throw SourceError(.malformed, at: place, "the first line is not a CSV header")
         }
         count = scanner.fieldCount
         var names: [String] = []
@@ -38,17 +44,19 @@ struct CSVHeader: Sendable {
         }
     }
 
-    /// For the fields of a record that matter.
+    /// A scanner that collects only the fields in use.
     var scanner: CSVScanner {
         CSVScanner(separator: separator, wantedFields: max(receipt, id ?? 0, accountToken ?? 0) + 1)
     }
 
-    /// How many bytes the first line has, line breaks in quotes included; nil where it does not end in these bytes.
+    /// Returns the length of the first line in bytes, including line breaks in quotes; `nil` if the line does not end
+    /// in these bytes.
     static func length(in bytes: Span<UInt8>) -> Int? {
         unquoted(in: bytes).lineEnd
     }
 
-    /// A comma, unless there is none and something else is: programs write what their country's numbers leave free.
+    /// Returns the separator: the first of comma, semicolon and tab that the header contains outside quotes. For
+    /// example, spreadsheets write semicolons in countries that use a decimal comma.
     private static func separator(in header: Span<UInt8>) -> UInt8 {
         let found = unquoted(in: header).separators
         return separators.first { found.contains($0) } ?? comma
@@ -57,7 +65,8 @@ struct CSVHeader: Sendable {
     private static let comma = UInt8(ascii: ",")
     private static let separators = [comma, UInt8(ascii: ";"), UInt8(ascii: "\t")]
 
-    /// What stands in the first line outside quotes; these begin a field, whatever separates fields.
+    /// Returns the separators outside quotes in the first line, and the end of the line. A quote opens a field only
+    /// after one of the possible separators.
     private static func unquoted(in bytes: Span<UInt8>) -> (separators: Set<UInt8>, lineEnd: Int?) {
         var found: Set<UInt8> = []
         var isFieldStart = true
@@ -65,7 +74,7 @@ struct CSVHeader: Sendable {
         for index in bytes.indices {
             let byte = bytes[index]
             if byte == UInt8(ascii: "\""), isFieldStart || isInQuotes {
-                // Behind a closing quote another one opens again: two stand for one.
+                // A quote directly after a closing quote reopens the field, because two quotes stand for one.
                 (isInQuotes, isFieldStart) = (!isInQuotes, isInQuotes)
                 continue
             }
@@ -84,15 +93,16 @@ struct CSVHeader: Sendable {
         return index
     }
 
-    /// Bytes of a column name. A longer one, one with a control character or one of digits is taken for data: the first
-    /// line may be a row with a receipt in it.
+    /// Maximum length of a column name in bytes. A name that is longer, contains a control character or consists of
+    /// digits means that the first line is data and the header is missing. It may contain a receipt, so it is not
+    /// printed.
     private static let longestName = 64
     private static let shownNames = 20
 
     private static func inventory(of names: [String], without wanted: String) -> String {
         guard names.allSatisfy({ $0.utf8.count <= longestName && !$0.hasControlCharacters && !$0.isNumber }) else {
-            return "the first line does not look like a header: "
-                + "CSV needs one, a line before the rows with the names of the columns, \(wanted) among them"
+            return "the first line does not look like a header; "
+                + "a CSV file must start with a line of column names that includes \(wanted)"
         }
         let others = names.count > shownNames ? " and \(names.count - shownNames) more" : ""
         return "there are: \(names.prefix(shownNames).joined(separator: ", "))\(others)"

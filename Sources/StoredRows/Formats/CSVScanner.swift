@@ -1,30 +1,31 @@
-/// Finds the fields of one record, over as many pieces as it comes in.
+/// An incremental parser that finds the fields of one CSV record.
 ///
 ///     record = field *(separator field) (LF / CRLF)
 ///     field  = quote *(any byte but a quote / quote quote) quote      RFC 4180, section 2
-///            / *(any byte but separator and LF)                       a quote inside is a byte like others
+///            / *(any byte but separator and LF)                       a quote inside is an ordinary byte
 ///
-/// What follows a closing quote other than a separator or the end breaks the record: its end is the next LF. Where a quote
-/// was not meant as one, and the lines after it are in its field, ``endEarly(_:expectedFields:before:)`` gives them back.
+/// A closing quote must be followed by a separator or the end of the record. Otherwise the record is malformed and
+/// ends at the next LF. If a stray quote makes the following lines part of its field,
+/// ``endEarly(_:expectedFields:before:)`` ends the record, so that those lines become records.
 struct CSVScanner: Sendable {
-    /// Where a field stands in its record, without the quotes around it.
+    /// Position of a field in its record, without the surrounding quotes.
     struct Field: Sendable, Hashable {
         let range: Range<Int>
-        /// Two quotes stand for one.
+        /// `true` if the field contains doubled quotes, each of which stands for one.
         let hasQuotes: Bool
     }
 
-    /// Those that were asked for; a record may have more, see ``fieldCount``.
+    /// The requested fields. A record may have more, see ``fieldCount``.
     private(set) var fields: [Field] = []
     private(set) var fieldCount = 0
-    /// Something stands between a closing quote and the next separator.
+    /// `true` if a closing quote is not followed by a separator.
     private(set) var isBroken = false
-    /// Bytes of the record that were looked at.
+    /// Number of bytes of the record that have been scanned.
     private(set) var position = 0
 
-    /// The record ends at a line break within quotes, see ``endEarly(_:expectedFields:before:)``.
+    /// `true` if the record ended at a line break within quotes, see ``endEarly(_:expectedFields:before:)``.
     private(set) var hasEndedEarly = false
-    /// A quote is open.
+    /// `true` if a quote is open.
     var isQuoted: Bool { state == .quoted }
 
     private enum State {
@@ -37,37 +38,41 @@ struct CSVScanner: Sendable {
     private var state = State.atFieldStart
     private var start = 0
     private var hasQuotes = false
-    /// Of the field that broke the record: where it begins, and how many fields come before it.
+    /// Start of the malformed field, and the number of fields before it.
     private var brokenField: (start: Int, before: Int)?
 
-    /// - Parameter wantedFields: how many to keep; a record of a million commas is not worth their memory.
+    /// Creates a scanner.
+    ///
+    /// - Parameters:
+    ///   - separator: The byte between fields.
+    ///   - wantedFields: Maximum number of fields to store. Limits the memory for a record with a million commas.
     init(separator: UInt8, wantedFields: Int) {
         self.separator = separator
         self.wantedFields = wantedFields
     }
 
-    /// The file ended before the closing quote.
+    /// `true` if the file ended before the closing quote.
     private(set) var isInQuotes = false
 
-    /// Begins with another record.
+    /// Resets the scanner for the next record.
     mutating func reset() {
         fields.removeAll(keepingCapacity: true)
         (fieldCount, isBroken, isSkipping, position, state) = (0, false, false, 0, .atFieldStart)
         (hasEndedEarly, brokenField) = (false, nil)
     }
 
-    /// Goes on without the bytes looked at so far, to find the end of the record and nothing else.
+    /// Discards the fields and bytes scanned so far and continues only to find the end of the record.
     mutating func discardFields() {
         fields = []
         (isSkipping, position, start) = (true, 0, 0)
     }
 
-    /// Goes on over the bytes of the record, from where it stopped.
+    /// Continues scanning where the previous call stopped.
     ///
-    /// - Returns: true where the record is complete; ``position`` is behind its line break then.
+    /// - Returns: `true` if the record is complete; ``position`` is then after its line break.
     mutating func scan(_ record: Span<UInt8>) -> Bool {
         let count = record.count
-        // Looked for once a line, not once a field.
+        // Searched once for each line, not once for each field.
         var lineEnd = -1
         while position < count {
             if lineEnd < position, state != .quoted {
@@ -126,7 +131,7 @@ struct CSVScanner: Sendable {
         return false
     }
 
-    /// The file ends here, without a line break.
+    /// Finishes a record that ends with the file, without a line break.
     mutating func finish(_ record: Span<UInt8>) {
         let endsInReturn = position > start && position > 0 && record[position - 1] == Self.carriageReturn
         switch state {
@@ -142,10 +147,10 @@ struct CSVScanner: Sendable {
         }
     }
 
-    /// Ends the record within its open or broken field: at the first line break where the record has the fields that are
-    /// expected, if the quote that opens the field is a byte like others.
+    /// Ends the record within its open or malformed field, with the opening quote taken as an ordinary byte. The
+    /// record ends at the first line break at which it has the expected number of fields.
     ///
-    /// - Returns: false, and nothing has changed, if no such line break comes before `end`.
+    /// - Returns: `false` if there is no such line break before `end`. Nothing has changed then.
     mutating func endEarly(_ record: Span<UInt8>, expectedFields: Int, before end: Int) -> Bool {
         let field = brokenField ?? (start, fieldCount)
         guard !isSkipping, isQuoted || brokenField != nil else { return false }
@@ -181,7 +186,7 @@ struct CSVScanner: Sendable {
 }
 
 extension CSVScanner.Field {
-    /// What it says.
+    /// Returns the value of the field, with doubled quotes replaced by single ones.
     func text(in record: Span<UInt8>) -> [UInt8] {
         guard hasQuotes else { return record.array(range) }
         var text: [UInt8] = []

@@ -1,17 +1,17 @@
-/// Quotes that were not meant as such: a record that one of them makes far too long, or breaks in a later line, ends at the
-/// first line break where it has as many fields as the header. The lines after it are records again.
+/// Recovery from stray quotes. If a quote makes a record too long, or malformed in a later line, the record ends at
+/// the first line break at which it has as many fields as the header. The following lines are then parsed as records.
 extension CSVSource {
-    /// Line breaks of one record, counted once each.
+    /// Number of line breaks in one record, each counted once.
     struct CountedLines: Sendable {
         var count = 0
-        /// Up to which byte.
+        /// Offset up to which line breaks have been counted.
         var end = 0
-        /// The record is over a limit, and there is no line break to end it at.
+        /// `true` if the record exceeds a limit and contains no line break at which it could end.
         var isHopeless = false
     }
 
-    /// Ends the record in the window early, if it has to be; a record that is long, closes properly and is within the
-    /// limits stays whole.
+    /// Ends the record in the window early if necessary. A long record that is closed correctly and is within the
+    /// limits is not changed.
     mutating func endsEarly(isWhole: Bool) -> Bool {
         guard longRecord == nil, !lines.isHopeless else { return false }
         let length = isWhole ? scanner.position : window.count
@@ -25,7 +25,8 @@ extension CSVSource {
         return window.isAtEnd && !isWhole && endsEarly(inLast: record)
     }
 
-    /// Where a record of that length is over a limit: the same place, however much of it is in the window.
+    /// Returns the offset at which a record of this length exceeds a limit; `nil` if it does not. The result does not
+    /// depend on how much of the record is in the window.
     private mutating func limit(of length: Int) -> Int? {
         guard length > min(limits.row, limits.quotedLines) else { return nil }
         let bytes = window.bytes
@@ -54,7 +55,8 @@ extension CSVSource {
         return false
     }
 
-    /// The file ends within quotes: that may be a row whose rest is still to be written, unless a row follows in it.
+    /// Ends the last record early if the file ends within quotes and another row follows in the quoted text.
+    /// Otherwise it may be a row that is still being written.
     private mutating func endsEarly(inLast record: Span<UInt8>) -> Bool {
         var ended = scanner
         guard header.count > 1, scanner.isQuoted,
@@ -71,5 +73,5 @@ extension CSVSource {
 extension StoredValue {
     static let unclosedQuote = StoredValue.unreadable(
         code: "unclosedQuote",
-        reason: "a quote opens a field and does not close it in its row; the record was ended at the end of a line")
+        reason: "a quote opens a field and is not closed in its row; the record was ended at a line break")
 }

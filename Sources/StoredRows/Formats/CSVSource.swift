@@ -1,21 +1,21 @@
-/// One row a record of CSV, as ``CSVScanner`` describes it, behind a header with the names. Blank lines are none.
+/// A source that reads CSV: one row for each record after the header, see ``CSVScanner``. Blank lines are skipped.
 ///
-/// Separated by commas, or by semicolons or tabs where the header has those instead. In UTF-8, with or without a byte
-/// order mark. A position is the byte at which a record begins.
+/// The separator is a comma, or a semicolon or tab if the header contains one of those instead. The text is UTF-8
+/// with or without a byte order mark. A position is the byte offset of a record.
 ///
-/// A quote that does not close, or closes in a later row, takes no rows with it: see `CSVSource+quotes.swift`.
+/// A quote that is not closed, or closed in a later row, does not affect other rows: see `CSVSource+quotes.swift`.
 struct CSVSource: RowSource {
     let identity: SourceIdentity
 
     let header: CSVHeader
-    /// With a longer field, or as a longer record, a row cannot be read.
+    /// Limits on fields and records. A row that exceeds one is unreadable.
     let limits: SourceLimits
     var window: ByteWindow
     var scanner: CSVScanner
     private var nextRowNumber: Int64
-    /// Of a record that is too long for the window: where it begins, and what stands before the limit.
+    /// A record that is too long for the window: its position, and the fields before the limit.
     var longRecord: (start: SourcePosition, id: SourceText, accountToken: SourceText)?
-    /// Lines of the record in the window, as far as they were counted.
+    /// Line breaks counted so far in the record in the window.
     var lines = CountedLines()
     private var failure: SourceError?
     private var isFinished = false
@@ -32,7 +32,7 @@ struct CSVSource: RowSource {
         nextRowNumber = position?.nextRowNumber ?? 1
         guard let position else { return }
         guard let offset = Int64(position.place), offset >= window.offset else {
-            throw SourceError(.changed, at: window.name, "the position is of a source of another kind")
+            throw SourceError(.changed, at: window.name, "the saved position is of a different kind of source")
         }
         try window.skip(behindLineBreak: offset - window.offset)
     }
@@ -73,13 +73,15 @@ struct CSVSource: RowSource {
     // MARK: - Records
 
     private enum Record {
-        /// Up to where the scanner is.
+        /// A complete record, which ends at the scanner's position.
         case whole
-        /// All that is left, without a line break.
+        /// The rest of the file, without a line break.
         case unfinished
     }
 
-    /// - Parameter canFail: false where there are rows to deliver first; a failure then waits for the next call.
+    /// Finds the next record.
+    ///
+    /// - Parameter canFail: If `false`, there are rows to deliver first, and a failure is thrown by the next call.
     private mutating func nextRecord(canFail: Bool) throws(SourceError) -> Record? {
         do throws(SourceError) {
             if let failure { throw failure }
@@ -122,7 +124,7 @@ struct CSVSource: RowSource {
         scanner.finish(bytes.span.extracting(window.range))
     }
 
-    /// The row in the record that was scanned, which leaves the window; nil for a blank line.
+    /// Returns the row of the scanned record and removes the record from the window; `nil` for a blank line.
     private mutating func nextRow() -> SourceRow? {
         let length = scanner.position
         let taken = window.read { row(of: $0.extracting(0..<length)) }
@@ -145,12 +147,12 @@ struct CSVSource: RowSource {
         guard !scanner.isBroken else {
             let reason =
                 scanner.isInQuotes
-                ? "the file ends within quotes, \(lines(in: record)) after the one in which the record begins"
-                : "something stands between a closing quote and the next separator"
+                ? "the file ends within quotes, \(lines(in: record)) after the start of the record"
+                : "there is text between a closing quote and the next separator"
             return row(.unreadable(code: "malformedQuotes", reason: reason), in: record)
         }
         guard scanner.fieldCount == header.count else {
-            let reason = "the record has \(scanner.fieldCount) fields where the header has \(header.count)"
+            let reason = "the record has \(scanner.fieldCount) fields, but the header has \(header.count)"
             return row(.unreadable(code: "wrongFieldCount", reason: reason), in: record)
         }
         let field = scanner.fields[header.receipt]
@@ -171,7 +173,7 @@ struct CSVSource: RowSource {
             accountToken: text(at: header.accountToken, in: record))
     }
 
-    /// Missing where the record has no such field before the limit.
+    /// Returns the field at an index, or `missing` if the record has no such field before the limit.
     private func text(at place: Int?, in record: Span<UInt8>) -> SourceText {
         guard let place, place < scanner.fields.count, scanner.fields[place].range.upperBound < limits.row else {
             return .missing
@@ -181,17 +183,17 @@ struct CSVSource: RowSource {
 }
 
 extension ByteWindow {
-    /// Reads the first line; what comes next in the window is the first record.
+    /// Reads the header. Afterwards, the window starts with the first record.
     fileprivate mutating func takeHeader(_ options: SourceOptions) throws(SourceError) -> CSVHeader {
         var length: Int?
         repeat {
             try extend()
             length = read { CSVHeader.length(in: $0) }
             guard length != nil || count <= CSVHeader.maximumBytes else {
-                throw SourceError(.malformed, at: name, "the first line is too long for a header of CSV")
+                throw SourceError(.malformed, at: name, "the first line is too long for a CSV header")
             }
         } while length == nil && !isAtEnd
-        guard count > 0 else { throw SourceError(.malformed, at: name, "the file is empty; CSV has a header") }
+        guard count > 0 else { throw SourceError(.malformed, at: name, "the file is empty; CSV needs a header") }
         guard read({ $0[0] < 0xFE }) else { throw SourceError(.malformed, at: name, "the text is UTF-16, not UTF-8") }
         if read({ $0.beginsWithByteOrderMark }) {
             drop(3)
@@ -206,7 +208,7 @@ extension ByteWindow {
 }
 
 extension Span<UInt8> {
-    /// A line break and nothing else.
+    /// `true` if the record consists of a line break only.
     fileprivate var isBlank: Bool {
         for index in indices where self[index] != 0x0A && self[index] != 0x0D { return false }
         return true

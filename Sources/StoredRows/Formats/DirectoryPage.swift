@@ -1,9 +1,9 @@
 import Foundation
 
-/// Some of the names in a folder: the first ones behind a given name, in the order of their bytes.
+/// A page of the names in a directory: the first names after a given one, in byte order.
 ///
-/// A page is as large however many names there are; the folder is read once for each. So a name that is added while
-/// others are worked on is met, if it comes behind them.
+/// The size of a page does not depend on the number of names. The directory is read once for each page, so a name
+/// that is added during a run is found if it sorts after the current page.
 struct DirectoryPage: Sendable {
     enum Kind: Sendable, Hashable {
         case file, directory, link, other
@@ -14,21 +14,22 @@ struct DirectoryPage: Sendable {
         let kind: Kind
     }
 
-    /// In order.
+    /// Entries in byte order.
     let entries: [Entry]
-    /// Nothing comes behind them.
+    /// `true` if there are no entries after these.
     let isLast: Bool
 
-    /// Names that begin with a dot are left out.
+    /// Reads a page. Names that begin with a dot are skipped.
     ///
     /// - Parameters:
-    ///   - name: only what comes behind it is wanted; nil for all.
-    ///   - size: how many at most.
+    ///   - path: Path of the directory.
+    ///   - name: Name after which the page starts; `nil` for the first page.
+    ///   - size: Maximum number of entries.
     init(of path: [UInt8], after name: [UInt8]?, size: Int) throws(SystemFailure) {
         guard let folder = opendir(path.cPath) else { throw .last }
         defer { closedir(folder) }
         var found: [Entry] = []
-        // Once a page is full nothing behind its last name can get in.
+        // Last name of a full page. Names after it are ignored.
         var limit: [UInt8]?
         errno = 0
         while let entry = readdir(folder) {
@@ -54,7 +55,8 @@ struct DirectoryPage: Sendable {
 }
 
 extension [DirectoryPage.Entry] {
-    /// Sorts, and leaves so many; the last one that is left, where there were more.
+    /// Sorts the entries and removes those beyond `size`. Returns the last remaining name, or `nil` if none was
+    /// removed.
     fileprivate mutating func cut(to size: Int) -> [UInt8]? {
         sort { $0.name.precedes($1.name) }
         guard count > size else { return nil }
@@ -64,7 +66,7 @@ extension [DirectoryPage.Entry] {
 }
 
 extension DirectoryPage.Kind {
-    /// Some file systems leave the kind to be asked for.
+    /// Some file systems do not report the type in the directory entry, so it is determined with `lstat`.
     fileprivate init(_ entry: UnsafeMutablePointer<dirent>, in folder: [UInt8]) {
         switch Int(entry.pointee.d_type) {
         case Int(DT_REG): self = .file
@@ -90,12 +92,12 @@ extension UnsafeMutablePointer<dirent> {
 }
 
 extension [UInt8] {
-    /// By bytes.
+    /// Compares in byte order.
     func precedes(_ other: [UInt8]) -> Bool {
         let order = memcmp(self, other, Swift.min(count, other.count))
         return order == 0 ? count < other.count : order < 0
     }
 
-    /// As a path for the system.
+    /// The path as a null-terminated C string.
     var cPath: [CChar] { map(CChar.init(bitPattern:)) + [0] }
 }

@@ -1,35 +1,35 @@
 import Cryptography
 import Foundation
 
-/// One row a file, however deep; its id is the path from the folder on (one that is not UTF-8 as ``PathText`` writes it, so
-/// that the file can be found), its value what is in it.
+/// A source that reads a directory: one row for each file at any depth. The id of a row is the path relative to the
+/// directory (``PathText`` encodes paths that are not UTF-8), its value is the content of the file.
 ///
-/// Folder by folder, names in the order of their bytes; what begins with a dot is left out. A symbolic link is not
-/// followed but is a row that cannot be read, and so is a file or folder that may not be opened: nothing disappears
-/// without a word. A position is the path of the last row.
+/// Names are read in byte order, and names that begin with a dot are skipped. Symbolic links are not followed: a link
+/// is an unreadable row, as is a file or directory without read permission, so that no entry is skipped silently. A
+/// position is the path of the last row.
 ///
-/// While files come and go: one that is there from before the beginning to the end gives exactly one row. One that is
-/// added gives one if its path comes behind the position that is reached, and none otherwise, in this run and in every
-/// one that goes on from its position. One that is removed before its turn gives none.
+/// Files may be added and removed during a run. A file that exists for the whole run has exactly one row. An added
+/// file has a row if its path sorts after the current position, and otherwise none, in this run and in all that
+/// resume from its position. A file that is removed before it is reached has no row.
 struct DirectorySource: RowSource {
-    /// Folders within one another.
+    /// Maximum depth of nested directories.
     static let maximumDepth = 32
 
     let identity: SourceIdentity
 
     private let path: String
-    /// A file that is longer is a row that cannot be read.
+    /// Limits on files. A file that exceeds one is an unreadable row.
     private let limits: SourceLimits
-    /// Files that are no rows, by their paths from the folder on.
+    /// Relative paths of files that are excluded.
     private let leftOut: Set<[UInt8]>
-    /// From the outermost folder to the one that is being read.
+    /// Open directories, from the outermost to the one being read.
     private var levels: [Level] = []
     private var lastPath: [UInt8]
     private var nextRowNumber: Int64
 
-    /// One folder that is being read.
+    /// A directory that is being read.
     private struct Level {
-        /// From the outermost folder on.
+        /// Path relative to the outermost directory.
         let path: [UInt8]
         var page: DirectoryPage
         var next = 0
@@ -47,13 +47,13 @@ struct DirectorySource: RowSource {
             return
         }
         guard let last = PathText.path(of: position.place) else {
-            throw SourceError(.changed, at: path, "the position is of a source of another kind")
+            throw SourceError(.changed, at: path, "the saved position is of a different kind of source")
         }
         lastPath = last
         try resume()
     }
 
-    /// Of those that are in the folder.
+    /// Returns the relative paths of those files that are in the directory.
     private static func paths(_ files: [String], in folder: String) -> Set<[UInt8]> {
         func real(_ path: String) -> [UInt8]? {
             guard let real = realpath(path, nil) else { return nil }
@@ -63,7 +63,7 @@ struct DirectorySource: RowSource {
         guard let outermost = real(folder).map({ $0 + [UInt8(ascii: "/")] }) else { return [] }
         return Set(
             files.compactMap { file in
-                // The file itself may not be there yet.
+                // The file may not exist yet, so only its directory is resolved.
                 guard let place = real(Files.folder(of: file)).map({ $0 + [UInt8(ascii: "/")] }),
                     place.starts(with: outermost), let name = file.split(separator: "/").last
                 else { return nil }
@@ -71,7 +71,7 @@ struct DirectorySource: RowSource {
             })
     }
 
-    /// The folder, by its real path.
+    /// Returns the identity of the directory, which is its real path.
     private static func identity(of path: String) throws(SourceError) -> SourceIdentity {
         guard let real = realpath(path, nil) else { throw SourceError(.last, at: path) }
         defer { free(real) }
@@ -79,12 +79,12 @@ struct DirectorySource: RowSource {
             kind: .directory, size: nil, digest: SHA.hex(Array(String(cString: real).utf8), with: .sha256))
     }
 
-    /// Which files there are does not matter.
+    /// Compares the paths of the directories only, because files may be added and removed.
     func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison {
         guard earlier.kind == .directory, earlier.digest != identity.digest else {
             return identity.comparison(with: earlier, unit: "file")
         }
-        return .changed("it is another folder")
+        return .changed("it is a different directory")
     }
 
     mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch? {
@@ -121,7 +121,7 @@ struct DirectorySource: RowSource {
     }
 
     private mutating func row(_ value: StoredValue, at path: [UInt8]) -> SourceRow {
-        // A name that is no UTF-8 is spelled so that the file can be found.
+        // A name that is not UTF-8 is percent-encoded, so that the file can be found.
         let id = String(validating: path, as: UTF8.self) ?? PathText.text(of: path)
         let row = SourceRow(number: nextRowNumber, id: id, value: value)
         nextRowNumber += 1
@@ -129,11 +129,11 @@ struct DirectorySource: RowSource {
         return row
     }
 
-    /// Nil where the folder is open now, or gone; else what its row says.
+    /// Opens a directory. Returns `nil` if it is open or no longer exists, otherwise the value of its row.
     private mutating func enter(_ path: [UInt8]) -> StoredValue? {
         guard levels.count < Self.maximumDepth else {
             return .unreadable(
-                code: "tooDeep", reason: "there are more than \(Self.maximumDepth) folders in one another")
+                code: "tooDeep", reason: "the directory is nested more than \(Self.maximumDepth) levels deep")
         }
         do throws(SystemFailure) {
             levels.append(Level(path: path, page: try DirectoryPage(of: full(path), after: nil, size: limits.names)))
@@ -163,7 +163,7 @@ struct DirectorySource: RowSource {
         }
     }
 
-    /// Opens every folder on the way to the last row, each behind the name that was taken in it.
+    /// Opens every directory on the path to the last row, each after the name that was read last.
     private mutating func resume() throws(SourceError) {
         let names = lastPath.split(separator: UInt8(ascii: "/")).map(Array.init)
         try openOutermost(after: names.first)
@@ -173,7 +173,7 @@ struct DirectorySource: RowSource {
                 let page = try DirectoryPage(of: full(folder), after: names[depth], size: limits.names)
                 levels.append(Level(path: folder, page: page))
             } catch {
-                // A folder that is gone by now has nothing more to give.
+                // A directory that no longer exists has no more entries.
                 guard error.isNoSuchFile else {
                     throw SourceError(error, at: String(decoding: full(folder), as: UTF8.self))
                 }
@@ -188,18 +188,18 @@ struct DirectorySource: RowSource {
 
     // MARK: - Files
 
-    /// Nil for a file that is gone.
+    /// Reads a file; `nil` if it no longer exists.
     private func value(at path: [UInt8], _ kind: DirectoryPage.Kind) -> StoredValue? {
         switch kind {
         case .link: return .unreadable(code: "symbolicLink", reason: "symbolic links are not followed")
-        case .other: return .unreadable(code: "notAFile", reason: "this is no ordinary file")
+        case .other: return .unreadable(code: "notAFile", reason: "this is not a regular file")
         case .file, .directory: break
         }
         do throws(SystemFailure) {
             let file = try FileDescriptor(reading: full(path))
             let status = try file.status()
             guard status.isRegularFile else {
-                return .unreadable(code: "notAFile", reason: "this is no ordinary file")
+                return .unreadable(code: "notAFile", reason: "this is not a regular file")
             }
             let bytes = try file.readAll(about: Int(status.st_size), atMost: limits.row)
             return bytes.map(StoredValue.init(bytes:)) ?? .tooLarge("the file", limit: limits.row)
@@ -216,7 +216,7 @@ extension StoredValue {
 }
 
 extension FileDescriptor {
-    /// Nil for a file that is longer than allowed.
+    /// Reads a whole file; `nil` if it is larger than the limit.
     fileprivate func readAll(about size: Int, atMost limit: Int) throws(SystemFailure) -> [UInt8]? {
         guard size <= limit else { return nil }
         var bytes = [UInt8](repeating: 0, count: size + 1)
@@ -229,7 +229,7 @@ extension FileDescriptor {
             if come == 0 { break }
             count += come
             guard count <= limit else { return nil }
-            // It is growing.
+            // The file is growing.
             if count == bytes.count { bytes.append(contentsOf: repeatElement(0, count: count)) }
         }
         bytes.removeLast(bytes.count - count)

@@ -1,14 +1,14 @@
 import JSONReading
 
-/// One line of JSON: an object with the receipt, and perhaps an id.
+/// Parses a line of JSON: an object with a receipt and optionally an id.
 ///
 ///     {"id": "c-1", "receipt": "MIIT…"}                                   text
-///     {"id": 2, "receipt-data": "MIIT…"}                                  the name that verifyReceipt has for it
-///     {"id": "c-3", "receipt": {"status": 0, "latest_receipt": "MIIT…"}}  a whole answer, handed over as it stands
+///     {"id": 2, "receipt-data": "MIIT…"}                                  the key in verifyReceipt requests
+///     {"id": "c-3", "receipt": {"status": 0, "latest_receipt": "MIIT…"}}  a verifyReceipt response, passed on unchanged
 ///
-/// Other members do not matter; of repeated ones the last counts.
+/// Other keys are ignored. If a key is repeated, the last one is used.
 struct JSONLine: Sendable {
-    /// Names of the receipt, the best one first.
+    /// Keys of the receipt, in order of precedence.
     private let receiptKeys: [[UInt8]]
     private let idKey: [UInt8]
     private let accountTokenKey: [UInt8]?
@@ -21,7 +21,7 @@ struct JSONLine: Sendable {
         wholeLineKeys = options.wholeLineKeys.map { Array($0.utf8) }
     }
 
-    /// A line that is no JSON is a row too, one that cannot be read.
+    /// Returns the row of a line. A line that is not a JSON object is an unreadable row.
     func row(_ line: Span<UInt8>, number: Int64) -> SourceRow {
         var receipts = [JSONScanner.Value?](repeating: nil, count: receiptKeys.count)
         var id: JSONScanner.Value?
@@ -41,7 +41,7 @@ struct JSONLine: Sendable {
                 }
             }
         } catch {
-            let value = StoredValue.unreadable(code: "notJSON", reason: "the line is no JSON object: \(error)")
+            let value = StoredValue.unreadable(code: "notJSON", reason: "the line is not a JSON object: \(error)")
             return SourceRow(number: number, id: nil, value: value)
         }
         var receipt = isWhole ? StoredValue.bytes(line.array(0..<line.count)) : .missing
@@ -56,13 +56,13 @@ struct JSONLine: Sendable {
         case .string(let string): return StoredValue(bytes: string.unescaped(in: line))
         case .container(let range) where line[range.lowerBound] == UInt8(ascii: "{"): return .bytes(line.array(range))
         case .scalar(let range) where line[range.lowerBound] == UInt8(ascii: "n"): return .missing
-        case .container: return .unreadable(code: "notText", reason: "an array stands in place of the receipt")
+        case .container: return .unreadable(code: "notText", reason: "an array instead of a receipt")
         case .scalar:
-            return .unreadable(code: "notText", reason: "a number or a truth value stands in place of the receipt")
+            return .unreadable(code: "notText", reason: "a number or a Boolean value instead of a receipt")
         }
     }
 
-    /// A string, or a number as it is spelled; missing for everything else.
+    /// Returns a string, or the characters of a number; `missing` for all other values.
     private static func text(_ value: JSONScanner.Value?, in line: Span<UInt8>) -> SourceText {
         switch value {
         case .string(let string):
@@ -75,7 +75,7 @@ struct JSONLine: Sendable {
 }
 
 extension JSONString {
-    /// Whether this is what it says, however it is spelled.
+    /// Returns whether the string equals the text after unescaping.
     fileprivate func matches(_ text: [UInt8], in bytes: Span<UInt8>) -> Bool {
         guard !isEscaped else { return range.count <= 6 * text.count && unescaped(in: bytes) == text }
         guard range.count == text.count else { return false }

@@ -1,24 +1,26 @@
-/// One row a line, as ``JSONLine`` describes it. Blank lines are none.
+/// A source that reads JSON Lines: one row for each line, see ``JSONLine``. Blank lines are skipped.
 ///
-/// A position is the byte at which a line begins; of standard input also the digest of everything before.
+/// A position is the byte offset of a line. For standard input it also contains the digest of everything before.
 struct JSONLinesSource: RowSource {
     let identity: SourceIdentity
 
     private let line: JSONLine
-    /// A longer one is a row that cannot be read.
+    /// Maximum length of a line in bytes. A longer line is an unreadable row.
     private let maximumLineBytes: Int
     private var window: ByteWindow
-    /// Of what was delivered; nil where the stream can be told by its beginning.
+    /// Digest of the bytes that have been delivered; `nil` if the stream has an identity.
     private var digest: StreamDigest?
     private var nextRowNumber: Int64
-    /// Bytes at the beginning of the window that hold no line break.
+    /// Number of bytes at the start of the window that are known to contain no line break.
     private var searched = 0
-    /// Where a line begins that is too long for the window.
+    /// Position of a line that is too long for the window.
     private var longLine: SourcePosition?
     private var failure: SourceError?
     private var isFinished = false
 
-    /// - Parameter keepsDigest: for a stream that has no identity.
+    /// Opens a source.
+    ///
+    /// - Parameter keepsDigest: Computes a digest of the stream. Needed for a stream without identity.
     init(
         _ stream: any ByteStream, options: SourceOptions, limits: SourceLimits = SourceLimits(),
         at position: SourcePosition?, keepsDigest: Bool = false
@@ -64,13 +66,15 @@ struct JSONLinesSource: RowSource {
     // MARK: - Lines
 
     private enum Line {
-        /// So many bytes, the line break included.
+        /// A complete line with its length in bytes, including the line break.
         case whole(Int)
-        /// All that is left, without a line break.
+        /// The rest of the stream, without a line break.
         case unfinished
     }
 
-    /// - Parameter canFail: false where there are rows to deliver first; a failure then waits for the next call.
+    /// Finds the next line.
+    ///
+    /// - Parameter canFail: If `false`, there are rows to deliver first, and a failure is thrown by the next call.
     private mutating func nextLine(canFail: Bool) throws(SourceError) -> Line? {
         do throws(SourceError) {
             if let failure { throw failure }
@@ -98,7 +102,7 @@ struct JSONLinesSource: RowSource {
         }
     }
 
-    /// The row in the first bytes of the window, which leave it; nil for a blank line.
+    /// Returns the row of the first `count` bytes and removes them from the window; `nil` for a blank line.
     private mutating func nextRow(_ count: Int) -> SourceRow? {
         defer {
             drop(count)
@@ -138,45 +142,45 @@ struct JSONLinesSource: RowSource {
         let parts = position.place.split(separator: " ")
         guard let offset = parts.first.flatMap({ Int64($0) }), offset >= 0, parts.count == (digest == nil ? 1 : 2)
         else {
-            throw SourceError(.changed, at: window.name, "the position is of a source of another kind")
+            throw SourceError(.changed, at: window.name, "the saved position is of a different kind of source")
         }
         guard digest == nil else { return try readAgain(offset, position) }
         try window.skip(behindLineBreak: offset)
     }
 
-    /// Reads up to where the stream was read before, and sees whether it is the same.
+    /// Reads up to the position of the previous run and checks that the bytes are the same.
     private mutating func readAgain(_ offset: Int64, _ position: SourcePosition) throws(SourceError) {
         while window.offset < offset, !window.isAtEnd {
             try window.extend()
             drop(Int(min(Int64(window.count), offset - window.offset)))
         }
         guard self.position == position else {
-            let reason = "its first \(offset) bytes are not those that were read before"
+            let reason = "its first \(offset) bytes differ from those that were read before"
             throw SourceError(.changed, at: window.name, reason)
         }
     }
 }
 
 extension ByteWindow {
-    /// Leaves out the beginning of the stream, whose last byte must be the end of a line.
+    /// Skips bytes at the start of the stream, the last of which must be a line break.
     mutating func skip(behindLineBreak count: Int64) throws(SourceError) {
         guard count > 0 else { return }
         try skip(count - 1)
         while self.count == 0, !isAtEnd { try extend() }
         guard self.count > 0, read({ $0[0] }) == UInt8(ascii: "\n") else {
-            throw SourceError(.changed, at: name, "no line ends at byte \(count), up to where it was read before")
+            throw SourceError(.changed, at: name, "no line ends at byte \(count), where the previous run stopped")
         }
         drop(1)
     }
 }
 
 extension Span<UInt8> {
-    /// EF BB BF, which some programs put before UTF-8.
+    /// `true` if the bytes start with EF BB BF, which some programs write before UTF-8.
     var beginsWithByteOrderMark: Bool {
         count >= 3 && self[0] == 0xEF && self[1] == 0xBB && self[2] == 0xBF
     }
 
-    /// Nothing but white space of JSON.
+    /// `true` if there is only JSON white space.
     fileprivate var isBlank: Bool {
         for index in indices where ![0x20, 0x09, 0x0A, 0x0D].contains(self[index]) { return false }
         return true

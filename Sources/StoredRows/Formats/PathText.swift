@@ -1,4 +1,5 @@
-/// A path as text that can be kept, whatever its bytes are: all but plain characters as `%` and two digits.
+/// Encodes a path of arbitrary bytes as text: bytes other than letters, digits and `/.-_` are percent-encoded. For
+/// example, `a b` becomes `a%20b`.
 enum PathText {
     static func text(of path: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
@@ -13,7 +14,7 @@ enum PathText {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Nil for what ``text(of:)`` did not write.
+    /// Decodes a path; `nil` if ``text(of:)`` cannot have written the text.
     static func path(of text: String) -> [UInt8]? {
         var path: [UInt8] = []
         var rest = Array(text.utf8)[...]

@@ -1,14 +1,18 @@
 import Foundation
 
-/// Opens the source that a path names.
+/// Opens sources by path.
 package enum Sources {
-    /// A source is a folder, `-` for JSON lines from standard input, or a file that ends in `.jsonl`, `.csv`,
-    /// `.jsonl.gz`, `.csv.gz`, `.sqlite` or `.db`.
+    /// Opens a source: a directory, `-` for JSON Lines from standard input, or a file with the extension `.jsonl`,
+    /// `.csv`, `.jsonl.gz`, `.csv.gz`, `.sqlite` or `.db`.
     ///
     /// - Parameters:
-    ///   - position: where to go on; nil for the beginning. Whether the source is still the same is for the caller to
-    ///     ask, see ``RowSource/comparison(with:)``.
-    ///   - standardInput: the descriptor that `-` stands for.
+    ///   - path: Path of the source.
+    ///   - options: Names of columns, keys and table.
+    ///   - limits: Limits on the size of rows and buffers.
+    ///   - position: Position to resume from; `nil` for the beginning. The caller checks that the source has not
+    ///     changed, see
+    ///     ``RowSource/comparison(with:)``.
+    ///   - standardInput: File descriptor to read for `-`.
     package static func open(
         _ path: String, options: SourceOptions = SourceOptions(), limits: SourceLimits = SourceLimits(),
         at position: SourcePosition? = nil, standardInput: Int32 = 0
@@ -35,7 +39,7 @@ package enum Sources {
         if named(".sqlite", ".db") {
             return try TableSource(path: path, options: options, limits: limits, at: position)
         }
-        let reason = "the name of a source ends in .jsonl, .csv, .jsonl.gz, .csv.gz, .sqlite or .db, or is a folder's"
+        let reason = "a source must be a directory or a .jsonl, .csv, .jsonl.gz, .csv.gz, .sqlite or .db file"
         throw SourceError(.unknownKind, at: path, reason)
     }
 

@@ -1,16 +1,16 @@
 import Cryptography
 import Ledger
 
-/// One row a row of a SQLite table, in the order of its rowids, which are also the positions.
+/// A source that reads a SQLite table: one row for each table row, in the order of rowids. A position is a rowid.
 ///
-/// A database others write to may be read: see ``SQLiteTableReader``.
+/// Other processes may write to the database at the same time, see ``SQLiteTableReader``.
 struct TableSource: RowSource {
     let identity: SourceIdentity
 
     private let table: SQLiteTableReader
-    /// A longer one is a row that cannot be read.
+    /// Maximum length of a value in bytes. A longer value is an unreadable row.
     private let maximumValueBytes: Int
-    /// Of the first row when the table was opened.
+    /// Rowid of the first row when the table was opened.
     private let firstKey: Int64?
     private var lastKey: Int64?
     private var nextRowNumber: Int64
@@ -30,7 +30,7 @@ struct TableSource: RowSource {
         lastKey = position.flatMap { Int64($0.place) }
         nextRowNumber = position?.nextRowNumber ?? 1
         guard position == nil || lastKey != nil else {
-            throw SourceError(.changed, at: path, "the position is of a source of another kind")
+            throw SourceError(.changed, at: path, "the saved position is of a different kind of source")
         }
     }
 
@@ -39,7 +39,7 @@ struct TableSource: RowSource {
         try asSourceError { () throws(StorageError) in try table.landmarks() }
     }
 
-    /// The largest key, and a digest of the table's definition with the key and the id of its first row.
+    /// Returns the largest rowid, and a digest of the table's definition with the rowid and id of its first row.
     private static func identity(_ marks: SQLiteTableReader.TableFingerprint) -> SourceIdentity {
         let beginning = "\(marks.table)\n\(marks.schema)\n\(marks.first ?? "")"
         return SourceIdentity(
@@ -50,7 +50,7 @@ struct TableSource: RowSource {
         Self.identity(try Self.landmarks(of: table)).comparison(with: earlier, unit: "row")
     }
 
-    /// As if keys had no gaps.
+    /// An estimate that assumes rowids without gaps.
     var fraction: Double? {
         guard let firstKey, let end = identity.size, end > firstKey else { return nil }
         let done = Double(lastKey ?? firstKey) - Double(firstKey)
@@ -80,7 +80,7 @@ extension StoredValue {
         switch value {
         case .bytes(let bytes): self = .bytes(bytes)
         case .missing: self = .missing
-        case .number: self = .unreadable(code: "notText", reason: "a number stands in place of the receipt")
+        case .number: self = .unreadable(code: "notText", reason: "a number instead of a receipt")
         case .tooLarge: self = .tooLarge("the value", limit: limit)
         }
     }

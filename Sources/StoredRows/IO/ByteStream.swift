@@ -1,34 +1,35 @@
-/// Bytes in their order: a file, what comes out of `gzip`, standard input.
+/// A stream of bytes: a file, the output of `gzip`, or standard input.
 protocol ByteStream {
-    /// For errors.
+    /// Name for error messages.
     var name: String { get }
 
-    /// Fills the buffer as far as it can without waiting long; 0 at the end.
+    /// Reads available bytes into the buffer and returns their count; 0 at the end.
     mutating func read(into buffer: UnsafeMutableRawBufferPointer) throws(SourceError) -> Int
 
-    /// Leaves out so many bytes.
+    /// Skips bytes.
     mutating func skip(_ count: Int64) throws(SourceError)
 
-    /// How much of its bytes was read, 0 to 1; nil where its end cannot be seen.
+    /// Fraction of the stream that has been read, 0 to 1; `nil` if its length is unknown.
     var fraction: Double? { get }
 
-    /// What tells this stream from another one, as what kind of source it may be read.
+    /// Returns the identity of the stream, as a source of the given kind.
     func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity
 
+    /// Compares the stream with an identity that it had earlier.
     func comparison(with earlier: SourceIdentity, as kind: SourceIdentity.Kind) throws(SourceError) -> SourceComparison
 }
 
 extension ByteStream {
     var fraction: Double? { nil }
 
-    /// For those that cannot leap: reads and throws away.
+    /// Skips bytes by reading them, for streams that cannot seek.
     mutating func skip(_ count: Int64) throws(SourceError) {
         var rest = count
         var buffer = [UInt8](repeating: 0, count: 1 << 18)
         while rest > 0 {
             let read = try buffer.read(atMost: rest, from: &self)
             guard read > 0 else {
-                throw SourceError(.changed, at: name, "it ends before byte \(count), up to where it was read before")
+                throw SourceError(.changed, at: name, "it ends before byte \(count), where the previous run stopped")
             }
             rest -= Int64(read)
         }
@@ -36,7 +37,7 @@ extension ByteStream {
 }
 
 extension [UInt8] {
-    /// Puts the next bytes at the beginning.
+    /// Reads the next bytes into the start of the array and returns their count.
     mutating func read(atMost count: Int64, from stream: inout some ByteStream) throws(SourceError) -> Int {
         let wanted = Int(Swift.min(Int64(self.count), count))
         return try withUnsafeMutableBytesOrThrow { (buffer) throws(SourceError) in
@@ -44,7 +45,7 @@ extension [UInt8] {
         }
     }
 
-    /// `withUnsafeMutableBytes` with the type of what is thrown.
+    /// `withUnsafeMutableBytes` with typed throws.
     mutating func withUnsafeMutableBytesOrThrow<Failure: Error>(
         _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
     ) throws(Failure) -> Int {

@@ -1,19 +1,24 @@
 import Foundation
 
-/// The part of a stream that is looked at: bytes come in at the end and leave at the beginning.
+/// A window into a stream: a buffer that is filled at the end and emptied at the start.
 struct ByteWindow {
     private var stream: any ByteStream
-    /// What is in the window, ``range`` of it; not to be held while the window changes, or it is copied.
+    /// The buffer; ``range`` of it is the window. Do not hold a copy while the window changes, or the buffer is
+    /// copied.
     private(set) var bytes: [UInt8]
     private(set) var range = 0..<0
-    /// Of the first byte in the window, in the stream.
+    /// Offset in the stream of the first byte in the window.
     private(set) var offset: Int64 = 0
-    /// Nothing more comes in.
+    /// `true` if the end of the stream has been reached.
     private(set) var isAtEnd = false
-    /// For errors.
+    /// Name for error messages.
     let name: String
 
-    /// - Parameter capacity: bytes to read at a time; the window grows where it must.
+    /// Creates an empty window.
+    ///
+    /// - Parameters:
+    ///   - stream: The stream to read.
+    ///   - capacity: Number of bytes to read at a time. The window grows if necessary.
     init(_ stream: any ByteStream, capacity: Int = 1 << 20) {
         self.stream = stream
         name = stream.name
@@ -22,18 +27,18 @@ struct ByteWindow {
 
     var count: Int { range.count }
 
-    /// What is in the window, for as long as `body` runs.
+    /// Calls `body` with the bytes in the window.
     func read<Result>(_ body: (Span<UInt8>) -> Result) -> Result {
         body(bytes.span.extracting(range))
     }
 
-    /// Takes bytes out at the beginning.
+    /// Removes bytes at the start of the window.
     mutating func drop(_ count: Int) {
         range = range.lowerBound + count..<range.upperBound
         offset += Int64(count)
     }
 
-    /// Leaves out bytes of the stream, be they in the window or not.
+    /// Skips bytes of the stream, in the window or after it.
     mutating func skip(_ count: Int64) throws(SourceError) {
         let seen = Int(min(Int64(self.count), count))
         drop(seen)
@@ -41,8 +46,8 @@ struct ByteWindow {
         offset += count - Int64(seen)
     }
 
-    /// Lets more bytes in, at least one unless the end is reached. Twice as many each time, so that looking again from
-    /// the beginning stays linear.
+    /// Reads more bytes, at least one unless the stream has ended. The buffer doubles in size when it is full, so
+    /// that repeated scanning from its start takes linear time.
     mutating func extend() throws(SourceError) {
         guard !isAtEnd else { return }
         makeRoom()
@@ -67,7 +72,7 @@ struct ByteWindow {
         range = 0..<count
     }
 
-    /// Of the stream, as far as it came into the window.
+    /// Fraction of the stream that has been read into the window, 0 to 1.
     var fraction: Double? { stream.fraction }
 
     func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity { try stream.identity(as: kind) }
@@ -79,7 +84,7 @@ struct ByteWindow {
 }
 
 extension Span<UInt8> {
-    /// Where the byte stands first, from `start` on and before `end`.
+    /// Returns the index of the first occurrence of a byte in `start..<end`.
     func firstIndex(of byte: UInt8, from start: Int, to end: Int) -> Int? {
         withUnsafeBytes { buffer in
             guard start < end, end <= buffer.count, let base = buffer.baseAddress else { return nil }
@@ -88,14 +93,14 @@ extension Span<UInt8> {
         }
     }
 
-    /// How often the byte stands from `start` on and before `end`.
+    /// Returns the number of occurrences of a byte in `start..<end`.
     func count(of byte: UInt8, from start: Int, to end: Int) -> Int {
         var (count, position) = (0, start)
         while let found = firstIndex(of: byte, from: position, to: end) { (count, position) = (count + 1, found + 1) }
         return count
     }
 
-    /// A copy of these bytes.
+    /// Returns a copy of the bytes.
     func array(_ range: Range<Int>) -> [UInt8] {
         extracting(range).withUnsafeBufferPointer { [UInt8]($0) }
     }

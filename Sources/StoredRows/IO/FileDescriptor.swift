@@ -1,11 +1,15 @@
 import Foundation
 
-/// An open file, closed when nobody refers to it any more.
+/// A file descriptor, which is closed when the object is deallocated.
 final class FileDescriptor {
     let number: Int32
     private let isOwned: Bool
 
-    /// - Parameter isOwned: false for one that somebody else will close.
+    /// Wraps an open descriptor.
+    ///
+    /// - Parameters:
+    ///   - number: The descriptor.
+    ///   - isOwned: If `false`, the descriptor is closed by other code.
     init(_ number: Int32, isOwned: Bool = true) {
         self.number = number
         self.isOwned = isOwned
@@ -15,26 +19,26 @@ final class FileDescriptor {
         if isOwned { close(number) }
     }
 
-    /// Never waits for the other end of a pipe, never becomes a child's.
+    /// Opens a file for reading. Does not block on a named pipe. Child processes do not inherit the descriptor.
     convenience init(reading path: String) throws(SystemFailure) {
         let number = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard number >= 0 else { throw .last }
         self.init(number)
     }
 
-    /// A file that is no symbolic link.
+    /// Opens a file for reading that is not a symbolic link.
     convenience init(reading path: [UInt8]) throws(SystemFailure) {
         let number = open(path.cPath, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard number >= 0 else { throw .last }
         self.init(number)
     }
 
-    /// How many bytes came; 0 at the end.
+    /// Reads into the buffer and returns the number of bytes; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(SystemFailure) -> Int {
         while true {
             let count = Foundation.read(number, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
-            // Standard input can be somebody's socket that does not wait by itself.
+            // Standard input may be a non-blocking socket, so wait until it is readable.
             if errno == EAGAIN { waitForBytes() } else if errno != EINTR { throw .last }
         }
     }
@@ -58,7 +62,7 @@ extension stat {
 }
 
 extension Files {
-    /// Sees to it that there is a file which only its owner can read.
+    /// Creates a file that only its owner can read, or restricts the permissions of an existing file.
     package static func makePrivate(at path: String, mustBeEmpty: Bool) throws(SinkError) {
         let number = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         guard number >= 0 else { throw SinkError(.last, at: path) }

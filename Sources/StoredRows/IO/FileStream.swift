@@ -1,7 +1,7 @@
 import Cryptography
 import Foundation
 
-/// A file that can be read from anywhere.
+/// A stream of a regular file, which supports seeking.
 struct FileStream: ByteStream {
     let name: String
     private let file: FileDescriptor
@@ -14,7 +14,7 @@ struct FileStream: ByteStream {
         } catch {
             throw SourceError(error, at: path)
         }
-        guard isRegularFile else { throw SourceError(.notReadable, at: path, "this is no ordinary file") }
+        guard isRegularFile else { throw SourceError(.notReadable, at: path, "this is not a regular file") }
         name = path
     }
 
@@ -28,14 +28,16 @@ struct FileStream: ByteStream {
 
     var fraction: Double? { fraction(read: file.number) }
 
-    /// - Parameter number: of a descriptor through which the same file is read.
+    /// Returns the fraction of the file that has been read.
+    ///
+    /// - Parameter number: Descriptor through which the same file is read.
     func fraction(read number: Int32) -> Double? {
         let offset = lseek(number, 0, SEEK_CUR)
         guard offset >= 0, let size = try? size(), size > 0 else { return nil }
         return min(Double(offset) / Double(size), 1)
     }
 
-    /// The size, and a digest of the first 64 KiB.
+    /// Returns the size, and a digest of the first 64 KiB.
     func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity {
         let size = try size()
         return SourceIdentity(kind: kind, size: size, digest: try digest(ofFirst: size))
@@ -53,7 +55,7 @@ struct FileStream: ByteStream {
         }
     }
 
-    /// Of 64 KiB at most, without moving on.
+    /// Returns the digest of the first 64 KiB at most, without changing the read offset.
     private func digest(ofFirst size: Int64) throws(SourceError) -> String {
         let wanted = Int(min(size, 1 << 16))
         var failure: SystemFailure?

@@ -1,32 +1,34 @@
 import Foundation
 
-/// The few things that runs over many rows ask of a file system.
+/// File system operations of runs over stored rows.
 package enum Files {
+    /// Returns whether a file or directory exists.
     package static func exists(_ path: String) -> Bool { FileManager.default.fileExists(atPath: path) }
 
-    /// Where a file is; Foundation's own way to ask traps on a name of one character.
+    /// Returns the directory of a file. Foundation's function crashes for a name of one character.
     package static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
+    /// Returns whether a file is empty or does not exist.
     package static func isEmptyOrMissing(_ path: String) -> Bool {
         guard let size = try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int else { return true }
         return size == 0
     }
 
-    /// False for folders, pipes and devices.
+    /// Returns `false` for directories, pipes and devices.
     package static func isRegularOrMissing(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
     }
 
-    /// A file, and what a database of that name writes beside itself.
+    /// Returns a path and the paths of the files that SQLite creates for a database of this name.
     package static func companions(of path: String) -> [String] {
         [path, path + "-wal", path + "-shm", path + "-journal"]
     }
 
-    /// Nothing happens where there is none; a database's companions go with it.
+    /// Removes a file and its SQLite companion files, if they exist.
     package static func remove(_ path: String) throws(SinkError) {
         for name in companions(of: path) where exists(name) {
             do {
@@ -37,14 +39,14 @@ package enum Files {
         }
     }
 
-    /// One step: there is the old file or the new one at any moment, and the new one is on disk when this returns.
+    /// Replaces a file atomically. When this returns, the new file is durable.
     package static func replace(_ path: String, with new: String) throws(SinkError) {
         guard rename(new, path) == 0 else { throw SinkError(.failed, at: path, "\(new) cannot be renamed to it") }
         syncFolder(of: path)
     }
 
-    /// Makes the names in a file's folder durable: of a new file, or of one that was renamed. Does nothing on file systems
-    /// that cannot.
+    /// Makes the directory entry of a new or renamed file durable. Does nothing on file systems that do not support
+    /// it.
     static func syncFolder(of path: String) {
         let number = open(folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard number >= 0 else { return }
@@ -52,7 +54,8 @@ package enum Files {
         close(number)
     }
 
-    /// Beside a file, with the same ending: what is to take its place.
+    /// Returns the path of the temporary file that will replace a file: in the same directory, with the same
+    /// extension. For example, `report.draft.html` for `report.html`.
     package static func draft(of path: String) -> String {
         let parts = path.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count > 1, let ending = parts.last else { return path + ".draft" }

@@ -1,12 +1,14 @@
 import Foundation
 
-/// What a compressed file holds, through `gzip -dc`: one process, a pipe, and as much memory as the pipe has.
+/// A stream of the content of a gzip file, which a `gzip -dc` child process decompresses. Memory is limited to that
+/// of the pipe.
 ///
-/// The end is only then an end when `gzip` says so: a file cut off in the middle is an error, however much came out.
+/// The end of the output is the end of the stream only if `gzip` succeeds. A truncated file is an error, even if some
+/// data has been decompressed.
 final class GzipStream: ByteStream {
     let name: String
     private let compressed: FileStream
-    /// What `gzip` reads from, at the place where it reads.
+    /// Input of `gzip`, whose offset shows the progress.
     private let input: FileHandle
     private let process = Process()
     private let pipe = Pipe()
@@ -23,7 +25,7 @@ final class GzipStream: ByteStream {
         output = FileDescriptor(pipe.fileHandleForReading.fileDescriptor, isOwned: false)
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["gzip", "-dc"]
-        // Secrets may stand in our own environment.
+        // Do not pass the environment on, because it may contain secrets.
         process.environment = ["PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"]
         process.standardInput = input
         process.standardOutput = pipe
@@ -37,7 +39,7 @@ final class GzipStream: ByteStream {
 
     deinit {
         guard !isFinished, process.isRunning else { return }
-        // Not SIGTERM: a child is born with the signals blocked that the thread has blocked which starts it.
+        // SIGTERM may be blocked: a child process inherits the signal mask of the thread that starts it.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
@@ -49,21 +51,21 @@ final class GzipStream: ByteStream {
         return count
     }
 
-    /// Of the compressed file.
+    /// Fraction of the compressed file that has been read.
     var fraction: Double? { compressed.fraction(read: input.fileDescriptor) }
 
     private func finish() throws(SourceError) {
         process.waitUntilExit()
         isFinished = true
         switch (process.terminationReason, process.terminationStatus) {
-        // 2 is a warning: zeros behind the last member, as tapes have them.
+        // Exit code 2 is a warning. For example, for trailing zeros, which tapes add.
         case (.exit, 0), (.exit, 2): break
-        case (.exit, 126), (.exit, 127): throw SourceError(.notReadable, at: name, "there is no command gzip")
+        case (.exit, 126), (.exit, 127): throw SourceError(.notReadable, at: name, "the command gzip was not found")
         default: throw SourceError(.truncated, at: name, "the compressed data ends early or is damaged")
         }
     }
 
-    /// Of the compressed file; one to which another compressed part was appended has grown.
+    /// Returns the identity of the compressed file. If another compressed part is appended, the file has grown.
     func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity {
         try compressed.identity(as: kind)
     }

@@ -1,34 +1,37 @@
 import Foundation
 
-/// A file that grows at its end, through a buffer.
+/// A buffered file that is written at its end.
 package struct OutputFile {
     private let path: String
     private let file: FileDescriptor
     private var buffer: [UInt8] = []
-    /// How long the file is, the buffer included.
+    /// Size of the file in bytes, including the buffer.
     package private(set) var size: Int64
     private var isDurable = false
-    /// The folder has to learn of the file, too.
+    /// `true` if the directory entry is not durable yet.
     private var isNew: Bool
 
     private static let bufferSize = 1 << 20
 
-    /// A file that nobody but its owner can read.
+    /// Opens or creates a file that only its owner can read.
     ///
-    /// - Parameter size: what lies beyond is cut off; nil for a new file, which may exist only if it is empty.
+    /// - Parameters:
+    ///   - path: Path of the file.
+    ///   - size: Size to which an existing file is truncated; `nil` for a new file, which may exist only if it is
+    ///     empty.
     package init(path: String, cutAt size: Int64?) throws(SinkError) {
-        // Without waiting for whoever may read a pipe of that name.
+        // O_NONBLOCK: do not wait for a reader if the path is a named pipe.
         let flags = O_WRONLY | O_CLOEXEC | O_NONBLOCK | (size ?? 0 == 0 ? O_CREAT : 0)
         let number = open(path, flags, 0o600)
         if number >= 0 { _ = fcntl(number, F_SETFL, O_WRONLY) }
         guard number >= 0 else {
-            if size ?? 0 > 0, errno == ENOENT { throw SinkError(.changed, at: path, "the file is gone") }
+            if size ?? 0 > 0, errno == ENOENT { throw SinkError(.changed, at: path, "the file no longer exists") }
             throw SinkError(.last, at: path)
         }
         try self.init(path: path, FileDescriptor(number), cutAt: size)
     }
 
-    /// Of a file that is open already.
+    /// Uses an open file descriptor.
     init(path: String, _ file: FileDescriptor, cutAt size: Int64?) throws(SinkError) {
         self.path = path
         self.file = file
@@ -47,7 +50,8 @@ package struct OutputFile {
         else { throw SinkError(.last, at: path) }
     }
 
-    /// Looks whether a file is as long as it was; changes nothing. What is no ordinary file cannot be looked at.
+    /// Checks that a file has at least the given size. Changes nothing, and accepts anything that is not a regular
+    /// file.
     package static func check(_ path: String, holds size: Int64) throws(SinkError) {
         var status = stat()
         guard stat(path, &status) == 0 else { throw SinkError(.last, at: path) }
@@ -56,10 +60,11 @@ package struct OutputFile {
 
     private static func check(_ path: String, has found: Int64, of size: Int64) throws(SinkError) {
         guard found >= size else {
-            throw SinkError(.changed, at: path, "the file has \(found) bytes where \(size) were written")
+            throw SinkError(.changed, at: path, "the file has \(found) bytes, but \(size) were written")
         }
     }
 
+    /// Appends bytes to the buffer, which is written when it is full.
     package mutating func append(_ bytes: [UInt8]) throws(SinkError) {
         if buffer.count + bytes.count > Self.bufferSize { try flush() }
         buffer.append(contentsOf: bytes)
@@ -67,7 +72,7 @@ package struct OutputFile {
         isDurable = false
     }
 
-    /// Everything is on disk when this returns.
+    /// Writes the buffer. When this returns, everything is on disk.
     package mutating func makeDurable() throws(SinkError) {
         guard !isDurable else { return }
         try flush()

@@ -1,30 +1,33 @@
 package import Ledger
 
-/// Why results cannot be written: match on `code`, print the rest.
+/// Reason why results cannot be written. Programs match `code`; `place` and `reason` are for display.
 package struct SinkError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Machine-readable reason.
     package enum Code: String, Sendable, Hashable, CaseIterable {
-        /// A file that is not empty stands where a new one was to be.
+        /// The destination should be new, but a file that is not empty exists.
         case destinationExists
-        /// A name whose ending says nothing that we know.
+        /// The file name extension is not supported.
         case unknownKind
-        /// The file or its folder may not be written, or there is no such folder.
+        /// The directory does not exist, or there is no permission to write.
         case notWritable
-        /// The disk, or what this user may use of it, is full.
+        /// The disk or the user's quota is full.
         case full
-        /// Somebody else holds the database.
+        /// Another process has locked the database.
         case locked
-        /// The destination does not hold what was written to it.
+        /// The destination does not contain the data that was written to it.
         case changed
-        /// Something that is none of the above.
+        /// Any other reason.
         case failed
     }
 
+    /// Machine-readable reason.
     package let code: Code
-    /// The destination, by its path.
+    /// Path of the destination.
     package let place: String
-    /// A sentence for people, without anything that stands in a row.
+    /// Human-readable reason, which contains no data of rows.
     package let reason: String
 
+    /// Creates an error.
     package init(_ code: Code, at place: String, _ reason: String) {
         self.code = code
         self.place = place
@@ -35,6 +38,7 @@ package struct SinkError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SinkError {
+    /// Converts an error of the progress file.
     package init(_ error: StorageError) {
         let code: Code =
             switch error.code {
@@ -49,11 +53,11 @@ extension SinkError {
 
     init(_ failure: SystemFailure, at place: String) {
         let code: Code = failure.isFull ? .full : failure.isForbidden ? .notWritable : .failed
-        self.init(code, at: place, failure.isNoSuchFile ? "there is no such folder" : failure.reason)
+        self.init(code, at: place, failure.isNoSuchFile ? "there is no such directory" : failure.reason)
     }
 }
 
-/// Calls of the ledger, with its errors as a sink's.
+/// Calls `body` and converts its error.
 package func asSinkError<Result>(_ body: () throws(StorageError) -> Result) throws(SinkError) -> Result {
     do throws(StorageError) { return try body() } catch { throw SinkError(error) }
 }

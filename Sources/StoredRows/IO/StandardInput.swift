@@ -1,4 +1,4 @@
-/// Standard input: read once, from its beginning.
+/// The stream of standard input, which can be read only once.
 struct StandardInput: ByteStream {
     let name = "standard input"
     private let file: FileDescriptor
@@ -12,14 +12,14 @@ struct StandardInput: ByteStream {
         let count: Int
         do throws(SystemFailure) { count = try file.read(into: buffer) } catch { throw SourceError(error, at: name) }
         if isAtBeginning, count >= 2, buffer[0] == 0x1F, buffer[1] == 0x8B {
-            throw SourceError(.malformed, at: name, "it is compressed: gzip -dc FILE | receipt-bridge … -")
+            throw SourceError(.malformed, at: name, "the input is compressed; use: gzip -dc FILE | receipt-bridge … -")
         }
         isAtBeginning = false
         return count
     }
 
-    /// Nothing can be seen of a stream before it is read. Whoever goes on in it is told by the digest in the position
-    /// whether the part to leave out is the same.
+    /// Returns an identity without digest, because a stream cannot be inspected before it is read. To resume, the
+    /// digest in the position is compared with that of the skipped bytes.
     func identity(as kind: SourceIdentity.Kind) throws(SourceError) -> SourceIdentity {
         SourceIdentity(kind: .standardInput, size: nil, digest: "")
     }

@@ -1,9 +1,10 @@
 import Cryptography
 
-/// A digest of all bytes of a stream up to now, however they were divided: SHA-256 over each 64 KiB and the digest of
-/// what came before them.
+/// An incremental digest of a stream: SHA-256 over each block of 64 KiB together with the digest of the blocks
+/// before.
 ///
-/// A chain of its own, because it must be told after any byte and go on, without OpenSSL's state in between.
+/// The result does not depend on how the bytes are divided into calls. A chain of digests is used because the value
+/// must be readable after any byte and then continue, without storing the state of OpenSSL in between.
 struct StreamDigest: Sendable, Hashable {
     private var chain: [UInt8] = []
     private var rest: [UInt8] = []
@@ -20,7 +21,7 @@ struct StreamDigest: Sendable, Hashable {
         }
     }
 
-    /// In hexadecimal digits.
+    /// Digest of all bytes so far, in hexadecimal.
     var value: String { SHA.hex(chain + rest, with: .sha256) }
 
     private static let blockSize = 1 << 16

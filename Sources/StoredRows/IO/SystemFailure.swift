@@ -1,10 +1,10 @@
 import Foundation
 
-/// Why a system call failed.
+/// Error of a system call, as an `errno` value.
 struct SystemFailure: Error, Sendable, Hashable {
     let number: Int32
 
-    /// Of the last call of this thread; nothing may come in between.
+    /// Error of the last system call in this thread. Read it before any other call.
     static var last: SystemFailure { SystemFailure(number: errno) }
 
     var reason: String {

@@ -1,23 +1,23 @@
-/// Stored receipts, one after another, each exactly once.
+/// A sequence of stored receipts, each of which is returned exactly once.
 ///
-/// Memory does not grow with the number of rows. A source that begins at the end of a batch gives what would have come
-/// after it, however it was divided into batches before.
+/// Memory use does not depend on the number of rows. A source that is opened at the end position of a batch returns
+/// the rows after that batch, independent of batch sizes.
 package protocol RowSource {
-    /// What the source is now; taken when it was opened.
+    /// Identity of the source when it was opened.
     var identity: SourceIdentity { get }
 
-    /// Whether this is still the source that had this identity.
+    /// Compares the source with an identity that it had earlier.
     func comparison(with earlier: SourceIdentity) throws(SourceError) -> SourceComparison
 
-    /// The next rows; nil where there are no more.
+    /// Returns the next rows; `nil` at the end.
     ///
     /// - Parameters:
-    ///   - maximumRows: at most so many, but always one.
-    ///   - maximumBytes: no further row is begun behind so many bytes of values.
-    /// - Throws: what was read before the failure was delivered by earlier calls.
+    ///   - maximumRows: Maximum number of rows. At least one is returned.
+    ///   - maximumBytes: Total size of values in bytes after which no further row is added.
+    /// - Throws: ``SourceError``. Rows before the failure have been returned by earlier calls.
     mutating func next(maximumRows: Int, maximumBytes: Int) throws(SourceError) -> SourceBatch?
 
-    /// How much of the source was delivered, 0 to 1, for people; nil where its end cannot be seen.
+    /// Fraction of the source that has been returned, 0 to 1, for display; `nil` if its size is unknown.
     var fraction: Double? { get }
 }
 

@@ -1,10 +1,10 @@
 package import Ledger
 
-/// Why a run over stored rows ended before its end.
+/// Reason why a run over stored rows ended early.
 package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// It cannot begin, or go on, as it was told; nothing was lost.
+    /// The run cannot start or resume with these options. No data was lost.
     case notPossible(String)
-    /// Something that passes stood in the way: a full disk, a locked database. The same command goes on.
+    /// A temporary problem: for example, a full disk or a locked database. The same command resumes the run.
     case interrupted(String)
 
     package var description: String {
@@ -13,11 +13,12 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The source is not the one that the run before this one read.
+    /// The source differs from the one that the previous run read.
     package static func anotherSource(_ path: String, reason: String) -> RunError {
-        .notPossible("\(path) is not the source that this run began with: \(reason). --fresh begins anew")
+        .notPossible("\(path) is not the source that this run started with: \(reason). Use --fresh to start over")
     }
 
+    /// Converts an error of the source.
     package init(_ error: SourceError) {
         switch error.code {
         case .locked: self = .interrupted("the source: \(error)")
@@ -26,6 +27,7 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Converts an error of the destination.
     package init(_ error: SinkError) {
         switch error.code {
         case .full, .locked, .failed: self = .interrupted("the destination: \(error)")
@@ -33,7 +35,7 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Of a report: the result is written all the same.
+    /// Converts an error of a report. The results are written nevertheless.
     package init(report error: SinkError) {
         switch error.code {
         case .full, .locked, .failed: self = .interrupted("the report: \(error)")
@@ -41,6 +43,7 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
+    /// Converts an error of the progress file.
     package init(_ error: StorageError) {
         switch error.code {
         case .full: self = .interrupted("the progress file: \(error)")
@@ -49,7 +52,7 @@ package enum RunError: Error, Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// Writes a report, with its errors as a run's.
+/// Calls `body`, which writes a report, and converts its errors.
 package func reporting<Result>(_ body: () throws -> Result) throws(RunError) -> Result {
     do {
         return try body()
@@ -60,7 +63,7 @@ package func reporting<Result>(_ body: () throws -> Result) throws(RunError) -> 
     }
 }
 
-/// Calls of the parts of a run, with their errors as its own.
+/// Calls `body` and converts the errors of the parts of a run.
 package func running<Result>(_ body: () throws -> Result) throws(RunError) -> Result {
     do {
         return try body()

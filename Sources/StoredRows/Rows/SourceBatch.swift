@@ -1,15 +1,17 @@
-/// Rows that follow one another.
+/// A batch of consecutive rows.
 package struct SourceBatch: Sendable, Hashable {
-    /// At least one.
+    /// The rows; at least one.
     package let rows: [SourceRow]
-    /// Where reading goes on after them.
+    /// Position after the rows, from which reading continues.
     package let end: SourcePosition
-    /// The one row is the last line of a file, and has no line break: somebody may be about to write the rest of it.
+    /// `true` if the batch is a single row, the last line of a file without a line break, whose rest may still be
+    /// written.
     ///
-    /// ``end`` is then where the row begins. Whoever goes on from there in a source that grew reads the row again, and
-    /// has to take back what became of it; nobody else ever sees a row twice.
+    /// ``end`` is then the start of that row. A run that resumes there after the source has grown reads the row again
+    /// and has to discard the earlier result. In all other cases, each row is read once.
     package let isUnfinishedTail: Bool
 
+    /// Creates a batch.
     package init(rows: [SourceRow], end: SourcePosition, isUnfinishedTail: Bool = false) {
         self.rows = rows
         self.end = end
@@ -17,11 +19,12 @@ package struct SourceBatch: Sendable, Hashable {
     }
 }
 
-/// Where reading goes on: kept in the progress ledger, understood by the kind of source that gave it and nobody else.
+/// A position in a source from which reading continues. It is stored in the progress file, and only the kind of
+/// source that created it can use it.
 package struct SourcePosition: Sendable, Hashable, Codable {
-    /// A byte, a rowid, a path, as the source likes it.
+    /// Byte offset, rowid or path, depending on the kind of source.
     let place: String
-    /// Of the row that comes next, from 1.
+    /// Number of the next row, from 1.
     package let nextRowNumber: Int64
 
     init(place: String, nextRowNumber: Int64) {

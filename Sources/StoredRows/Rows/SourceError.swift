@@ -1,36 +1,40 @@
 package import Ledger
 
-/// Why a source cannot be read, or not further: match on `code`, print the rest.
+/// Reason why a source cannot be read, or not any further. Programs match `code`; `place` and `reason` are for
+/// display.
 ///
-/// What is wrong with a single row is no error but ``StoredValue/unreadable(code:reason:)``.
+/// A problem with a single row is not an error but ``StoredValue/unreadable(code:reason:)``.
 package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// Machine-readable reason.
     package enum Code: String, Sendable, Hashable, CaseIterable {
-        /// There is no such file.
+        /// The file does not exist.
         case notFound
-        /// It may not be opened, or reading failed.
+        /// There is no permission, or reading failed.
         case notReadable
-        /// A name whose ending says nothing that we know.
+        /// The file name extension is not supported.
         case unknownKind
-        /// Not in the format that its name promises.
+        /// The file is not in the format of its extension.
         case malformed
         case missingColumn
         case missingTable
-        /// A table or view whose rows have no number to go on from.
+        /// A table or view without rowids, so that a run could not resume.
         case unusableTable
-        /// The compressed data ends early or is damaged.
+        /// The compressed data is truncated or damaged.
         case truncated
-        /// Not what was read before; the position means nothing in it.
+        /// The source differs from the one that was read before, so the position is invalid.
         case changed
-        /// Somebody else holds the database.
+        /// Another process has locked the database.
         case locked
     }
 
+    /// Machine-readable reason.
     package let code: Code
-    /// The source, by its path.
+    /// Path of the source.
     package let place: String
-    /// A sentence for people, without anything that stands in a row.
+    /// Human-readable reason, which contains no data of rows.
     package let reason: String
 
+    /// Creates an error.
     package init(_ code: Code, at place: String, _ reason: String) {
         self.code = code
         self.place = place
@@ -41,6 +45,7 @@ package struct SourceError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SourceError {
+    /// Converts an error of the table reader.
     package init(_ error: StorageError) {
         let code: Code =
             switch error.code {
@@ -56,13 +61,13 @@ extension SourceError {
         self.init(code, at: error.place, error.reason)
     }
 
-    /// What the last system call left in `errno`.
+    /// Converts an error of a system call.
     init(_ failure: SystemFailure, at place: String) {
         self.init(failure.isNoSuchFile ? .notFound : .notReadable, at: place, failure.reason)
     }
 }
 
-/// Calls of the ledger, with its errors as a source's.
+/// Calls `body` and converts its error.
 package func asSourceError<Result>(_ body: () throws(StorageError) -> Result) throws(SourceError) -> Result {
     do throws(StorageError) { return try body() } catch { throw SourceError(error) }
 }

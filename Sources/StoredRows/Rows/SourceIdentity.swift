@@ -1,16 +1,17 @@
-/// What tells whether a source is still the one that a run began with.
+/// The identity of a source, which shows whether a run can resume with it.
 package struct SourceIdentity: Sendable, Hashable, Codable {
+    /// Kind of source.
     package enum Kind: String, Sendable, Hashable, Codable {
         case jsonLines, csv, table, directory, standardInput
     }
 
     package let kind: Kind
-    /// Bytes of a file, the largest key of a table; nil where there is no end to see.
+    /// Size of a file in bytes, or the largest rowid of a table; `nil` if there is no fixed end.
     let size: Int64?
-    /// SHA-256 in hexadecimal digits of what a source of this kind begins with, see its `identity`.
+    /// SHA-256 in hexadecimal of the beginning of the source. Each kind of source defines which data is included.
     let digest: String
 
-    /// Whether it would tell that the source has grown.
+    /// `true` if growth of the source can be detected.
     package var hasEnd: Bool { size != nil }
 
     init(kind: Kind, size: Int64?, digest: String) {
@@ -20,22 +21,22 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
     }
 }
 
-/// What became of a source.
+/// Result of comparing a source with its earlier identity.
 package enum SourceComparison: Sendable, Hashable {
-    /// As far as can be seen without reading it all.
+    /// Unchanged, as far as can be determined without reading everything.
     case same
-    /// It begins as before and has more: a run can go on.
+    /// The beginning is unchanged and there is more data, so a run can resume.
     case grown
-    /// It is another one; a sentence that says why.
+    /// A different source, with a human-readable reason.
     case changed(String)
 }
 
 extension SourceIdentity {
-    /// By kind, digest and size, where the digest covers the same part of both.
+    /// Compares kind, digest and size. The digests must cover the same range of both sources.
     func comparison(with earlier: SourceIdentity, unit: String) -> SourceComparison {
-        guard kind == earlier.kind else { return .changed("it was a source of another kind, \(earlier.kind.rawValue)") }
-        guard digest == earlier.digest else { return .changed("it begins differently") }
+        guard kind == earlier.kind else { return .changed("it was a different kind, \(earlier.kind.rawValue)") }
+        guard digest == earlier.digest else { return .changed("its beginning has changed") }
         guard let size, let before = earlier.size, size != before else { return .same }
-        return size > before ? .grown : .changed("it ends at \(unit) \(size), and ended at \(before)")
+        return size > before ? .grown : .changed("it ends at \(unit) \(size), previously at \(before)")
     }
 }

@@ -1,17 +1,18 @@
-/// Where in a source the receipts stand; a run that goes on must be told the same as the one before.
+/// Names of the columns and keys in a source. A run must be resumed with the same options.
 package struct SourceOptions: Sendable, Hashable, Codable {
-    /// A column or key; nil for `receipt`, in JSON also `receipt-data`.
+    /// Column or key of the receipt. If `nil`: `receipt`, and in JSON also `receipt-data`.
     package var receiptColumn: String?
-    /// A column or key that must be there; nil for `id`, where there is one.
+    /// Column or key of the id, which must exist. If `nil`: `id`, if it exists.
     package var idColumn: String?
-    /// A column or key with the user's UUID; nil for none.
+    /// Column or key of the user's UUID; `nil` for none.
     package var accountTokenColumn: String?
-    /// Of a database: nil for the only table, or `receipts` where there are several.
+    /// Table of a database. If `nil`: the only table, or `receipts` if there are several.
     package var table: String?
 
-    /// A line of JSON with one of these keys is a row as a whole: its value is the line.
+    /// JSON keys that make the whole line the value of the row.
     package var wholeLineKeys: [String] = []
 
+    /// Creates options. `nil` selects the default names.
     package init(
         receiptColumn: String? = nil, idColumn: String? = nil, accountTokenColumn: String? = nil, table: String? = nil
     ) {
@@ -22,21 +23,22 @@ package struct SourceOptions: Sendable, Hashable, Codable {
     }
 }
 
-/// How much of a source is in memory at a time, and how much one row may have.
+/// Limits on the memory for a source and on the size of a row.
 package struct SourceLimits: Sendable, Hashable {
-    /// Bytes to read at a time; more only for a row that is longer.
+    /// Number of bytes to read at a time (256 KiB). The buffer grows for a longer row.
     package var chunk = 1 << 18
-    /// Bytes of a line of JSON, of a record of CSV, of a value in a table, of a file in a folder.
+    /// Maximum bytes (16 MiB) of a JSON line, a CSV record, a table value or a file.
     package var row = 16 << 20
-    /// Bytes of a receipt in CSV.
+    /// Maximum bytes (8 MiB) of a receipt in CSV.
     package var field = 8 << 20
-    /// Lines of a record of CSV, through a quote that does not close: more than any receipt that Apple's endpoint takes
-    /// has, in lines of 64 characters.
+    /// Maximum number of lines in a CSV record, which limits the effect of a quote that is not closed. A receipt of
+    /// the largest size that Apple's endpoint accepts has fewer lines of 64 characters.
     package var quotedLines = 50_000
-    /// Names of one folder in memory.
+    /// Maximum number of names of one directory in memory.
     package var names = 1 << 16
-    /// Paths of files that are no rows of a folder: what is written while it is read.
+    /// Paths of files in a directory that are excluded. For example, the output of the run.
     package var leftOut: [String] = []
 
+    /// Creates the default limits.
     package init() {}
 }

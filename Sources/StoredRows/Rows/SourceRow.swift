@@ -1,13 +1,14 @@
-/// One row of a source, in its order.
+/// One row of a source.
 package struct SourceRow: Sendable, Hashable {
-    /// From 1, without gaps, whatever lies between the rows.
+    /// Row number, from 1 without gaps. Blank lines are not counted.
     package let number: Int64
-    /// Nil where it is missing, empty or not UTF-8.
+    /// Id of the row; `nil` if it is missing, empty or not UTF-8.
     package let id: String?
     package let value: StoredValue
-    /// The user's UUID, where a column with it was named; nil where it is missing, empty or not UTF-8.
+    /// The user's UUID, if a column was selected for it; `nil` if it is missing, empty or not UTF-8.
     package let accountToken: String?
 
+    /// Creates a row.
     package init(number: Int64, id: String?, value: StoredValue, accountToken: String? = nil) {
         self.number = number
         self.id = id
@@ -16,28 +17,29 @@ package struct SourceRow: Sendable, Hashable {
     }
 }
 
-/// What a row holds where a receipt is expected.
+/// The value in a row's receipt column.
 package enum StoredValue: Sendable, Hashable {
-    /// Text or raw bytes as stored: what the format did to them is undone (quotes, escapes), nothing else. Not empty.
+    /// Text or raw bytes as stored, not empty. Quotes and escapes of the file format are removed; nothing else is
+    /// changed.
     case bytes([UInt8])
-    /// Nothing is there: no such member, NULL, the empty text, an empty file.
+    /// No value: the key does not exist, or it is NULL, an empty text or an empty file.
     case missing
-    /// The row cannot be read: a stable code, and a sentence without anything that stands in the row.
+    /// The row cannot be read. `code` is stable, and `reason` contains no data of the row.
     case unreadable(code: String, reason: String)
 }
 
 extension StoredValue {
-    /// - Parameter bytes: ``missing`` where there are none.
+    /// Creates a value, which is ``missing`` if there are no bytes.
     init(bytes: [UInt8]) {
         self = bytes.isEmpty ? .missing : .bytes(bytes)
     }
 
-    /// More bytes than we read into memory for one row.
+    /// Returns the value for data that exceeds a size limit.
     static func tooLarge(_ what: String, limit: Int) -> StoredValue {
         .unreadable(code: "tooLarge", reason: "\(what) is longer than \(limit) bytes")
     }
 
-    /// For the sum of a batch.
+    /// Number of bytes, for the limit of a batch.
     var size: Int {
         if case .bytes(let bytes) = self { bytes.count } else { 0 }
     }

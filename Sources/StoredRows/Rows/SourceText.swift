@@ -1,12 +1,12 @@
-/// What a source has beside a receipt, an id or an account token: never mended, because others are to find it again.
+/// An id or account token of a row. Never repaired, because it has to match the original.
 enum SourceText: Sendable, Hashable {
-    /// There is none, or the empty text.
+    /// No value, or an empty text.
     case missing
     case text(String)
-    /// Bytes that are not UTF-8, or half a surrogate pair.
+    /// Not UTF-8, or an unpaired surrogate.
     case malformed
 
-    /// - Parameter bytes: nil where there are none.
+    /// Validates bytes. `nil` and empty are ``missing``.
     init(_ bytes: [UInt8]?) {
         guard let bytes, !bytes.isEmpty else {
             self = .missing
@@ -15,14 +15,14 @@ enum SourceText: Sendable, Hashable {
         self = String(validating: bytes, as: UTF8.self).map(SourceText.text) ?? .malformed
     }
 
-    /// Nil where there is none that can be read.
+    /// The text; `nil` if it is missing or malformed.
     var text: String? {
         if case .text(let text) = self { text } else { nil }
     }
 }
 
 extension SourceRow {
-    /// A row with a text that is malformed cannot be read.
+    /// Creates a row, which is unreadable if a text is malformed.
     init(number: Int64, id: SourceText, value: StoredValue, accountToken: SourceText) {
         var value = value
         switch (value, id, accountToken) {
