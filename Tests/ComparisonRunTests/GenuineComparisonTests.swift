@@ -8,7 +8,9 @@ import TestSupport
 import Testing
 
 /// Genuine receipts told by themselves, against the answers that Apple gave to them: what the two say of the receipt.
-@Suite("Genuine pairs", .enabled(if: Corpus.folder != nil, "no corpus of genuine receipts beside the checkout"))
+@Suite(
+    "Pairs of genuine receipts and responses",
+    .enabled(if: Corpus.folder != nil, "no corpus of genuine receipts next to the checkout"))
 struct GenuineComparisonTests {
     struct Pair: Sendable, CustomTestStringConvertible {
         let answer: String
@@ -41,7 +43,9 @@ struct GenuineComparisonTests {
             differences: []),
     ]
 
-    @Test("say the same of the receipt, but for what somebody changed in an answer", arguments: pairs)
+    @Test(
+        "Genuine receipts and responses agree, except for values that were changed in a published response",
+        arguments: pairs)
     func receipt(pair: Pair) async throws {
         let folder = try #require(Corpus.folder)
         let apple = try ComparedAnswer(

@@ -42,7 +42,7 @@ struct RecordedPairTests {
         }
     }
 
-    @Test("A whole world recorded from both sides contradicts itself nowhere, and every row is verified")
+    @Test("Recordings of a whole simulated store have no unexpected difference, and every row is verified")
     func world() async throws {
         let pairs = try await Recordings.world.pairs
         let outcome = try await compare(try pairs.map { try $0.line })
@@ -53,7 +53,7 @@ struct RecordedPairTests {
         #expect(outcome.differences.allSatisfy { Set($0.keys).count == 6 })
     }
 
-    @Test("What was not recorded of the Server API is compared with nothing, in either half")
+    @Test("If the history or the statuses were not recorded, only the other part is compared")
     func halves() async throws {
         let pairs = try await Recordings.world.pairs
         for half in ["history", "statuses", "appAppleId"] {
@@ -79,7 +79,7 @@ struct RecordedPairTests {
         }
     }
 
-    @Test("What was changed by hand is found, named and tied to its receipt; nothing else is")
+    @Test("Every manual change is found with its rule and receipt, and there are no other differences")
     func planted() async throws {
         var pairs = try await Recordings.world.pairs
         var wanted: Set<String> = []
@@ -123,7 +123,7 @@ struct RecordedPairTests {
         #expect(outcome.ending.report.pairs.contains { $0.receipt == pairs[plain[0]].id })
     }
 
-    @Test("Changed original ids are found, 30 of 30, and no other receipt differs")
+    @Test("Changed original ids are found, 30 of 30, and no other receipt has a difference")
     func originalIds() async throws {
         var pairs = try await Recordings.world.pairs
         var planted: Set<String> = []
@@ -145,7 +145,9 @@ struct RecordedPairTests {
         #expect(outcome.ending.unexpected == 30)
     }
 
-    @Test("A recorded answer that is no verdict on the receipt is not compared", arguments: [21_004, 21_005, 21_100])
+    @Test(
+        "A recorded response whose status is no result for the receipt is not compared",
+        arguments: [21_004, 21_005, 21_100])
     func noVerdict(status: Int) async throws {
         var pair = try #require(try await Recordings.world.pairs.first)
         pair.verifyReceipt = ["status": status]
@@ -154,7 +156,7 @@ struct RecordedPairTests {
         #expect(outcome.ending.report.apps.map(\.failures) == [["verifyReceipt.\(status)": 1]])
     }
 
-    @Test("Rows that are decoded already are compared and marked")
+    @Test("Rows that were recorded decoded are compared and marked as unverified")
     func decoded() async throws {
         var pair = try #require(try await Recordings.world.pairs.first)
         let texts = pair.history?["signedTransactions"] as? [String] ?? []
@@ -176,7 +178,7 @@ struct RecordedPairTests {
         (pair.verifyReceipt["latest_receipt_info"] as? [[String: Any]])?.count ?? 0 > 1
     }
 
-    @Test("A whole world recorded with its receipts gets the same answer everywhere")
+    @Test("Recordings of a whole simulated store with receipts get the same answer")
     func worldWithReceipts() async throws {
         let world = try await Recordings.world
         let receipts = Dictionary(world.store.receipts.map { ($0.id, $0.base64) }, uniquingKeysWith: { $1 })
@@ -193,7 +195,7 @@ struct RecordedPairTests {
         #expect(outcome.ending.report.apps.allSatisfy { $0.recordsOnly ?? 0 == 0 })
     }
 
-    @Test("A pair that holds the receipt is compared by the answer to it, too")
+    @Test("A pair with its receipt is also compared with the response rendered for it")
     func rendered() async throws {
         var pair = try await whole(subscribes)
         var receipt = pair.verifyReceipt["receipt"] as? [String: Any] ?? [:]
@@ -209,7 +211,7 @@ struct RecordedPairTests {
         #expect(without.ending.report.apps.map(\.recordsOnly) == [1])
     }
 
-    @Test("No answer is made without signed rows and the statuses: then the records alone are compared")
+    @Test("Without signed rows and statuses no response is rendered, and only the records are compared")
     func notRendered() async throws {
         let pair = try await whole(subscribes)
         var decoded = pair
@@ -224,7 +226,7 @@ struct RecordedPairTests {
         }
     }
 
-    @Test("A receipt that is not authentic contradicts an answer that calls it valid")
+    @Test("A receipt that is not authentic contradicts a response with status 0")
     func forgedReceipt() async throws {
         var pair = try await whole(subscribes)
         pair.receipt = String(try #require(pair.receipt).dropLast(400))
@@ -233,7 +235,7 @@ struct RecordedPairTests {
         #expect(outcome.ending.report.apps.map(\.recordsOnly) == [1])
     }
 
-    @Test("An app's own word on a rule goes before the table")
+    @Test("An app's override of a rule has precedence")
     func overrides() async throws {
         var pair = try #require(try await Recordings.world.pairs.first)
         pair.verifyReceipt["unheard_of"] = 1
@@ -244,7 +246,7 @@ struct RecordedPairTests {
     }
 
     @Test(
-        "Sides that are missing, empty, web pages, forged or no answers at all are counted by what is wrong with them")
+        "Sides that are missing, empty, HTML pages, forged or no responses are counted by error code")
     func hostile() async throws {
         let pairs = try await Recordings.world.pairs
         let pair = try #require(pairs.first)
@@ -276,7 +278,7 @@ struct RecordedPairTests {
         #expect(outcome.ending.compared == 1 && outcome.ending.failed == 12)
     }
 
-    @Test("Another customer's history, and that of another environment, are not taken for the same")
+    @Test("The history of another customer or environment is reported as different")
     func strangers() async throws {
         let pairs = try await Recordings.world.pairs
         let production = try #require(
@@ -298,7 +300,7 @@ struct RecordedPairTests {
         #expect(unexpected(outcome).contains { $0.hasPrefix("second environment") })
     }
 
-    @Test("Version 1 of the history is said to have been used")
+    @Test("The report states that version 1 of the history was used")
     func versions() async throws {
         let pair = try #require(try await Recordings.world.pairs.first)
         var line = try String(decoding: pair.line.dropLast(2), as: UTF8.self)

@@ -3,9 +3,9 @@ import Foundation
 import TestSupport
 import Testing
 
-@Suite("Both documents side by side")
+@Suite("Documents side by side")
 struct AlignedPairTests {
-    @Test("Exactly the planted difference is marked, by its rule and class", arguments: PlantedDifference.all.indices)
+    @Test("Only the planted difference is marked, with its rule and class", arguments: PlantedDifference.all.indices)
     func planted(index: Int) throws {
         let plant = PlantedDifference.all[index]
         var scene = ComparisonFixture()
@@ -42,7 +42,7 @@ struct AlignedPairTests {
         return "\(list) \(difference.identifier ?? "") \(field) \(difference.rule)"
     }
 
-    @Test("Every field of both sides is there, the receipt only by its length")
+    @Test("Every field of both sides is included; of the receipt only its length")
     func fields() throws {
         var scene = ComparisonFixture()
         scene.top["latest_receipt"] = String(repeating: "QUJD", count: 50)
@@ -63,7 +63,7 @@ struct AlignedPairTests {
         #expect(!String(describing: pair).contains("QUJD"))
     }
 
-    @Test("5,000 rows are bounded, and those that differ are kept")
+    @Test("5,000 rows are truncated, and rows with differences remain")
     func many() throws {
         var scene = ComparisonFixture()
         for index in 0..<4_990 {
@@ -85,7 +85,7 @@ struct AlignedPairTests {
         #expect(try scene.pair(maximumRows: 0).sections.allSatisfy { $0.rows.allSatisfy { $0.identifier.isEmpty } })
     }
 
-    @Test("Long texts and names are cut")
+    @Test("Long texts and names are truncated")
     func long() throws {
         var scene = ComparisonFixture()
         let long = String(repeating: "x", count: 1_000_000)

@@ -4,17 +4,17 @@ import Testing
 /// Formerly an old end was `expiresDate`, unexpected, where `latest_receipt_info` does not give the old period again.
 @Suite("Receipts older than the newest period")
 struct StaleSnapshotTests {
-    @Test("The old end in an iOS 6 receipt is as old as the receipt")
+    @Test("An outdated expiration date in an iOS 6 receipt is expected")
     func flat() throws {
         #expect(try said(Self.flatScene) == ["expected inAppSnapshot transactions[100].expiresDate"])
     }
 
-    @Test("So is that of in_app where verifyReceipt was asked for the newest periods only")
+    @Test("An outdated expiration date in in_app is expected if only the newest periods were requested")
     func excludingOld() throws {
         #expect(try said(Self.excludingScene) == ["expected inAppSnapshot transactions[100].expiresDate"])
     }
 
-    @Test("A refund that such a receipt does not know stays unexpected", arguments: [true, false])
+    @Test("A refund that such a receipt lacks is unexpected", arguments: [true, false])
     func refund(isFlat: Bool) throws {
         var scene = isFlat ? Self.flatScene : Self.excludingScene
         scene.history[0]["revocationDate"] = ComparisonFixture.now - 30 * ComparisonFixture.day
@@ -25,21 +25,21 @@ struct StaleSnapshotTests {
             ])
     }
 
-    @Test("Without a newer period beside it another end stays unexpected", arguments: [true, false])
+    @Test("A different expiration date is unexpected if there is no newer period", arguments: [true, false])
     func newest(isFlat: Bool) throws {
         var scene = isFlat ? Self.flatScene : Self.excludingScene
         if isFlat { scene.flatLatest = nil } else { scene.latest.removeFirst() }
         #expect(try said(scene) == ["unexpected expiresDate transactions[100].expiresDate"])
     }
 
-    @Test("So does another end where all periods were asked for and the old one is missing")
+    @Test("A different expiration date is unexpected if all periods were requested and the old one is missing")
     func notExcludingOld() throws {
         var scene = Self.excludingScene
         scene.context.excludesOldTransactions = false
         #expect(try said(scene) == ["unexpected expiresDate transactions[100].expiresDate"])
     }
 
-    @Test("So does an end that only one side tells", arguments: [true, false])
+    @Test("An expiration date that only one side has is unexpected", arguments: [true, false])
     func noEnd(isFlat: Bool) throws {
         var scene = isFlat ? Self.flatScene : Self.excludingScene
         scene.history[0]["expiresDate"] = nil

@@ -6,7 +6,7 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("A migration that asks again")
+@Suite("Migration with --refresh")
 struct MigrationRefreshTests {
     private typealias Book = MigrationCustomerTests.Book
 
@@ -33,7 +33,7 @@ struct MigrationRefreshTests {
         return (world, Book(try histories().filter { Set($0).isDisjoint(with: unknown) }))
     }
 
-    @Test("and is stopped before anybody answers has all that was told before in its result")
+    @Test("A refresh that is stopped before the first response keeps all existing data in the result")
     func stopped() async throws {
         let (world, book) = try stage()
         let first = try await world.run(directory: book, api)
@@ -47,7 +47,7 @@ struct MigrationRefreshTests {
         #expect(try world.result == result)
     }
 
-    @Test("and is told nothing for a while keeps what it was told before, says so, and tries again")
+    @Test("A refresh whose lookups fail temporarily keeps the existing data, says so, and retries")
     func failing() async throws {
         let (world, book) = try stage()
         let receipt = try SharedSimulator.receipt(.activeSubscription)
@@ -69,7 +69,7 @@ struct MigrationRefreshTests {
         #expect(try world.result == result)
     }
 
-    @Test("and is stopped goes on where it stopped, asks nobody twice, and begins anew after its end")
+    @Test("A stopped refresh resumes without repeating lookups, and starts over after it has finished")
     func goingOn() async throws {
         let (world, book) = try stage()
         let first = try await world.run(directory: book, api)
@@ -94,7 +94,7 @@ struct MigrationRefreshTests {
         }
     }
 
-    @Test("takes in files that were added to a folder behind the last one, and no others")
+    @Test("A refresh reads only files that were added to a directory after the last one")
     func addedFiles() async throws {
         let world = try MigrationWorld()
         let folder = try TemporaryFolder()

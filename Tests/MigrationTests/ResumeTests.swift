@@ -5,7 +5,7 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("A run that is broken off and goes on")
+@Suite("Resuming runs")
 struct ResumeTests {
     /// Rows as somebody may have stored them, with what makes trouble in each format.
     private func stored(_ random: inout SeededGenerator) -> [(id: String?, value: String)] {
@@ -89,7 +89,7 @@ struct ResumeTests {
         try JSONDecoder().decode(Value.self, from: JSONEncoder().encode(value))
     }
 
-    @Test("gives the same rows from every position, in batches of any size", arguments: kinds)
+    @Test("A source returns the same rows from every position, for any batch size", arguments: kinds)
     func sources(kind: String) throws {
         var random = SeededGenerator("resume a source, \(kind)")
         for _ in 0..<(kind.hasSuffix("gz") ? 4 : 20) {
@@ -140,7 +140,7 @@ struct ResumeTests {
     }
 
     // T23
-    @Test("leaves the same destination from every checkpoint", arguments: SinkTests.names)
+    @Test("A destination has the same content after resuming from any checkpoint", arguments: SinkTests.names)
     func sinks(name: String) throws {
         var random = SeededGenerator("resume a sink, \(name)")
         for turn in 0..<12 {

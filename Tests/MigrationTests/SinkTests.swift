@@ -5,7 +5,7 @@ import StoredRows
 import TestSupport
 import Testing
 
-@Suite("A destination")
+@Suite("Destinations")
 struct SinkTests {
     static let names = ["out.jsonl", "out.csv", "out.sqlite"]
 
@@ -34,7 +34,7 @@ struct SinkTests {
         return folder
     }
 
-    @Test("of JSON lines has an object a row, its members always the same")
+    @Test("A JSON Lines destination has an object for each row, always with the same keys")
     func jsonLines() throws {
         let folder = try write(Self.samples, as: "out.jsonl", withAPI: true)
         #expect(
@@ -59,7 +59,7 @@ struct SinkTests {
         #expect(try write([], as: "out.jsonl", withAPI: true).text("out.jsonl") == "")
     }
 
-    @Test("of CSV has a header and a record a row, quoted where it must be")
+    @Test("A CSV destination has a header and a record for each row, quoted if necessary")
     func csv() throws {
         let folder = try write(Self.samples, as: "out.csv", withAPI: true)
         let names =
@@ -79,7 +79,7 @@ struct SinkTests {
         #expect(try write([], as: "out.csv", withAPI: false).text("out.csv") == names + "\r\n")
     }
 
-    @Test("in SQLite is one table, arrays as their JSON text", arguments: ["out.sqlite", "out.db"])
+    @Test("A SQLite destination is one table, with arrays as JSON text", arguments: ["out.sqlite", "out.db"])
     func table(name: String) throws {
         let folder = try write(Self.samples, as: name, withAPI: true)
         let queue = try DatabaseQueue(path: folder.path(name))
@@ -108,7 +108,7 @@ struct SinkTests {
         #expect(try DatabaseQueue(path: empty.path(name)).read { try $0.columns(in: "results").count } == 12)
     }
 
-    @Test("takes no id twice, before and after a restart", arguments: names)
+    @Test("A repeated id is rejected, before and after reopening", arguments: names)
     func repeatedIds(name: String) throws {
         let folder = try TemporaryFolder()
         var sink = try ResultWriters.open(folder.path(name), withAPI: true)
@@ -127,7 +127,7 @@ struct SinkTests {
         #expect(try sink.checkpoint().rows == 4)
     }
 
-    @Test("is for its owner's eyes only", arguments: names)
+    @Test("A destination is readable only by its owner", arguments: names)
     func permissions(name: String) throws {
         let folder = try TemporaryFolder()
         var sink = try ResultWriters.open(folder.path(name), withAPI: false)
@@ -140,7 +140,7 @@ struct SinkTests {
         #expect(try folder.permissions(name) == 0o600)
     }
 
-    @Test("never overwrites what is there; an empty file is nothing", arguments: names)
+    @Test("An existing file is not overwritten, unless it is empty", arguments: names)
     func existing(name: String) throws {
         let folder = try TemporaryFolder()
         let path = try folder.write(name, "mine")
@@ -157,7 +157,7 @@ struct SinkTests {
                 == .destinationExists)
     }
 
-    @Test("is opened at its start whatever a dead run left there", arguments: names)
+    @Test("A destination is opened at its start, whatever a crashed run left there", arguments: names)
     func start(name: String) throws {
         let folder = try TemporaryFolder()
         for attempt in 0..<3 {
@@ -167,7 +167,7 @@ struct SinkTests {
         }
     }
 
-    @Test("must hold what was written to it", arguments: names)
+    @Test("A destination that lacks data that was written is rejected", arguments: names)
     func changed(name: String) throws {
         let folder = try TemporaryFolder()
         let path = folder.path(name)
@@ -193,7 +193,7 @@ struct SinkTests {
         #expect(refusal(position) == .changed)
     }
 
-    @Test("has a name that says what it is")
+    @Test("The file name extension selects the format")
     func unknownKind() throws {
         for name in ["out", "out.txt", "out.jsonl.gz", "-"] {
             let error = #expect(throws: SinkError.self) { _ = try ResultWriters.open(name, withAPI: false) }
