@@ -13,7 +13,7 @@ import Transport
 
 @Suite("Comparison runs that are stopped or cannot start")
 struct BrokenOffTests {
-    /// An App Store that never answers, or whose App Store Server API refuses every request.
+    /// An App Store that never responds, or whose App Store Server API rejects every request.
     private final class Apple: HTTPTransport {
         private let isSilent: Bool
         private let count = Mutex(0)
@@ -43,7 +43,7 @@ struct BrokenOffTests {
 
     private static let count = 3
 
-    /// So many recorded pairs, and behind them as many receipts that Apple is asked about.
+    /// Writes a source of recorded pairs, followed by the same number of receipts that need requests to Apple.
     private func source(in folder: TemporaryFolder) async throws -> String {
         let recordings = try await Recordings.world
         var bytes: [UInt8] = []
@@ -61,7 +61,7 @@ struct BrokenOffTests {
         return options
     }
 
-    /// - Parameter apple: nil where nobody is to be asked.
+    /// - Parameter apple: `nil` if no requests are allowed.
     private func run(
         _ options: ComparisonRunOptions, asking apple: Apple? = nil, watch: ComparisonMonitor = ComparisonMonitor()
     ) async throws -> ComparisonRun.RunResult {
@@ -82,7 +82,7 @@ struct BrokenOffTests {
         return try await ComparisonRun(options, comparer: comparer, watch: watch) { _ in }.run()
     }
 
-    /// The same, stopped as soon as somebody is asked, unless it ends by itself.
+    /// The same, stopped at the first request, unless it ends before.
     private func run(_ options: ComparisonRunOptions, stoppedAtFirst apple: Apple) async throws
         -> ComparisonRun.RunResult
     {

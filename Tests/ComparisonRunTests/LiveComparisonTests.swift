@@ -13,13 +13,13 @@ import Transport
 
 @Suite("Comparison of receipts with live data of both endpoints")
 struct LiveComparisonTests {
-    /// Both of Apple's interfaces, as one recorded pair tells them.
+    /// Both of Apple's endpoints, with the responses of one recorded pair.
     private final class Apple: HTTPTransport {
-        /// What verifyReceipt answers.
+        /// The verifyReceipt response.
         private let answer: [UInt8]
         private let history: [UInt8]
         private let statuses: [UInt8]
-        /// The status of the App Store Server API's answers; 401 refuses the key.
+        /// HTTP status of App Store Server API responses; 401 rejects the key.
         private let status: Int
         private let asked = Mutex<[String]>([])
 
@@ -33,7 +33,7 @@ struct LiveComparisonTests {
             self.status = status
         }
 
-        /// Paths, in order.
+        /// Paths of the requests, in order.
         var questions: [String] { asked.withLock { $0 } }
 
         func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
@@ -58,7 +58,7 @@ struct LiveComparisonTests {
         var sentences: [String] { [Readiness](ending.report).map(\.sentence) }
     }
 
-    /// - Parameter rows: how often the receipt stands in the source.
+    /// - Parameter rows: Number of source rows with the receipt.
     private func compare(_ pair: Recordings.Pair, rows: Int = 1, asking apple: Apple) async throws -> Outcome {
         let recordings = try await Recordings.world
         let folder = try TemporaryFolder()

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Recorded pairs")
 struct RecordedPairTests {
-    /// Everything that comes of a source.
+    /// All output of a run.
     private struct Outcome {
         let ending: ComparisonRun.RunResult
         let differences: [[String: Any]]
@@ -73,7 +73,7 @@ struct RecordedPairTests {
                 unexpected(outcome) == [],
                 "without \(half): \(outcome.differences.filter { $0["class"] as? String == "unexpected" }.prefix(3))")
             #expect(outcome.ending.compared == Int64(pairs.count))
-            // Nothing found in half a comparison is no reason to switch.
+            // A partial comparison without differences is no reason to switch.
             let sentences = [Readiness](outcome.ending.report).map(\.sentence).joined(separator: "\n")
             #expect(sentences.contains("in part only") == (half != "appAppleId"), "\(sentences)")
         }
@@ -112,7 +112,7 @@ struct RecordedPairTests {
 
         let outcome = try await compare(try pairs.map { try $0.line })
         let found = Set(unexpected(outcome))
-        // A changed end of a period, and a cancellation, may also contradict the status of their subscription.
+        // A changed expiration date or a cancellation may also contradict the status of the subscription.
         #expect(
             found.subtracting(wanted).allSatisfy { [1, 2].map { "\(pairs[plain[$0]].id) entitlement" }.contains($0) },
             "\(found)")
@@ -138,7 +138,7 @@ struct RecordedPairTests {
         let outcome = try await compare(try pairs.map { try $0.line })
         let found = Set(unexpected(outcome))
         #expect(found.isSuperset(of: planted.map { "\($0) originalTransactionId" }))
-        // Without its newest period a subscription also contradicts its status.
+        // A subscription without its newest period also contradicts its status.
         #expect(
             found.isSubset(
                 of: planted.flatMap { id in ["originalTransactionId", "entitlement"].map { "\(id) \($0)" } }))
@@ -165,7 +165,7 @@ struct RecordedPairTests {
         #expect(unexpected(outcome) == [] && outcome.ending.report.unverified == 1 && outcome.ending.compared == 1)
     }
 
-    /// A receipt of the world with both sides of it.
+    /// A receipt of the simulated store with both sides.
     private func whole(_ isWanted: (Recordings.Pair) -> Bool) async throws -> Recordings.Pair {
         let world = try await Recordings.world
         let found = world.pairs.first(where: isWanted)
@@ -188,7 +188,7 @@ struct RecordedPairTests {
             return try pair.line
         }
         let outcome = try await compare(lines)
-        // A client sees these, which is why they are unexpected: see LiveComparisonTests.
+        // These are unexpected because clients see them, see LiveComparisonTests.
         let others = unexpected(outcome).filter { !$0.hasSuffix(" unfinishedConsumable") }
         #expect(others == [])
         #expect(outcome.ending.compared == Int64(lines.count) && outcome.ending.failed == 0)
@@ -204,7 +204,7 @@ struct RecordedPairTests {
         let outcome = try await compare([try pair.line])
         #expect(unexpected(outcome) == ["\(pair.id) unexplained"])
         #expect(outcome.ending.report.apps.map { $0.recordsOnly ?? 0 } == [0])
-        // No record says which version was bought first.
+        // No record contains the version that was purchased first.
         pair.receipt = nil
         let without = try await compare([try pair.line])
         #expect(unexpected(without) == [])

@@ -1,7 +1,7 @@
 import Comparison
 import Testing
 
-/// Formerly the period that ends last was judged, even where it had been refunded or upgraded.
+/// Regression tests: the period that ends last must not be used if it was refunded or upgraded.
 @Suite("Entitlement by periods and by statuses")
 struct AccessTests {
     @Test("A refunded year does not end the access of a month that was bought after it")
@@ -130,7 +130,7 @@ struct AccessTests {
         return scene
     }
 
-    /// Two months that were bought after a year, which would run for 300 days more.
+    /// Two months that were bought after a year that ends 300 days later.
     private static var withYear: ComparisonFixture {
         var scene = ComparisonFixture()
         scene.add(ComparisonFixture.period("99", start: ComparisonFixture.now - 65 * ComparisonFixture.day))
@@ -141,7 +141,7 @@ struct AccessTests {
 }
 
 extension ComparisonFixture {
-    /// What both sides say of a transaction.
+    /// Changes a transaction on both sides.
     fileprivate mutating func mark(_ id: String, wire: Object, row: Object) {
         for index in latest.indices where latest[index]["transaction_id"] as? String == id {
             latest[index].merge(wire) { $1 }

@@ -27,10 +27,11 @@ struct AlignedPairTests {
         #expect(marks == Set(differences.map(Self.mark)), "\(plant.rule)")
     }
 
-    /// A row that stands elsewhere, and a receipt of the same length.
+    /// Rules whose differences are not visible in values: a row in another position, and a receipt of the same
+    /// length.
     private static let areAlike: Set<String> = ["order", "latestReceiptEcho"]
 
-    /// Where a difference must be marked.
+    /// The position at which a difference must be marked.
     private static func mark(_ difference: Difference) -> String {
         let lists = ["transactions", "latestTransactions", "renewals", "subscriptions"]
         guard let list = lists.first(where: { difference.path.hasPrefix($0) }) else {

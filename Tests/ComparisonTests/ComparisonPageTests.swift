@@ -125,7 +125,7 @@ struct ComparisonPageTests {
     }
 }
 
-/// Everything that others can say, said by somebody who means no good.
+/// A report whose untrusted values are all hostile.
 func hostileReport(_ text: String) throws -> ComparisonReport {
     var scene = ComparisonFixture()
     scene.receipt["bundle_id"] = text

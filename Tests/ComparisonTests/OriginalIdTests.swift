@@ -16,7 +16,7 @@ struct OriginalIdTests {
             var scene = ComparisonFixture()
             scene.latest[number % 2]["original_transaction_id"] = "7000000000\(10 + number)"
             let differences = try scene.differences()
-            // Without its newest period a subscription also contradicts its status.
+            // A subscription without its newest period also contradicts its status.
             #expect(Set(differences.map(\.rule)).subtracting(["originalTransactionId", "entitlement"]) == [])
             if differences.contains(where: { $0.rule == "originalTransactionId" && $0.verdict == .unexpected }) {
                 found += 1

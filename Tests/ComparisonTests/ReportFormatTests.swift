@@ -74,7 +74,7 @@ struct ReportFormatTests {
         #expect(!markdown.contains("<") && !markdown.contains("://") && markdown.utf8.count < 100_000)
         #expect(!markdown.unicodeScalars.contains { $0 == "\u{202E}" || $0 == "\u{2028}" })
         for line in markdown.split(separator: "\n") where line.hasPrefix("| unexpected") {
-            // A pipe behind an odd number of backslashes is text.
+            // A pipe after an odd number of backslashes is text.
             var (cells, backslashes) = (0, 0)
             for character in line {
                 if character == "|", backslashes.isMultiple(of: 2) { cells += 1 }

@@ -1,7 +1,8 @@
 import Comparison
 import Testing
 
-/// Formerly an old end was `expiresDate`, unexpected, where `latest_receipt_info` does not give the old period again.
+/// Regression tests: an outdated expiration date must not be unexpected (`expiresDate`) if `latest_receipt_info` does
+/// not contain the old period.
 @Suite("Receipts older than the newest period")
 struct StaleSnapshotTests {
     @Test("An outdated expiration date in an iOS 6 receipt is expected")
@@ -46,14 +47,14 @@ struct StaleSnapshotTests {
         #expect(try said(scene) == ["unexpected expiresDate transactions[100].expiresDate"])
     }
 
-    /// Of the values of the receipt's own rows.
+    /// Returns the differences in the receipt's own rows.
     private func said(_ scene: ComparisonFixture) throws -> [String] {
         try scene.differences().filter { $0.path.hasPrefix("transactions[].") }.map {
             "\($0.verdict.rawValue) \($0.rule) \($0.fullPath)"
         }
     }
 
-    /// The old period's row says an end that was moved since.
+    /// The row of the old period has an expiration date that was changed later.
     private static var excludingScene: ComparisonFixture {
         var scene = ComparisonFixture()
         scene.snapshot[0]["expires_date_ms"] = "\(ComparisonFixture.now - 11 * ComparisonFixture.day)"

@@ -10,21 +10,21 @@ struct CSVSourceTests {
         ("receipt\nMIIT\nMIIU\n", [.text(1, nil, "MIIT"), .text(2, nil, "MIIU")]),
         // Any order, other columns between, CRLF, a byte order mark.
         ("\u{FEFF}x,receipt,y,id\r\n1,MIIT,2,a\r\n3,MIIU,4,b\r\n", [.text(1, "a", "MIIT"), .text(2, "b", "MIIU")]),
-        // Quotes: around separators, line breaks and quotes, around nothing, and in the header.
+        // Quotes: around separators, line breaks and quotes, around an empty field, and in the header.
         (
             "\"id\",\"receipt\"\n\"a,b\",\"MI\r\nIT\n\"\n\"a\"\"b\",\"\"\"\"\n\"\",\"\"\n",
             [.text(1, "a,b", "MI\r\nIT\n"), .text(2, "a\"b", "\""), SourceRow(number: 3, id: nil, value: .missing)]
         ),
         ("a \"b,receipt\n1,2\n", [.text(1, nil, "2")]),
-        // A quote within plain text is a byte like others.
+        // A quote within plain text is an ordinary byte.
         ("id,receipt\na\"b,M\"\"T\n", [.text(1, "a\"b", "M\"\"T")]),
-        // Spaces belong to a field, but not to a name.
+        // Spaces are part of a field, but not of a column name.
         (" id , receipt \n a , MIIT \n", [.text(1, " a ", " MIIT ")]),
         // Semicolons and tabs.
         ("id;receipt\na;M,IIT\n", [.text(1, "a", "M,IIT")]),
         ("id\treceipt\na\t\"M\tIIT\"\n", [.text(1, "a", "M\tIIT")]),
         ("\"id;x\",receipt\na;b,MIIT\n", [.text(1, nil, "MIIT")]),
-        // Blank lines are no rows, empty fields are.
+        // Blank lines are not rows; lines with empty fields are.
         ("id,receipt\n\n\r\na,\n\n,MIIT\n", [SourceRow(number: 1, id: "a", value: .missing), .text(2, nil, "MIIT")]),
         // NUL bytes are bytes.
         ("id,receipt\na\0b,\0\n", [.text(1, "a\0b", "\0")]),
@@ -76,7 +76,7 @@ struct CSVSourceTests {
         #expect(try source.rest() == [.text(1, "1", "2", token: "3")])
     }
 
-    /// Rows without a header, with and without a line break; line breaks of long ago; what a terminal would obey.
+    /// Rows without a header, with and without a line break; old Mac line breaks; terminal escape sequences.
     static let rowsFirst = [
         "a,\(String(repeating: "SECRET", count: 11))\nb,MIIU\n", "a,b,\(String(repeating: "SECRET", count: 11))",
         "id,receipt\rSECRET,MIIT\r", "id\u{1B}[2J,SECRET\n", "id\u{9B}2J,SECRET\n", "17,SECRET\n",
@@ -86,7 +86,7 @@ struct CSVSourceTests {
     func malformedTexts() throws {
         var bytes = Array("id,user,receipt\n".utf8)
         for fields in [["a\u{E9}", "u", "MIIT"], ["b", "\u{C3}", "MIIT"], ["c", "\u{C3}\u{A9}", "\u{FF}"]] {
-            // Latin-1: a byte a character.
+            // Latin-1: one byte for each character.
             bytes += fields.joined(separator: ",").unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) } + [0x0A]
         }
         let rows = try rows(of: bytes, as: "a.csv", options: SourceOptions(accountTokenColumn: "user"))
@@ -161,7 +161,7 @@ struct CSVSourceTests {
         #expect(SourceLimits().field == 8 << 20)
     }
 
-    /// A quote that was not meant as one in row 8 of 20,000: in each column, alone or with a second one later.
+    /// A stray quote in row 8 of 20,000: in each column, alone or with a second one later.
     static let strayQuotes = [
         (8, "\"8,MIIT8,x", nil as Int?), (8, "8,\"MIIT8,x", nil), (8, "8,MIIT8,\"x", nil), (8, "8,\"MIIT8,x", 15_000),
     ]
@@ -263,7 +263,7 @@ struct CSVSourceTests {
                 limits.chunk = chunk
                 #expect(try rows(of: bytes, as: "a.csv", limits: limits) == whole, "\(chunk): \(bytes)")
             }
-            // As a whole, header included, it may be refused; it must not trap.
+            // The whole, including the header, may be rejected but must not crash.
             _ = try? rows(of: Array(bytes.dropFirst(header.utf8.count)), as: "a.csv")
         }
     }

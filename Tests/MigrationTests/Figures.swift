@@ -5,7 +5,7 @@ import StoredRows
 import TestSupport
 import Testing
 
-/// How fast sources and sinks are. Not a test: `RECEIPT_BRIDGE_FIGURES=1 swift test -c release … --filter Figures`.
+/// Benchmarks of sources and sinks, not tests: `RECEIPT_BRIDGE_FIGURES=1 swift test -c release … --filter Figures`.
 @Suite(
     "Benchmarks of sources and destinations", .serialized,
     .enabled(if: ProcessInfo.processInfo.environment["RECEIPT_BRIDGE_FIGURES"] != nil))

@@ -40,7 +40,7 @@ struct FractionTests {
         for path in [folder.path(""), "-", folder.path("a.db")] { #expect(try Sources.open(path).fraction == nil) }
     }
 
-    /// Ten thousand rows of 300 characters that do not compress well; the table's keys begin at 5,001.
+    /// Writes 10,000 rows of 300 characters that do not compress well. The rowids of the table start at 5,001.
     private static func source(_ name: String, in folder: TemporaryFolder) throws -> String {
         if name.hasSuffix(".db") {
             try makeDatabase(

@@ -15,14 +15,14 @@ struct JSONLinesSourceTests {
         (#"{"id":"","receipt":"MIIT"}"#, .text(1, nil, "MIIT")),
         (#"{"id":true,"receipt":"MIIT"}"#, .text(1, nil, "MIIT")),
         (#"{"id":{"a":1},"receipt":"MIIT"}"#, .text(1, nil, "MIIT")),
-        // Escapes, in names too.
+        // Escapes, also in keys.
         (#"{"\u0069d":"\u00e4\ud83d\ude00","receipt":"a\/b\\c\nd\u0000e"}"#, .text(1, "ä😀", "a/b\\c\nd\0e")),
-        // The last of a repeated name counts.
+        // The last value of a repeated key is used.
         (#"{"id":"a","receipt":"one","id":"b","receipt":"two"}"#, .text(1, "b", "two")),
-        // `receipt` is preferred; where it says nothing the other name may.
+        // `receipt` has precedence; if it has no value, the other key is used.
         (#"{"receipt-data":"two","receipt":"one"}"#, .text(1, nil, "one")),
         (#"{"receipt":null,"receipt-data":"two"}"#, .text(1, nil, "two")),
-        // A whole answer goes through as it stands.
+        // A whole verifyReceipt response is passed on unchanged.
         (#"{"id":"a","receipt":{"status":0, "x":["\u0041"]}}"#, .text(1, "a", #"{"status":0, "x":["\u0041"]}"#)),
         (#"{"id":"a"}"#, SourceRow(number: 1, id: "a", value: .missing)),
         (#"{"id":"a","receipt":null}"#, SourceRow(number: 1, id: "a", value: .missing)),

@@ -10,12 +10,12 @@ import Testing
 
 @Suite("Migration with lookups in the Server API")
 struct MigrationCustomerTests {
-    /// Customers who are known by the ids in their histories.
+    /// A lookup service whose customers are identified by the ids in their histories.
     final class Book: CustomerLookupService {
         private struct State {
             var asked: [[String]] = []
             var answered: [[String]] = []
-            /// So many questions more are answered; nil for all.
+            /// Number of lookups that still get a response; `nil` for no limit.
             var patience: Int?
             var failing: Set<String> = []
             var refuses = false
@@ -26,7 +26,7 @@ struct MigrationCustomerTests {
         private let histories: [[String]]
         private let state = Mutex(State())
 
-        /// - Parameter histories: all ids of a customer; who is in none is not known.
+        /// - Parameter histories: All ids of each customer. Other customers are unknown.
         init(_ histories: [[String]]) { self.histories = histories }
 
         var asked: [[String]] { state.withLock { $0.asked } }
@@ -75,7 +75,7 @@ struct MigrationCustomerTests {
 
     private func api(_ options: inout MigrationOptions) { options.lasting.withAPI = true }
 
-    /// The ids of all customers of the world.
+    /// The ids of all customers of the simulated store.
     private func histories() throws -> [[String]] {
         try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter {
             !$0.isEmpty
@@ -85,14 +85,14 @@ struct MigrationCustomerTests {
     @Test("Each customer is looked up once for any number of receipts, and the data is written to all rows")
     func once() async throws {
         let world = try MigrationWorld()
-        // A line that nobody signed says another environment: such a customer is looked for in both.
+        // An unsigned line states another environment, so such a customer is looked up in both.
         let rows = world.rows.filter { !$0.id.contains("environmentLine") }
         try world.write(rows)
         let book = Book(try histories())
         let ending = try await world.run(directory: book, api)
         #expect(ending.stop == nil && ending.customers?.known == ending.customers?.all)
         let customers = Set(book.asked.flatMap { $0 })
-        #expect(book.asked.flatMap { $0 }.count == customers.count, "somebody was asked about twice")
+        #expect(book.asked.flatMap { $0 }.count == customers.count, "a customer was looked up twice")
         let results = try world.results()
         #expect(results.map { $0["id"]?.text } == rows.map(\.id))
         for (row, result) in zip(rows, results) {

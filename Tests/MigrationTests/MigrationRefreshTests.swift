@@ -10,7 +10,7 @@ import Testing
 struct MigrationRefreshTests {
     private typealias Book = MigrationCustomerTests.Book
 
-    /// The ids of all customers of the world.
+    /// The ids of all customers of the simulated store.
     private func histories() throws -> [[String]] {
         try SharedSimulator.world.world.customers.map { $0.transactions.map(\.originalTransactionId) }.filter {
             !$0.isEmpty
@@ -24,10 +24,10 @@ struct MigrationRefreshTests {
         options.isRefresh = true
     }
 
-    /// Rows of customers who are known, and of one who is not.
+    /// Rows of known customers and of an unknown one.
     private func stage() throws -> (world: MigrationWorld, book: Book) {
         let world = try MigrationWorld()
-        // A line that nobody signed says another environment: such a customer is asked about in both.
+        // An unsigned line states another environment, so such a customer is looked up in both.
         try world.write(world.rows.filter { !$0.id.contains("environmentLine") })
         let unknown = try SharedSimulator.receipt(.nonConsumable).originalTransactionIds
         return (world, Book(try histories().filter { Set($0).isDisjoint(with: unknown) }))
@@ -90,7 +90,7 @@ struct MigrationRefreshTests {
             }
             let answered = book.answered[before...].flatMap { $0 }
             #expect(book.answered.count - before == customers && runs > 1)
-            #expect(Set(answered).count == answered.count, "somebody was asked about twice")
+            #expect(Set(answered).count == answered.count, "a customer was looked up twice")
         }
     }
 

@@ -159,7 +159,7 @@ struct MigrationRunTests {
         let failed = await world.failure { $0.source += ".nowhere" }
         #expect(failed != nil)
         #expect(!FileManager.default.fileExists(atPath: world.destination.path + ".progress"))
-        // A process that was killed while it started may leave one with nothing in it.
+        // A process that was killed while starting may leave an empty progress file.
         _ = try MigrationStore(path: world.destination.path + ".progress")
         try Data("mine".utf8).write(to: world.destination)
         for isFresh in [false, true] {
@@ -173,7 +173,7 @@ struct MigrationRunTests {
     }
 }
 
-/// A folder with a source of every kind of receipt, genuine and hostile.
+/// A directory with a source that contains every kind of receipt, genuine and hostile.
 final class MigrationWorld: Sendable {
     struct Row: Sendable {
         let id: String

@@ -355,7 +355,7 @@ struct ReportedMigrationTests {
     }
 }
 
-/// A folder with a ledger, and counts of nine rows.
+/// A directory with a progress file, and counts of nine rows.
 private final class ReportWorld {
     let folder: URL
     let ledger: MigrationStore

@@ -16,7 +16,7 @@ struct SinkFailureTests {
         _ = try sink.checkpoint()
     }
 
-    /// What is thrown first, and what then by every further call.
+    /// Error codes of the first failing call and of all later calls.
     private func failures(_ sink: inout any ResultSink) -> [SinkError.Code?] {
         var codes: [SinkError.Code?] = []
         do throws(SinkError) { try fill(&sink) } catch { codes.append(error.code) }
@@ -34,7 +34,7 @@ struct SinkFailureTests {
         #expect(failures(&sink) == [.full, .full, .full, .full])
     }
 
-    /// A file system of 2 MiB.
+    /// Mounts a file system of 2 MiB.
     private static func mountSmallDisk(at path: String) -> Bool {
         mount("tmpfs", path, "tmpfs", 0, "size=2m") == 0
     }
@@ -57,7 +57,7 @@ struct SinkFailureTests {
         let path = "\(disk)/\(name)"
         try Data(repeating: 0, count: 1 << 20).write(to: URL(filePath: "\(disk)/filler"))
         let position = try fillUp(path)
-        // Somebody makes room.
+        // Make room on the disk.
         try FileManager.default.removeItem(atPath: "\(disk)/filler")
         var sink = try ResultWriters.open(path, withAPI: false, at: position)
         for row in SinkTests.samples { #expect(try sink.write(row) == .repeatedId) }
@@ -65,7 +65,7 @@ struct SinkFailureTests {
         try sink.close()
     }
 
-    /// The position of the one checkpoint that there was room for.
+    /// Fills the disk and returns the position of the only checkpoint that succeeded.
     private func fillUp(_ path: String) throws -> SinkPosition {
         var sink = try ResultWriters.open(path, withAPI: false)
         for row in SinkTests.samples { _ = try sink.write(row) }

@@ -9,7 +9,7 @@ import Testing
 struct SinkTests {
     static let names = ["out.jsonl", "out.csv", "out.sqlite"]
 
-    /// With everything that a format has to take care of.
+    /// Rows with every value that needs special handling in a format.
     static let samples = [
         ResultRow(
             id: "c-1", digest: "00ff", outcome: .decoded, kind: "appReceipt", verified: true, repairs: ["lineBreaks"],
@@ -25,7 +25,7 @@ struct SinkTests {
                 subscriptions: Array("[]".utf8), signedTransactions: Array(#"["eyJ"]"#.utf8), revision: "r_1")),
     ]
 
-    /// Writes rows and closes; the text or the table that comes out.
+    /// Writes rows, closes the destination, and returns its directory.
     private func write(_ rows: [ResultRow], as name: String, withAPI: Bool) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         var sink = try ResultWriters.open(folder.path(name), withAPI: withAPI)
@@ -99,7 +99,7 @@ struct SinkTests {
         #expect(rows[1]["repairs"] as String == "[]")
         #expect(rows[2]["transactions"] as String == #"[{"a":"b,c"},{}]"#)
         #expect(rows[2]["appAppleId"] as Int64 == 1_234_567_890)
-        // Text behind a NUL, too.
+        // Text after a NUL is stored too.
         let id = try queue.read { try Data.fetchOne($0, sql: "SELECT CAST(id AS BLOB) FROM results WHERE rowid = 3") }
         #expect(id == Data("c\u{0}3 é".utf8))
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.url.path)

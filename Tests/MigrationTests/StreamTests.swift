@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Stream sources")
 struct StreamTests {
-    /// The file with `.gz` behind its name.
+    /// Compresses a file and returns the path with `.gz` appended.
     private func compress(_ folder: TemporaryFolder, _ name: String) throws -> String {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
@@ -95,7 +95,7 @@ struct StreamTests {
 
     // MARK: - Standard input
 
-    /// Opens a pipe in which that text comes, a bit at a time.
+    /// Opens a pipe through which the text arrives in small parts.
     private func withInput<Result>(_ text: String, _ body: (Int32) throws -> Result) throws -> Result {
         let pipe = Pipe()
         let writer = Thread {

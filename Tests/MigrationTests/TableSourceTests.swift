@@ -70,7 +70,7 @@ struct TableSourceTests {
         ("CREATE TABLE x (receipt); CREATE TABLE Receipts (receipt); INSERT INTO Receipts VALUES ('y')", nil, ["y"]),
         ("CREATE TABLE x (receipt); CREATE TABLE y (receipt); INSERT INTO y VALUES ('y')", "Y", ["y"]),
         ("CREATE TABLE x (receipt); CREATE VIEW receipts AS SELECT * FROM x; INSERT INTO x VALUES ('x')", nil, ["x"]),
-        // Names that look like something else.
+        // Names that look like SQL.
         (#"CREATE TABLE "a "" b; DROP TABLE" ("receipt"); INSERT INTO "a "" b; DROP TABLE" VALUES ('x')"#, nil, ["x"]),
         (
             #"CREATE TABLE "select" (receipt, "rowid", "oid" TEXT); INSERT INTO "select" VALUES ('x', 3, 'y')"#, nil,
@@ -80,7 +80,7 @@ struct TableSourceTests {
             "CREATE TABLE x (receipt, rowid, oid, _rowid_ INTEGER PRIMARY KEY); INSERT INTO x VALUES ('x', 2, 3, 4)",
             nil, ["x"]
         ),
-        // An integer primary key does where there are no rowids.
+        // An integer primary key is used if there are no rowids.
         (
             "CREATE TABLE x (k INTEGER PRIMARY KEY, receipt) WITHOUT ROWID; INSERT INTO x VALUES (7, 'x'), (3, 'y')",
             nil, ["y", "x"]
@@ -139,7 +139,7 @@ struct TableSourceTests {
         for number in 1...10 { try write("INSERT INTO receipts VALUES ('\(number)', 'r\(number)')") }
         var source = try Sources.open(path)
         let first = try #require(try source.next(maximumRows: 5, maximumBytes: 1_000))
-        // Between two batches nothing is held.
+        // No lock is held between two batches.
         try write("DELETE FROM receipts WHERE id = '2'; INSERT INTO receipts VALUES ('11', 'r11')")
         try write("INSERT INTO receipts (rowid, id, receipt) VALUES (2, 'late', 'r')")
         let rest = try source.rest([3])
